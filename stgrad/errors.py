@@ -1,0 +1,200 @@
+"""Every exception of the package, and the one renderer of their messages.
+
+There is one class for each thing that the user can do about it. Each is a `StgradError` and the fitting builtin, so
+both `except StgradError` and `except NotImplementedError` work. A message says what, where (file, line, and a caret
+under the expression), why, what to write instead, and which page tells more.
+
+Locations are duck-typed (`file`, `line`, `col`, `end_col`, `text`, as in `stgrad.ir.Loc`): this file imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+LIMITS_PAGE = "docs/limits.md"
+
+
+class Location(Protocol):
+    """A place in the user's source; `col` and `end_col` count from zero, in characters of `text`."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def col(self) -> int: ...
+    @property
+    def end_col(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+
+
+def render(message: str, loc: Location | None = None, reason: str = "", hint: str = "", anchor: str = "") -> str:
+    """The text of an error.
+
+    >>> print(render("`with` is not supported", reason="its exit code is unknown", hint="inline the body", anchor="with"))
+    `with` is not supported
+      why:     its exit code is unknown
+      instead: inline the body
+      see:     docs/limits.md#with
+    """
+    parts = [message]
+    if loc is not None:
+        parts.append(_place(loc))
+    for label, text in (("why", reason), ("instead", hint)):
+        if text:
+            parts.append(f"  {label + ':':<8} " + text.replace("\n", "\n" + " " * 11))
+    if anchor:
+        parts.append(f"  see:     {LIMITS_PAGE}#{anchor}")
+    return "\n".join(parts)
+
+
+def _place(loc: Location) -> str:
+    """`file:line` and, where the source line is known, the line with carets below the columns."""
+    place = f"  at {loc.file}:{loc.line}"
+    text = loc.text.rstrip()
+    code = text.lstrip()
+    if not code:
+        return place
+    indent = len(text) - len(code)
+    start = min(max(loc.col - indent, 0), len(code))
+    end = loc.end_col - indent if loc.end_col > loc.col else len(code)
+    carets = "^" * max(min(end, len(code)) - start, 1)
+    return f"{place}\n    {code}\n    {' ' * start}{carets}"
+
+
+class StgradError(Exception):
+    """Base of all errors of the package.
+
+    Args:
+        message: What is wrong, in one sentence.
+        loc: Where; any object with `file`, `line`, `col`, `end_col` and `text`.
+        reason: Why it cannot be done.
+        hint: What to write instead.
+        anchor: The heading of `docs/limits.md` about it; the default is that of the class.
+    """
+
+    anchor = ""
+
+    def __init__(
+        self, message: str, loc: Location | None = None, *, reason: str = "", hint: str = "", anchor: str | None = None
+    ) -> None:
+        self.message = message
+        self.loc = loc
+        self.reason = reason
+        self.hint = hint
+        self.anchor = type(self).anchor if anchor is None else anchor
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return render(self.message, self.loc, self.reason, self.hint, self.anchor)
+
+    def at(self, loc: Location | None) -> StgradError:
+        """The error itself, now with a location where it had none."""
+        self.loc = self.loc or loc
+        return self
+
+
+class UnsupportedSyntaxError(StgradError, NotImplementedError):
+    """A construct of Python that the compiler does not take: `try`, `yield`, `global`, `async`...
+
+    Example: a loop inside `with open(path) as f:`. Fix: do it outside, and pass the data in.
+    """
+
+    anchor = "syntax"
+
+
+class UnknownFunctionError(StgradError, NotImplementedError, LookupError):
+    """A call of a function that has neither a rule nor source that can be read.
+
+    Example: a function of an extension module. Fix: write a rule for it, or mark it as without derivative.
+    """
+
+    anchor = "unknown-functions"
+
+
+class SourceNotFoundError(StgradError, OSError):
+    """The source of a function cannot be found: typed into a bare prompt, made by `exec`, written in C.
+
+    Fix: put the function in a file or a notebook cell.
+    """
+
+    anchor = "source"
+
+
+class NotDifferentiableError(StgradError, TypeError):
+    """A derivative was asked for where there is none.
+
+    Example: the gradient with respect to an integer. Fix: pass `2.0` for `2`.
+    """
+
+    anchor = "not-differentiable"
+
+
+class AliasingError(StgradError, ValueError):
+    """Two names may share memory that is overwritten, and what the derivative must save cannot be told.
+
+    Fix: make a copy (`x.copy()`) before the update.
+    """
+
+    anchor = "aliasing"
+
+
+class TypeInferenceError(StgradError, TypeError):
+    """A variable has no single type: a float in one branch and an array in the other, an unknown rank.
+
+    Fix: give the second type another name, or start with the type that it ends with.
+    """
+
+    anchor = "types"
+
+
+class ShapeError(StgradError, ValueError):
+    """Shapes do not fit each other, as NumPy would say at run time."""
+
+    anchor = "shapes"
+
+
+class UndefinedNameError(StgradError, NameError):
+    """A name is neither local nor a global nor a builtin, or is read on a path on which it was not assigned."""
+
+    anchor = "names"
+
+
+class NeedStaticError(StgradError, TypeError):
+    """A value must be known at compile time, and depends on the argument `parameter`.
+
+    The compiler catches it at the call and starts again with the value of that argument as a constant; it reaches
+    the user only where that cannot help (`parameter` is None).
+    """
+
+    anchor = "static-arguments"
+
+    def __init__(
+        self,
+        message: str,
+        loc: Location | None = None,
+        *,
+        parameter: str | None = None,
+        reason: str = "",
+        hint: str = "",
+        anchor: str | None = None,
+    ) -> None:
+        super().__init__(message, loc, reason=reason, hint=hint, anchor=anchor)
+        self.parameter = parameter
+
+
+class InternalError(StgradError, AssertionError):
+    """A bug of the compiler: an invariant of the IR is broken. `dump` is the program in which it was found."""
+
+    anchor = "internal-errors"
+
+    def __init__(self, message: str, loc: Location | None = None, *, dump: str = "", reason: str = "") -> None:
+        super().__init__(
+            message, loc, reason=reason, hint="this is a bug of stgrad, not of your program: please report it with the text below"
+        )
+        self.dump = dump
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}\n\n{self.dump}" if self.dump else text

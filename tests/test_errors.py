@@ -1,0 +1,71 @@
+"""Messages: what, where with a caret, why, what instead, which page."""
+
+import doctest
+
+import pytest
+
+from stgrad import errors
+from stgrad.ir import Loc
+
+LOC = Loc("model.py", 12, 8, 12, "    y = f(x) + 1\n")
+
+CLASSES = [
+    (errors.UnsupportedSyntaxError, NotImplementedError),
+    (errors.UnknownFunctionError, LookupError),
+    (errors.UnknownFunctionError, NotImplementedError),
+    (errors.SourceNotFoundError, OSError),
+    (errors.NotDifferentiableError, TypeError),
+    (errors.AliasingError, ValueError),
+    (errors.TypeInferenceError, TypeError),
+    (errors.ShapeError, ValueError),
+    (errors.UndefinedNameError, NameError),
+    (errors.NeedStaticError, TypeError),
+    (errors.InternalError, AssertionError),
+]
+
+
+def test_the_whole_message():
+    error = errors.UnknownFunctionError("no rule for `f`", LOC, reason="it is written in C", hint="write a rule\nor inline it")
+    assert str(error) == (
+        "no rule for `f`\n"
+        "  at model.py:12\n"
+        "    y = f(x) + 1\n"
+        "        ^^^^\n"
+        "  why:     it is written in C\n"
+        "  instead: write a rule\n"
+        "           or inline it\n"
+        "  see:     docs/limits.md#unknown-functions"
+    )
+
+
+@pytest.mark.parametrize(("error", "builtin"), CLASSES)
+def test_each_class_is_a_builtin_too(error, builtin):
+    with pytest.raises(builtin, match="model.py:12"):
+        raise error("no", LOC)
+    assert issubclass(error, errors.StgradError)
+    assert str(error("plain")).startswith("plain")
+
+
+def test_a_location_without_text_or_columns():
+    assert "at a.py:3\n" in str(errors.ShapeError("no", Loc("a.py", 3, 0, 0, "")))
+    assert "\n    x = 1\n    ^^^^^\n" in str(errors.ShapeError("no", Loc("a.py", 3, 0, 0, "  x = 1")))
+    assert "\n    x = 1\n    ^\n" in str(errors.ShapeError("no", Loc("a.py", 3, 2, 3, "  x = 1")))
+
+
+def test_a_location_given_later():
+    error = errors.ShapeError("no")
+    assert error.at(LOC) is error
+    assert error.loc is LOC
+    assert error.at(Loc("other.py", 1, 0, 0, "")).loc is LOC
+
+
+def test_need_static_names_the_parameter():
+    assert errors.NeedStaticError("no", parameter="axis").parameter == "axis"
+
+
+def test_internal_error_prints_the_program():
+    assert str(errors.InternalError("broken", dump="def f(): ...")).endswith("\n\ndef f(): ...")
+
+
+def test_doctests():
+    assert doctest.testmod(errors).failed == 0
