@@ -1,0 +1,304 @@
+"""From a callable to its syntax tree: `load(fn)` finds the source, the tree and the names a function sees.
+
+Contract: the tree is that of the code object which would run, or a `SourceNotFoundError` is raised; a file edited after
+its import is refused, as the tree would be that of another program. Decorators are not part of the tree: `fn` is what
+remains after they ran. Free names are resolved live, at each request, as Python does.
+
+`unwrap` strips what does not change the meaning of a call: Numba dispatchers, `functools.partial`, bound methods,
+`staticmethod`. A `functools.wraps` wrapper is a program of its own and is loaded as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import linecache
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast  # type: ignore[import-untyped,unused-ignore]
+
+from stgrad.errors import SourceNotFoundError, UndefinedNameError, UnsupportedSyntaxError
+from stgrad.ir import Loc
+
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Span = tuple[tuple[int, int], tuple[int, int]]  # (line, byte column) of the first and past the last character
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function, its tree and what it sees.
+
+    `tree` is shared by all callers: copy it before a change. `kind` is 'function' or 'lambda'; a lambda has the tree of
+    a function that returns its body. `lines` are those of the whole file.
+    """
+
+    function: types.FunctionType = field(repr=False)
+    file: str
+    first_line: int
+    name: str
+    kind: str
+    tree: gast.FunctionDef = field(repr=False)
+    lines: tuple[str, ...] = field(repr=False)
+
+    @property
+    def filename(self) -> str:
+        return self.file
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function, follow_wrapped=False)
+
+    def resolve(self, name: str) -> Any:
+        """The present value of a free name: of the closure, the module or the builtins.
+
+        Raises:
+            UndefinedNameError: there is no such name, or it has no value yet.
+        """
+        free = self.function.__code__.co_freevars
+        if name in free:
+            try:
+                return (self.function.__closure__ or ())[free.index(name)].cell_contents
+            except ValueError:
+                raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.name}`") from None
+        module = self.function.__globals__
+        if name in module:
+            return module[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise UndefinedNameError(
+            f"`{name}` is not defined in `{self.name}`", reason="it is neither local nor in the closure, the module or the builtins"
+        )
+
+    def loc(self, node: Any) -> Loc:
+        """Where a node of the tree stands; columns count characters."""
+        line = getattr(node, "lineno", None) or self.first_line
+        text = self.lines[line - 1].rstrip("\n") if line <= len(self.lines) else ""
+        raw = text.encode()
+        start = getattr(node, "col_offset", None) or 0
+        ends_here = getattr(node, "end_lineno", line) == line and getattr(node, "end_col_offset", None) is not None
+        end = node.end_col_offset if ends_here else len(raw)
+        return Loc(self.file, line, len(raw[:start].decode()), len(raw[:end].decode()), text, self.name)
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    tree: gast.FunctionDef
+    kind: str
+    lines: tuple[str, ...]
+
+
+def load(fn: Callable[..., Any]) -> Source:
+    """Find the source of a Python function.
+
+    Raises:
+        SourceNotFoundError: it is no Python function, or its text is gone.
+        UnsupportedSyntaxError: it is asynchronous.
+    """
+    if not isinstance(fn, types.FunctionType):
+        raise _not_python(fn)
+    code = fn.__code__
+    lines = tuple(linecache.getlines(code.co_filename, fn.__globals__))
+    if not lines:
+        raise _no_text(fn)
+    parsed = _parse(code, code.co_filename, lines)
+    return Source(fn, code.co_filename, parsed.tree.lineno, parsed.tree.name, parsed.kind, parsed.tree, parsed.lines)
+
+
+@dataclass(frozen=True)
+class Unwrapped:
+    """`fn(*args, **kwargs)` is `function(*self.args, *args, **{**self.kwargs, **kwargs})`."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+def unwrap(fn: Any) -> Unwrapped:
+    """Strip wrappers that do not change the meaning of a call.
+
+    >>> import math
+    >>> unwrap(functools.partial(functools.partial(math.pow, 2.0), y=3.0))
+    Unwrapped(function=<built-in function pow>, args=(2.0,), kwargs={'y': 3.0})
+    """
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    while True:
+        if isinstance(fn, functools.partial):
+            fn, args, kwargs = fn.func, fn.args + args, {**fn.keywords, **kwargs}
+        elif isinstance(fn, types.MethodType):
+            fn, args = fn.__func__, (fn.__self__, *args)
+        elif isinstance(fn, staticmethod):
+            fn = fn.__func__
+        elif is_dispatcher(fn):
+            fn = fn.py_func
+        elif _is_callable_object(fn):
+            fn, args = type(fn).__call__, (fn, *args)
+        else:
+            return Unwrapped(fn, args, kwargs)
+
+
+def is_dispatcher(fn: Any) -> bool:
+    """Whether it is a function under `numba.njit`; not `numba.vectorize`, which changes what a call means."""
+    return type(fn).__module__.startswith("numba.") and isinstance(getattr(fn, "py_func", None), types.FunctionType)
+
+
+def _is_callable_object(fn: Any) -> bool:
+    return not isinstance(fn, (types.FunctionType, type)) and isinstance(getattr(type(fn), "__call__", None), types.FunctionType)
+
+
+# --------------------------------------------------------------------------- finding the tree
+
+
+@functools.lru_cache(maxsize=4096)
+def _parse(code: types.CodeType, file: str, lines: tuple[str, ...]) -> _Parsed:
+    module = _module(lines, file)
+    found = [node for node in module.functions if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name]
+    node = _choose(code, found)
+    if node is None or not _same_program(code, node, module.codes):
+        raise _changed(code)
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise UnsupportedSyntaxError(
+            f"`{node.name}` is an async function", Loc(file, node.lineno, 0, 0, lines[node.lineno - 1]), hint="write `def` for `async def`"
+        )
+    if isinstance(node, ast.Lambda):
+        return _Parsed(_as_function(node, module.names.get(node, "fn")), "lambda", lines)
+    tree = gast.ast_to_gast(node)
+    tree.decorator_list = []
+    return _Parsed(tree, "function", lines)
+
+
+@dataclass(frozen=True)
+class _Module:
+    functions: tuple[AnyFunction, ...]
+    names: dict[ast.Lambda, str]  # of lambdas that are assigned to a name
+    codes: tuple[types.CodeType, ...]
+
+
+@functools.lru_cache(maxsize=16)
+def _module(lines: tuple[str, ...], file: str) -> _Module:
+    try:
+        tree = ast.parse("".join(lines), file)
+    except SyntaxError as error:
+        raise SourceNotFoundError(f"the text of {file} cannot be parsed: {error.msg} (line {error.lineno})") from None
+    nodes = list(ast.walk(tree))
+    functions = tuple(n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+    names = {
+        n.value: n.targets[0].id
+        for n in nodes
+        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Lambda) and isinstance(n.targets[0], ast.Name)
+    }
+    return _Module(functions, names, tuple(_codes(compile(tree, file, "exec", dont_inherit=True))))
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def _first_line(node: AnyFunction) -> int:
+    """The first line as the code object has it: that of the first decorator."""
+    decorators = getattr(node, "decorator_list", [])
+    return int(decorators[0].lineno) if decorators else node.lineno
+
+
+def _name(node: AnyFunction) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _choose(code: types.CodeType, found: list[AnyFunction]) -> AnyFunction | None:
+    """The node of a code object among those that begin on its line: the innermost one that holds all its instructions."""
+    if len(found) < 2:
+        return found[0] if found else None
+    span = _code_span(code)
+    if span is None:
+        return None
+    around = [node for node in found if _body_span(node)[0] <= span[0] and span[1] <= _body_span(node)[1]]
+    return max(around, key=lambda node: _body_span(node)[0], default=None)
+
+
+def _code_span(code: types.CodeType) -> Span | None:
+    # The entry instructions (RESUME, COPY_FREE_VARS) have an empty place at column 0.
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
+    if not places:
+        return None
+    return min((p[0], p[2]) for p in places), max((p[1], p[3]) for p in places)  # type: ignore[return-value]
+
+
+def _body_span(node: AnyFunction) -> Span:
+    body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    first, last = body[0], body[-1]
+    return (first.lineno, first.col_offset), (last.end_lineno or last.lineno, last.end_col_offset or 0)
+
+
+def _same_program(code: types.CodeType, node: AnyFunction, codes: tuple[types.CodeType, ...]) -> bool:
+    """Whether the text compiles to this code. pytest rewrites `assert`, so with one only the parameters are compared."""
+    rewritten = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+    return any(
+        other.co_firstlineno == code.co_firstlineno
+        and other.co_name == code.co_name
+        and _parameters(other) == _parameters(code)
+        and (rewritten or _fingerprint(other) == _fingerprint(code))
+        for other in codes
+    )
+
+
+def _parameters(code: types.CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def _fingerprint(code: types.CodeType) -> tuple[Any, ...]:
+    constants = tuple(_fingerprint(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+
+
+def _as_function(node: ast.Lambda, name: str) -> gast.FunctionDef:
+    """`lambda x: e` as `def name(x): return e`."""
+    returns = ast.copy_location(ast.Return(node.body), node.body)
+    function = ast.FunctionDef(name, node.args, [returns], [], None, None)
+    if "type_params" in ast.FunctionDef._fields:  # since Python 3.12
+        function.type_params = []  # type: ignore[attr-defined,unused-ignore]
+    return gast.ast_to_gast(ast.copy_location(function, node))
+
+
+# --------------------------------------------------------------------------- errors
+
+
+def _label(fn: Any) -> str:
+    return getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def _not_python(fn: Any) -> SourceNotFoundError:
+    if isinstance(fn, type):
+        return SourceNotFoundError(f"`{_label(fn)}` is a class, not a function", hint="wrap what it does in a function")
+    return SourceNotFoundError(
+        f"`{_label(fn)}` has no Python source",
+        reason=f"it is a `{type(fn).__name__}`, not a function written in Python",
+        hint="write a rule for it, or call it from a Python function",
+    )
+
+
+def _no_text(fn: types.FunctionType) -> SourceNotFoundError:
+    file = fn.__code__.co_filename
+    if file == "<stdin>":
+        reason, hint = "it was typed at the Python prompt, which keeps no text", "use a file, IPython or a notebook"
+    elif file.startswith("<"):
+        reason = f"it was made by `exec` or `eval` (file name {file!r}), which keep no text"
+        hint = "put it in a file, or register its text in `linecache.cache` under a file name of its own"
+    else:
+        reason, hint = f"the file {file} cannot be read", "run it where its .py file is present"
+    return SourceNotFoundError(f"the source of `{_label(fn)}` is not available", reason=reason, hint=hint)
+
+
+def _changed(code: types.CodeType) -> SourceNotFoundError:
+    return SourceNotFoundError(
+        f"the source of `{code.co_name}` at {code.co_filename}:{code.co_firstlineno} is not that of the function",
+        reason="the file was changed after it was imported, or the code was rewritten by a tool",
+        hint="import the module again (restart Python)",
+    )
