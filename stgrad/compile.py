@@ -1,0 +1,113 @@
+"""Generated text to a callable: a real module file in the cache directory, imported, compiled with Numba.
+
+The module gets a stable name and stands in `sys.modules` before it runs: Numba's cached code finds its globals by that
+name. The file is real, so pdb, tracebacks and `inspect.getsource` show the code that runs. The text that was handed in is what
+runs, never the file's content, and the file is rewritten wherever it differs from the text.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+import threading
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+
+from stgrad.cache import write_source
+from stgrad.native import NativeCache
+
+OPTIONS = {"error_model": "numpy", "nogil": True, "boundscheck": False}
+PATIENCE = 1.0  # seconds of compilation before a terminal is told
+
+_lock = threading.RLock()
+_compiled: dict[tuple[str, str], Callable[..., Any]] = {}  # (path, function) -> dispatcher
+
+
+def load(text: str, name: str, *, jit: bool = True, parallel: bool = False) -> Callable[..., Any]:
+    """The function `name` of a generated module.
+
+    Args:
+        text: source of the whole module, its imports included.
+        name: the function to return; it also names the file.
+        jit: compile with Numba at the first call of each type; else the plain function of the same file.
+        parallel: let Numba run `prange` loops on threads.
+
+    Returns:
+        A Numba dispatcher or a plain function. The same text gives the same object for the life of the process.
+    """
+    with _lock:
+        path = write_source(text, name, "parallel" if parallel else "")
+        function = getattr(_module(text, path), name)
+        return _dispatcher(function, path, parallel) if jit else function  # type: ignore[no-any-return]
+
+
+def _module(text: str, path: Path) -> types.ModuleType:
+    full_name = f"stgrad.generated.{path.stem}"
+    module = sys.modules.get(full_name)
+    if module is not None and module.__file__ == str(path):
+        return module
+    spec = importlib.util.spec_from_file_location(full_name, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    code = compile(text, str(path), "exec")
+    # An entry without a time stamp stays when the file is removed under a running process.
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+    sys.modules[full_name] = module
+    try:
+        exec(code, module.__dict__)  # noqa: S102
+    except BaseException:
+        del sys.modules[full_name]
+        raise
+    return module
+
+
+def _dispatcher(function: Callable[..., Any], path: Path, parallel: bool) -> Callable[..., Any]:
+    key = (str(path), function.__name__)
+    if key not in _compiled:
+        dispatcher = numba.njit(parallel=parallel, **OPTIONS)(function)
+        if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
+            dispatcher._cache = NativeCache(function, path)
+            _watch(dispatcher)
+        _compiled[key] = dispatcher
+    return _compiled[key]
+
+
+class _Patience(event.Listener):  # type: ignore[misc]  # Numba is untyped
+    """Tells a terminal what is being compiled, once it takes long."""
+
+    def __init__(self) -> None:
+        self.watched: set[int] = set()
+        self._timers: dict[int, threading.Timer] = {}
+
+    def on_start(self, event: Any) -> None:
+        dispatcher = event.data["dispatcher"]
+        if id(dispatcher) in self.watched and sys.stderr is not None and sys.stderr.isatty():
+            timer = threading.Timer(PATIENCE, _tell, (dispatcher.py_func,))
+            timer.daemon = True
+            self._timers[id(dispatcher)] = timer
+            timer.start()
+
+    def on_end(self, event: Any) -> None:
+        timer = self._timers.pop(id(event.data["dispatcher"]), None)
+        if timer is not None:
+            timer.cancel()
+
+
+_patience = _Patience()
+
+
+def _watch(dispatcher: Dispatcher) -> None:
+    if not _patience.watched:
+        event.register("numba:compile", _patience)
+    _patience.watched.add(id(dispatcher))  # `_compiled` keeps it alive
+
+
+def _tell(function: Callable[..., Any]) -> None:
+    print(f"stgrad: compiling {function.__name__} ({function.__code__.co_filename})", file=sys.stderr)
