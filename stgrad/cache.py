@@ -18,11 +18,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding
+import llvmlite  # type: ignore[import-untyped]
+import llvmlite.binding  # type: ignore[import-untyped]
 import numba
 import numpy as np
 
@@ -65,7 +65,7 @@ def _user_cache() -> Path:
         return Path(os.devnull)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _usable(wish: Path) -> Path:
     try:
         wish.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def key(text: str, options: str = "") -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=None)
+@cache
 def fingerprint() -> tuple[str, ...]:
     """Everything besides the text that native code depends on."""
     return (

@@ -23,7 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from stgrad.cache import write_source
 from stgrad.native import NativeCache
 
-OPTIONS = {"error_model": "numpy", "nogil": True, "boundscheck": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 PATIENCE = 1.0  # seconds of compilation before a terminal is told
 
 _lock = threading.RLock()
@@ -45,7 +45,7 @@ def load(text: str, name: str, *, jit: bool = True, parallel: bool = False) -> C
     with _lock:
         path = write_source(text, name, "parallel" if parallel else "")
         function = getattr(_module(text, path), name)
-        return _dispatcher(function, path, parallel) if jit else function  # type: ignore[no-any-return]
+        return _dispatcher(function, path, parallel) if jit else function
 
 
 def _module(text: str, path: Path) -> types.ModuleType:
@@ -71,15 +71,15 @@ def _module(text: str, path: Path) -> types.ModuleType:
 def _dispatcher(function: Callable[..., Any], path: Path, parallel: bool) -> Callable[..., Any]:
     key = (str(path), function.__name__)
     if key not in _compiled:
-        dispatcher = numba.njit(parallel=parallel, **OPTIONS)(function)
+        dispatcher: Any = numba.njit(parallel=parallel, **OPTIONS)(function)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
-            dispatcher._cache = NativeCache(function, path)
+            dispatcher._cache = NativeCache(function, path)  # type: ignore[attr-defined]
             _watch(dispatcher)
         _compiled[key] = dispatcher
     return _compiled[key]
 
 
-class _Patience(event.Listener):  # type: ignore[misc]  # Numba is untyped
+class _Patience(event.Listener):
     """Tells a terminal what is being compiled, once it takes long."""
 
     def __init__(self) -> None:
@@ -103,9 +103,9 @@ class _Patience(event.Listener):  # type: ignore[misc]  # Numba is untyped
 _patience = _Patience()
 
 
-def _watch(dispatcher: Dispatcher) -> None:
+def _watch(dispatcher: Any) -> None:
     if not _patience.watched:
-        event.register("numba:compile", _patience)
+        event.register("numba:compile", _patience)  # type: ignore[no-untyped-call]
     _patience.watched.add(id(dispatcher))  # `_compiled` keeps it alive
 
 
