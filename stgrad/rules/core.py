@@ -27,6 +27,14 @@ arrays (np.stack) gets a tuple of cotangents. Cotangents have the shape of their
 the caller does it. Complex: y_bar is conjugate-free steepest ascent (|z|^2 -> 2z), so reverse mode multiplies by conj(partial).
 Rule bodies use only the compiler's language: NumPy calls that have rules themselves, static branches on axis, ndim and
 flags, comprehensions over static tuples, and helpers marked `static` that compute on static values alone.
+
+Details. Tuples of cotangents are aligned with the operation's positional parameters from the first on; what is left off at the
+end has no derivative. `None` for an argument that is active means that there is no rule for it, and it is refused; a derivative
+that is zero is written 0.0. A bare value belongs to the first parameter. `linear` always returns the bare value: where
+the first parameter is a sequence of arrays, or is variadic (np.meshgrid), it is the tuple of their cotangents, and the operation is
+jointly linear in them. A tangent rule takes y, the positional arguments up to the last differentiable one, the tangents of the
+differentiable ones (`x_dot` for parameter `x`, zero where the argument is inactive), then the other parameters.
+The caller unbroadcasts what `partials` gives and casts every cotangent to the dtype of its argument (complex to real by the real part).
 """
 
 from __future__ import annotations
@@ -65,6 +73,7 @@ class Rule:
 
 TABLE: dict[str, Rule] = {}  # by name
 _NAMES: dict[Any, str] = {}  # callable -> name
+LATE: dict[str, Callable[[], None]] = {}  # module -> what registers its rules, run once the module is imported
 STATIC: set[Any] = set()  # helpers that run at compile time on static arguments
 
 
@@ -175,8 +184,7 @@ def samples(*ops: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
-def lookup(op: Any) -> Rule | None:
-    """The rule of a callable or of an operation's name; None where there is none."""
+def _find(op: Any) -> Rule | None:
     if isinstance(op, str):
         return TABLE.get(op)
     try:
@@ -184,3 +192,19 @@ def lookup(op: Any) -> Rule | None:
     except TypeError:  # unhashable callables have no rule
         return None
     return TABLE.get(name) if name is not None else None
+
+
+def lookup(op: Any) -> Rule | None:
+    """The rule of a callable or of an operation's name; None where there is none.
+
+    Rules of modules that are slow to import (SciPy) are registered when one of their names is asked for, or when something unknown
+    is asked for and the program has imported the module.
+    """
+    rule = _find(op)
+    if rule is None and LATE:
+        wanted = [m for m in LATE if m in sys.modules or (isinstance(op, str) and op.startswith(m + "."))]
+        for module in wanted:
+            LATE.pop(module)()
+        if wanted:
+            rule = _find(op)
+    return rule
