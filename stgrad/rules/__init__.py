@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import broadcasting, elementwise
+from . import broadcasting, elementwise, reductions
 from .broadcasting import unbroadcast
 from .core import (
     TABLE,
@@ -20,6 +20,6 @@ from .core import (
 )
 
 __all__ = [
-    "TABLE", "Rule", "adjoint", "broadcasting", "composite", "elementwise", "linear", "lookup", "nondiff",
+    "TABLE", "Rule", "adjoint", "composite", "linear", "lookup", "nondiff",
     "op_name", "partials", "samples", "static", "tangent", "unbroadcast",
 ]  # fmt: skip

@@ -1,0 +1,493 @@
+"""Derivatives of reductions and scans. `axis` is an int (negative too), a tuple or None, and static.
+
+Ties in max and min split equally; prod and cumprod are exact with zeros; std is 0 where the variance is 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .core import adjoint, composite, linear, nondiff, samples, static, tangent
+
+# ------------------------------------------------------------------ shapes of reductions
+
+
+@static
+def axes(axis, rank):
+    """The axes of a reduction, not negative, in the order given."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(i % rank for i in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+@static
+def is_last(axis, rank):
+    return axis in (-1, rank - 1)
+
+
+def restore(y, axis, keepdims):
+    """A reduced array with its reduced axes back, of extent 1; a full reduction broadcasts as it is."""
+    if axis is None or keepdims:
+        return y
+    return np.expand_dims(y, axis)
+
+
+def extent(a, axis):
+    """How many elements make one of the result."""
+    if axis is None:
+        return np.size(a)
+    n = 1
+    for i in axes(axis, np.ndim(a)):
+        n = n * np.shape(a)[i]
+    return n
+
+
+def last(a, axis):
+    """`a` with an axis moved to the end."""
+    return a if is_last(axis, np.ndim(a)) else np.moveaxis(a, axis, -1)
+
+
+def back(a, axis):
+    """The inverse of `last`."""
+    return a if is_last(axis, np.ndim(a)) else np.moveaxis(a, -1, axis)
+
+
+def rows(a, axis):
+    """`a` (..., n) with the reduced axes as one last axis."""
+    if axis is None:
+        return np.ravel(a)
+    moved = np.moveaxis(a, axes(axis, np.ndim(a)), tuple(range(-len(axes(axis, np.ndim(a))), 0)))
+    return np.reshape(moved, np.shape(moved)[: np.ndim(a) - len(axes(axis, np.ndim(a)))] + (-1,))
+
+
+def unrows(r, like, axis):
+    """The inverse of `rows`, for an array of the shape of `like`."""
+    if axis is None:
+        return np.reshape(r, np.shape(like))
+    positions = axes(axis, np.ndim(like))
+    rest = tuple(np.shape(like)[i] for i in range(np.ndim(like)) if i not in positions)
+    split = np.reshape(r, rest + tuple(np.shape(like)[i] for i in positions))
+    return np.moveaxis(split, tuple(range(-len(positions), 0)), positions)
+
+
+# ------------------------------------------------------------------ sums
+
+
+@adjoint(np.sum)
+def sum_(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False, initial=0.0, where=None):
+    a_bar = np.broadcast_to(restore(y_bar, axis, keepdims), np.shape(a))
+    return a_bar if where is None else np.where(where, a_bar, 0.0)
+
+
+@tangent(np.sum)
+def sum_dot(y, a, a_dot, axis=None, dtype=None, out=None, keepdims=False, initial=0.0, where=None):
+    if where is None:
+        return np.sum(a_dot, axis=axis, keepdims=keepdims)
+    return np.sum(np.where(where, a_dot, 0.0), axis=axis, keepdims=keepdims)
+
+
+@linear(np.mean)
+def mean(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False):
+    return np.broadcast_to(restore(y_bar, axis, keepdims) / extent(a, axis), np.shape(a))
+
+
+@composite(np.nansum)
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
+    return np.sum(np.where(np.isnan(a), 0.0, a), axis=axis, keepdims=keepdims)
+
+
+@composite(np.nanmean)
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    count = np.sum(np.logical_not(np.isnan(a)), axis=axis, keepdims=keepdims, dtype=a.dtype)
+    return np.sum(np.where(np.isnan(a), 0.0, a), axis=axis, keepdims=keepdims) / count
+
+
+@composite(np.average)
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    if weights is None:
+        return np.mean(a, axis=axis, keepdims=keepdims)
+    if np.ndim(weights) < np.ndim(a):  # one weight for each index of the one axis
+        shape = tuple(-1 if i in axes(axis, np.ndim(a)) else 1 for i in range(np.ndim(a)))
+        weights = np.broadcast_to(np.reshape(weights, shape), np.shape(a))
+    total = np.sum(weights, axis=axis, keepdims=keepdims)
+    return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+
+
+@samples(np.sum, np.mean)
+def _(rng):
+    x = rng.normal(size=(2, 3, 4))
+    for axis in (None, 0, -1, (0, 2), (1, -1)):
+        yield (x,), {"axis": axis}
+        yield (x,), {"axis": axis, "keepdims": True}
+    yield (x[0, 0],), {}
+    yield (x[0, 0] + 1j * x[0, 1],), {}
+    yield (np.array(2.0),), {}
+    yield (np.ones((0, 3)),), {"axis": 1}
+
+
+@samples(np.sum)
+def _(rng):
+    yield (rng.normal(size=(2, 3)),), {"initial": 5.0}
+    yield (rng.normal(size=(2, 3)),), {"where": np.array([True, False, True]), "axis": 0}
+
+
+@samples(np.nansum, np.nanmean)
+def _(rng):
+    x = rng.normal(size=(2, 3))
+    x[0, 1] = np.nan
+    yield (x,), {}
+    yield (x,), {"axis": 0}
+    yield (x.astype(np.float32),), {"axis": 1, "keepdims": True}
+
+
+@samples(np.average)
+def _(rng):
+    x = rng.normal(size=(2, 3))
+    yield (x,), {}
+    yield (x, 1, rng.uniform(0.5, 1.0, size=3)), {}
+    yield (x, None, rng.uniform(0.5, 1.0, size=(2, 3))), {}
+    yield (x, 0), {"weights": rng.uniform(0.5, 1.0, size=2), "keepdims": True}
+
+
+# ------------------------------------------------------------------ variance
+
+
+def squared(d):
+    """|d|^2, real."""
+    return np.real(d * np.conjugate(d)) if np.iscomplexobj(d) else d * d
+
+
+@adjoint(np.var)
+def var(y, y_bar, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=0):
+    """2 (a - mean) / (n - ddof): the share that goes through the mean sums to zero."""
+    deviation = a - np.mean(a, axis=axis, keepdims=True)
+    return 2.0 / (extent(a, axis) - ddof - correction) * restore(y_bar, axis, keepdims) * deviation
+
+
+@tangent(np.var)
+def var_dot(y, a, a_dot, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=0):
+    deviation = a - np.mean(a, axis=axis, keepdims=True)
+    change = np.real(np.conjugate(deviation) * a_dot) if np.iscomplexobj(a) else deviation * a_dot
+    return 2.0 / (extent(a, axis) - ddof - correction) * np.sum(change, axis=axis, keepdims=keepdims)
+
+
+@composite(np.std)
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=0):
+    return np.sqrt(np.var(a, axis=axis, ddof=ddof + correction, keepdims=keepdims))
+
+
+@composite(np.nanvar)
+def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    valid = np.logical_not(np.isnan(a))
+    count = np.sum(valid, axis=axis, keepdims=True, dtype=a.dtype)
+    filled = np.where(valid, a, 0.0)
+    deviation = np.where(valid, filled - np.sum(filled, axis=axis, keepdims=True) / count, 0.0)
+    total = np.sum(squared(deviation), axis=axis, keepdims=keepdims)
+    return total / (np.sum(valid, axis=axis, keepdims=keepdims, dtype=total.dtype) - ddof)
+
+
+@composite(np.nanstd)
+def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    return np.sqrt(np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims))
+
+
+@samples(np.var, np.std)
+def _(rng):
+    x = rng.normal(size=(2, 3, 4))
+    for axis in (None, 1, -1, (0, 2)):
+        yield (x,), {"axis": axis}
+        yield (x,), {"axis": axis, "ddof": 1, "keepdims": True}
+    yield (x[0, 0] + 1j * x[0, 1],), {}
+    yield (x,), {"axis": 0, "correction": 1}
+
+
+@samples(np.nanvar, np.nanstd)
+def _(rng):
+    x = rng.normal(size=(4, 3))
+    x[0, 1] = np.nan
+    yield (x,), {}
+    yield (x.astype(np.float32),), {}
+    yield (x,), {"axis": 0, "ddof": 1, "keepdims": True}
+
+
+# ------------------------------------------------------------------ products
+
+
+def others(r):
+    """Product of all the other elements of each row (..., n): nothing is divided, so zeros are exact."""
+    ones = np.ones_like(r[..., :1])
+    before = np.cumprod(np.concatenate((ones, r[..., :-1]), axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate((ones, r[..., :0:-1]), axis=-1), axis=-1)
+    return before * after[..., ::-1]
+
+
+@adjoint(np.prod)
+def prod(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False, initial=1.0):
+    return initial * restore(y_bar, axis, keepdims) * np.conjugate(unrows(others(rows(a, axis)), a, axis))
+
+
+@tangent(np.prod)
+def prod_dot(y, a, a_dot, axis=None, dtype=None, out=None, keepdims=False, initial=1.0):
+    return initial * np.sum(a_dot * unrows(others(rows(a, axis)), a, axis), axis=axis, keepdims=keepdims)
+
+
+@composite(np.nanprod)
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
+    return np.prod(np.where(np.isnan(a), 1.0, a), axis=axis, keepdims=keepdims)
+
+
+@linear(math.prod)
+def math_prod(y, y_bar, iterable, start=1.0):
+    """Of a tuple of scalars: the product of the others."""
+    return tuple(y_bar * without(iterable, i, start) for i in range(len(iterable)))
+
+
+def without(items, skip, start):
+    product = start
+    for i in range(len(items)):
+        if i != skip:
+            product = product * items[i]
+    return product
+
+
+@tangent(math.prod)
+def math_prod_dot(y, iterable, iterable_dot, start=1.0):
+    return math.fsum(tuple(x_dot * without(iterable, i, start) for i, x_dot in enumerate(iterable_dot)))
+
+
+@samples(np.prod)
+def _(rng):
+    x = rng.uniform(0.5, 1.5, size=(2, 3, 4))
+    for axis in (None, 0, -1, (0, 2), (-1, 0)):
+        yield (x,), {"axis": axis}
+        yield (x,), {"axis": axis, "keepdims": True, "initial": 2.0}
+    yield (np.array([2.0, 0.0, 3.0]),), {}
+    yield (np.array([2.0, 0.0, 0.0]),), {}
+    yield (x[0, 0] + 1j * x[0, 1],), {}
+
+
+@samples(np.nanprod)
+def _(rng):
+    yield (np.array([2.0, np.nan, 3.0]),), {}
+
+
+@samples(math.prod)
+def _(rng):
+    yield ((2.0, 0.0, 3.0),), {}
+    yield ((2.0, 0.5, 3.0),), {"start": 3.0}
+
+
+# ------------------------------------------------------------------ scans
+
+
+@linear(np.cumsum)
+def cumsum(y, y_bar, a, axis=None, dtype=None, out=None):
+    if axis is None:
+        return np.reshape(np.cumsum(y_bar[::-1])[::-1], np.shape(a))
+    return np.flip(np.cumsum(np.flip(y_bar, axis), axis=axis), axis)
+
+
+@composite(np.nancumsum)
+def nancumsum(a, axis=None, dtype=None, out=None):
+    return np.cumsum(np.where(np.isnan(a), 0.0, a), axis=axis)
+
+
+def leading_axis(a, axis):
+    if axis is None:
+        return np.ravel(a)
+    return np.moveaxis(a, axis, 0)
+
+
+def from_leading_axis(r, like, axis):
+    if axis is None:
+        return np.reshape(r, np.shape(like))
+    return np.moveaxis(r, 0, axis)
+
+
+@adjoint(np.cumprod)
+def cumprod(y, y_bar, a, axis=None, dtype=None, out=None):
+    """a_bar[k] = before[k] s[k] with s[k] = y_bar[k] + conj(a[k+1]) s[k+1]: nothing is divided, so zeros are exact."""
+    x = np.conjugate(leading_axis(a, axis))
+    product = np.conjugate(leading_axis(y, axis))
+    s = np.copy(leading_axis(y_bar, axis))
+    n = np.shape(x)[0]
+    for k in range(n - 2, -1, -1):
+        s[k] += x[k + 1] * s[k + 1]
+    return from_leading_axis(np.concatenate((s[:1], product[:-1] * s[1:]), axis=0), a, axis)
+
+
+@tangent(np.cumprod)
+def cumprod_dot(y, a, a_dot, axis=None, dtype=None, out=None):
+    x, x_dot, product = leading_axis(a, axis), leading_axis(a_dot, axis), leading_axis(y, axis)
+    r = np.concatenate((x_dot[:1], product[:-1] * x_dot[1:]), axis=0)
+    for k in range(1, np.shape(x)[0]):
+        r[k] += x[k] * r[k - 1]
+    return from_leading_axis(r, y, axis)
+
+
+@composite(np.diff)
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if prepend is not None:
+        a = np.concatenate((beside(prepend, a, axis), a), axis=axis)
+    if append is not None:
+        a = np.concatenate((a, beside(append, a, axis)), axis=axis)
+    if n == 0:
+        return a
+    r = last(a, axis)
+    return np.diff(back(r[..., 1:] - r[..., :-1], axis), n - 1, axis)
+
+
+def beside(value, a, axis):
+    """What np.diff puts before or after `a`: a scalar stands for one slice."""
+    if np.ndim(value) > 0:
+        return value
+    return np.broadcast_to(value, tuple(1 if i in axes(axis, np.ndim(a)) else np.shape(a)[i] for i in range(np.ndim(a))))
+
+
+@composite(np.ediff1d)
+def ediff1d(ary):
+    return np.diff(np.ravel(ary))
+
+
+@composite(np.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    height = last(y, axis)
+    if x is None:
+        return np.sum(height[..., 1:] + height[..., :-1], axis=-1) * (0.5 * dx)
+    width = np.diff(x) if np.ndim(x) == 1 else np.diff(last(x, axis))
+    return np.sum(width * (height[..., 1:] + height[..., :-1]), axis=-1) * 0.5
+
+
+@samples(np.cumsum, np.cumprod)
+def _(rng):
+    x = rng.uniform(0.5, 1.5, size=(2, 3, 4))
+    for axis in (None, 0, -1):
+        yield (x,), {"axis": axis}
+    yield (np.array([2.0, 0.0, 3.0, 0.0, 1.0]),), {}
+    yield (x[0, 0] + 1j * x[0, 1],), {}
+    yield (np.array([1.5]),), {}
+
+
+@samples(np.nancumsum)
+def _(rng):
+    yield (np.array([2.0, np.nan, 3.0]),), {}
+
+
+@samples(np.diff)
+def _(rng):
+    x = rng.normal(size=(4, 5))
+    yield (x,), {}
+    yield (x, 2), {"axis": 0}
+    yield (x[0],), {"prepend": 0.0, "append": np.array([1.0, 2.0])}
+    yield (x, 0), {}
+
+
+@samples(np.ediff1d)
+def _(rng):
+    yield (rng.normal(size=(2, 2)),), {}
+
+
+@samples(np.trapezoid)
+def _(rng):
+    y = rng.normal(size=(3, 4))
+    yield (y,), {"dx": 0.3}
+    yield (y, np.array([0.0, 0.3, 1.0])), {"axis": 0}
+    yield (y, np.cumsum(y * y, axis=1)), {}
+
+
+# ------------------------------------------------------------------ extrema and order statistics
+
+
+def share(y, a, axis, keepdims):
+    """Which elements reach the extremum, and how many do."""
+    hit = a == restore(y, axis, keepdims)
+    return hit, np.maximum(np.sum(hit, axis=axis, keepdims=True, dtype=a.dtype), 1.0)
+
+
+@adjoint(np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin)
+def max_(y, y_bar, a, axis=None, out=None, keepdims=False, initial=None):
+    """Ties get equal shares."""
+    hit, count = share(y, a, axis, keepdims)
+    return np.where(hit, restore(y_bar, axis, keepdims) / count, 0.0)
+
+
+@tangent(np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin)
+def max_dot(y, a, a_dot, axis=None, out=None, keepdims=False, initial=None):
+    hit, count = share(y, a, axis, keepdims)
+    return np.sum(np.where(hit, a_dot / count, 0.0), axis=axis, keepdims=keepdims)
+
+
+@composite(np.ptp)
+def ptp(a, axis=None, out=None, keepdims=False):
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+def kept(y, a, axis, keepdims):
+    """A result over `rows` with the reduced axes back if keepdims says so; axes of q, if any, stand before."""
+    if not keepdims:
+        return y
+    extra = np.ndim(y) - (np.ndim(a) - len(axes(axis, np.ndim(a))))
+    return np.expand_dims(y, tuple(i + extra for i in axes(axis, np.ndim(a))))
+
+
+@composite(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    r = np.sort(rows(a, axis), axis=-1)
+    n = np.shape(r)[-1]
+    return kept(0.5 * (r[..., (n - 1) // 2] + r[..., n // 2]), a, axis, keepdims)
+
+
+@composite(np.quantile)
+def quantile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False):
+    """Linear between neighbours, as NumPy's default; the axes of `q` come first."""
+    r = np.sort(rows(a, axis), axis=-1)
+    n = np.shape(r)[-1]
+    position = q * (n - 1.0)
+    lower = np.floor(position).astype(np.int64)
+    upper = np.minimum(lower + 1, n - 1)
+    weight = position - np.floor(position)
+    y = np.take(r, lower, axis=-1) * (1.0 - weight) + np.take(r, upper, axis=-1) * weight
+    if np.ndim(q) > 0 and np.ndim(r) > 1:
+        y = np.moveaxis(y, tuple(range(-np.ndim(q), 0)), tuple(range(np.ndim(q))))
+    return kept(y, a, axis, keepdims)
+
+
+@composite(np.percentile)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False):
+    return np.quantile(a, q / 100.0, axis=axis, keepdims=keepdims)
+
+
+@samples(np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)
+def _(rng):
+    x = rng.permuted(np.arange(24.0)).reshape(2, 3, 4) / 5.0
+    for axis in (None, 1, -1, (0, 2)):
+        yield (x,), {"axis": axis}
+        yield (x,), {"axis": axis, "keepdims": True}
+
+
+@samples(np.max)
+def _(rng):
+    yield (np.array([1.0, 2.0]),), {"initial": 5.0}
+
+
+@samples(np.median)
+def _(rng):
+    x = rng.normal(size=(2, 3, 4))
+    for axis in (None, 1, -1, (0, 2)):
+        yield (x,), {"axis": axis}
+        yield (x,), {"axis": axis, "keepdims": True}
+    yield (x[0, 0, :3].astype(np.float32),), {}
+
+
+@samples(np.quantile, np.percentile)
+def _(rng):
+    x = rng.normal(size=(2, 3, 4))
+    yield (x, 0.3), {}
+    yield (x, np.array([0.0, 0.25, 1.0])), {"axis": 1}
+    yield (x, 0.9), {"axis": (0, 2), "keepdims": True}
+    yield (x, np.array([0.5, 0.6])), {"axis": -1, "keepdims": True}
+
+
+nondiff(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.any, np.all, np.count_nonzero, np.bincount)
