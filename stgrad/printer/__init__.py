@@ -1,0 +1,113 @@
+"""`Function` -> Python text that reads like hand-written code, runs, and means exactly what the IR means.
+
+The stages are `fold` (temporaries back into the expressions that read them), `statements` and `expressions` (IR ->
+`ast`) and `unparse` (`ast` -> text). The same function always gives the same text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stgrad import ir
+from stgrad.names import RESERVED
+from stgrad.printer.expressions import Expressions, names
+from stgrad.printer.fold import fold
+from stgrad.printer.statements import Statements
+from stgrad.printer.unparse import text
+
+_TEMPORARY = re.compile(r"_t(_\d+)?$")
+
+
+def to_source(fn: ir.Function, *, nest: bool = True) -> str:
+    """The text of a module with the imports that the function needs, and the function.
+
+    Names in `fn.constants` stay free: the module that runs the text must define them.
+
+    Args:
+        fn: The function.
+        nest: Whether to put temporaries back into expressions; without, a line for each statement of the IR.
+
+    >>> x, t, y = ir.Var("x"), ir.Var("_t"), ir.Var("y")
+    >>> body = (ir.Assign((t,), "np.multiply", (x, x)), ir.Assign((y,), "math.sin", (t,)))
+    >>> print(to_source(ir.Function("f", (x,), body, y)))
+    import math
+    <BLANKLINE>
+    <BLANKLINE>
+    def f(x):
+        y = math.sin(x * x)
+        return y
+    <BLANKLINE>
+    """
+    body, result = fold(fn.body, fn.result, fn.types) if nest else (fn.body, fn.result)
+    spell = _spelling(fn, body, result)
+    writer = Statements(fn.types, spell)
+    statements = writer.plain_block(body)
+    definition = ast.FunctionDef(
+        fn.name,
+        _arguments(fn, writer.write),
+        [*_docstring(fn.doc), *statements, ast.Return(writer.write.expr(result))],
+        [],
+    )
+    imports = "\n".join(_imports(writer.write.modules))
+    return (imports + "\n\n\n" if imports else "") + text(definition) + "\n"
+
+
+def print_block(block: ir.Block, types: Mapping[str, ir.Type] | None = None) -> str:
+    """The text of a block as it stands: a line for each statement."""
+    return text(ast.Module(Statements(types or {}, {}).block(block), []))
+
+
+def _docstring(doc: str) -> list[ast.stmt]:
+    return [ast.Expr(ast.Constant(doc))] if doc else []
+
+
+def _arguments(fn: ir.Function, write: Expressions) -> ast.arguments:
+    defaults = [write.constant(fn.defaults[param.name]) for param in fn.params if param.name in fn.defaults]
+    params = [ast.arg(write.name(param.name)) for param in fn.params]
+    return ast.arguments([], params, None, [], [], None, defaults)
+
+
+def _imports(modules: Iterable[str]) -> list[str]:
+    """Import statements, the standard library first.
+
+    >>> _imports({"np.linalg", "np", "math", "scipy.special", "runtime"})
+    ['import math', '', 'import numpy as np', 'import scipy.special', '', 'from stgrad import runtime']
+    """
+    groups: dict[int, set[str]] = {0: set(), 1: set(), 2: set()}
+    for module in modules:
+        first = module.split(".")[0]
+        if first == "np":
+            groups[1].add("import numpy as np")
+        elif first == "runtime":
+            groups[2].add("from stgrad import runtime")
+        else:
+            groups[0 if first in ("math", "cmath", "operator") else 1].add(f"import {module}")
+    lines: list[str] = []
+    for group in groups.values():
+        if group:
+            lines += ["", *sorted(group)] if lines else sorted(group)
+    return lines
+
+
+def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
+    """`t`, `t2`, `t3`... for the compiler's temporaries `_t`, `_t_2`... that are still there, in order of appearance."""
+    order: dict[str, None] = dict.fromkeys(param.name for param in fn.params)
+    for stmt in ir.walk(body):
+        order.update(dict.fromkeys(ir.assigns(stmt)))
+        order.update(dict.fromkeys(name for operand in ir.operands(stmt) for name in names(operand)))
+        if isinstance(stmt, (ir.Stack, ir.Push, ir.Pop)):
+            order[stmt.name if isinstance(stmt, ir.Stack) else stmt.stack] = None
+    order.update(dict.fromkeys(names(result)))
+    taken = {name for name in (*order, *fn.types, *fn.constants) if not _TEMPORARY.match(name)} | RESERVED
+    spell: dict[str, str] = {}
+    count = 0
+    for name in order:
+        while _TEMPORARY.match(name) and name not in spell:
+            count += 1
+            wish = "t" if count == 1 else f"t{count}"
+            if wish not in taken:
+                spell[name] = wish
+    return spell

@@ -1,0 +1,237 @@
+"""Operands and operations -> `ast` expressions: the table of spellings.
+
+An operation is written with its operator where it has one (`np.add` as `a + b`), else as the call that its name is.
+`Call` is an operation nested into an operand; it exists only here, between `fold` and the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from stgrad import ir
+from stgrad.errors import InternalError
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`op(*args, **kwargs)` in the place of an operand. The operations 'and', 'or' and 'if' (condition, value, other) too."""
+
+    op: str
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+Expr = Union[ir.Operand, Call]
+
+BINARY: dict[str, type[ast.operator]] = {
+    "np.add": ast.Add,
+    "np.subtract": ast.Sub,
+    "np.multiply": ast.Mult,
+    "np.divide": ast.Div,
+    "np.true_divide": ast.Div,
+    "np.floor_divide": ast.FloorDiv,
+    "np.remainder": ast.Mod,
+    "np.mod": ast.Mod,
+    "np.power": ast.Pow,
+    "np.matmul": ast.MatMult,
+    "np.bitwise_and": ast.BitAnd,
+    "np.bitwise_or": ast.BitOr,
+    "np.bitwise_xor": ast.BitXor,
+    "np.left_shift": ast.LShift,
+    "np.right_shift": ast.RShift,
+}
+UNARY: dict[str, type[ast.unaryop]] = {
+    "np.negative": ast.USub,
+    "np.positive": ast.UAdd,
+    "np.invert": ast.Invert,
+    "not": ast.Not,
+}
+COMPARE: dict[str, type[ast.cmpop]] = {
+    "np.less": ast.Lt,
+    "np.less_equal": ast.LtE,
+    "np.greater": ast.Gt,
+    "np.greater_equal": ast.GtE,
+    "np.equal": ast.Eq,
+    "np.not_equal": ast.NotEq,
+}
+# Operations that give their first argument as it is.
+IDENTITY = frozenset({"alias", "stop_gradient"})
+_SPELLING = {"unbroadcast": "runtime.unbroadcast", "np.absolute": "np.abs"}
+
+
+def children(expr: Any) -> tuple[Any, ...]:
+    match expr:
+        case Call():
+            return expr.args + tuple(value for _, value in expr.kwargs)
+        case ir.Pack():
+            return expr.items
+        case ir.Slice():
+            return (expr.lower, expr.upper, expr.step)
+    return ()
+
+
+def names(expr: Any) -> Iterator[str]:
+    """Names that an expression reads, left to right."""
+    if isinstance(expr, ir.Var):
+        yield expr.name
+    for child in children(expr):
+        yield from names(child)
+
+
+def replace_leaves(f: Callable[[Any], Any], expr: Any) -> Any:
+    """Apply f to the variables and constants of an expression."""
+    match expr:
+        case Call():
+            args = tuple(replace_leaves(f, arg) for arg in expr.args)
+            return Call(expr.op, args, tuple((k, replace_leaves(f, v)) for k, v in expr.kwargs))
+        case ir.Pack():
+            return ir.Pack(tuple(replace_leaves(f, item) for item in expr.items))
+        case ir.Slice():
+            return ir.Slice(*(replace_leaves(f, part) for part in children(expr)))
+    return f(expr)
+
+
+class Expressions:
+    """Writes expressions; remembers which modules they need.
+
+    Args:
+        spell: The printed name of each IR name that gets another one.
+    """
+
+    def __init__(self, spell: dict[str, str]) -> None:
+        self.spell = spell
+        self.modules: set[str] = set()
+
+    def name(self, name: str) -> str:
+        return self.spell.get(name, name)
+
+    def var(self, var: ir.Var, store: bool = False) -> ast.Name:
+        return ast.Name(self.name(var.name), ast.Store() if store else ast.Load())
+
+    def expr(self, expr: Any) -> ast.expr:
+        match expr:
+            case ir.Var():
+                return self.var(expr)
+            case ir.Const():
+                return self.constant(expr.value)
+            case ir.Pack():
+                return ast.Tuple([self.expr(item) for item in expr.items], ast.Load())
+            case ir.Slice():
+                return ast.Call(ast.Name("slice", ast.Load()), [self.expr(part) for part in children(expr)], [])
+            case Call():
+                return self.call(expr.op, expr.args, expr.kwargs)
+        raise InternalError(f"not an operand: {expr!r}")
+
+    def call(self, op: str, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...] = ()) -> ast.expr:
+        """One operation."""
+        if op in IDENTITY:
+            return self.expr(args[0])
+        if not kwargs and len(args) in (1, 2):
+            written = self.operator(op, args)
+            if written is not None:
+                return written
+        match op, args:
+            case "getitem", (array, index):
+                return ast.Subscript(self.expr(array), self.index(index), ast.Load())
+            case "shape", (array, axis):
+                return ast.Subscript(ast.Attribute(self.expr(array), "shape", ast.Load()), self.expr(axis), ast.Load())
+            case "cast", (value, ir.Const(value=dtype)):
+                return ast.Call(self.dtype(np.dtype(dtype)), [self.expr(value)], [])
+            case ("and" | "or"), _:
+                joined: ast.boolop = ast.And() if op == "and" else ast.Or()
+                return ast.BoolOp(joined, [self.expr(arg) for arg in args])
+            case "if", (condition, value, other):
+                return ast.IfExp(self.expr(condition), self.expr(value), self.expr(other))
+        keywords = [ast.keyword(key, self.expr(value)) for key, value in kwargs]
+        return ast.Call(self.function(_SPELLING.get(op, op)), [self.expr(arg) for arg in args], keywords)
+
+    def operator(self, op: str, args: tuple[Any, ...]) -> ast.expr | None:
+        """The operation as an operator, where it has one."""
+        if op in UNARY and len(args) == 1:
+            return ast.UnaryOp(UNARY[op](), self.expr(args[0]))
+        if op in COMPARE and len(args) == 2:
+            return ast.Compare(self.expr(args[0]), [COMPARE[op]()], [self.expr(args[1])])
+        if op not in BINARY or len(args) != 2:
+            return None
+        left, right = args
+        negated = negation(right)
+        if negated is not None and op in ("np.add", "np.subtract"):  # a + -b is a - b, exactly
+            op, right = "np.subtract" if op == "np.add" else "np.add", negated
+        return ast.BinOp(self.expr(left), BINARY[op](), self.expr(right))
+
+    def index(self, index: Any) -> ast.expr:
+        """What stands between the brackets."""
+        match index:
+            case ir.Slice():
+                return ast.Slice(*(None if part == ir.NONE else self.expr(part) for part in children(index)))
+            case ir.Pack() if index.items:
+                return ast.Tuple([self.index(item) for item in index.items], ast.Load())
+        return self.expr(index)
+
+    def function(self, dotted: str) -> ast.expr:
+        """`np.linalg.solve` as a chain of attributes; notes the module to import."""
+        module, _, last = dotted.rpartition(".")
+        if not module:
+            return ast.Name(dotted, ast.Load())
+        self.modules.add(module)
+        node: ast.expr = ast.Name(module.split(".")[0], ast.Load())
+        for part in [*module.split(".")[1:], last]:
+            node = ast.Attribute(node, part, ast.Load())
+        return node
+
+    # constants
+
+    def constant(self, value: Any) -> ast.expr:
+        match value:
+            case None | bool() | str() | bytes():
+                return ast.Constant(value)
+            case np.generic():
+                return ast.Call(self.dtype(value.dtype), [self.constant(value.item())], [])
+            case int() | float():
+                return self.number(value)
+            case complex():
+                return self.complex(value)
+            case tuple():
+                return ast.Tuple([self.constant(item) for item in value], ast.Load())
+            case slice():
+                return self.expr(ir.Slice(*map(ir.Const, (value.start, value.stop, value.step))))
+            case np.dtype():
+                return self.dtype(value)
+            case type() if issubclass(value, np.generic):
+                return self.dtype(np.dtype(value))
+            case type() if value in (float, int, bool, complex):
+                return ast.Name(value.__name__, ast.Load())
+        if value is Ellipsis:
+            return ast.Constant(value)
+        raise InternalError(f"a constant that has no text: {value!r}")
+
+    def number(self, value: float) -> ast.expr:
+        if math.isnan(value):
+            return self.function("np.nan")
+        if math.copysign(1.0, value) < 0.0:
+            return ast.UnaryOp(ast.USub(), self.number(-value))
+        return self.function("np.inf") if math.isinf(value) else ast.Constant(value)
+
+    def complex(self, value: complex) -> ast.expr:
+        if value.imag > 0.0 and math.isfinite(value.imag) and repr(value) == repr(complex(0.0, value.imag)):
+            return ast.Constant(value)
+        return ast.Call(ast.Name("complex", ast.Load()), [self.number(value.real), self.number(value.imag)], [])
+
+    def dtype(self, dtype: np.dtype[Any]) -> ast.expr:
+        return self.function("np.bool_" if dtype.name == "bool" else f"np.{dtype.name}")
+
+
+def negation(expr: Any) -> Any | None:
+    """What is negated, where the expression is a negation or a negative plain number."""
+    match expr:
+        case Call(op="np.negative", args=(negated,), kwargs=()):
+            return negated
+        case ir.Const(value=value) if type(value) in (int, float) and value < 0:
+            return ir.Const(-value)
+    return None

@@ -1,0 +1,307 @@
+"""A-normal form -> expressions as one would write them: single-use temporaries go back where they are read.
+
+`fold` does two things in turn until nothing changes:
+
+* nesting: a temporary (`_` begins its name) that is assigned and then read once in the same block moves into the reader,
+  where nothing in between can change what it reads: no assignment to its operands, and for array contents no store,
+* patterns: `c = a; if c: c = b` becomes `c = a and b`, an `if` with one assignment to the same name in both branches
+  becomes a conditional expression, `t = a; a = b; b = t` becomes `a, b = b, a`.
+
+The result is IR whose operands may hold `Call`s. Names of users stay statements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from stgrad import ir
+from stgrad.printer.expressions import BINARY, COMPARE, IDENTITY, Call, children, names, replace_leaves
+
+WIDTH = 96  # a line gets no longer by nesting
+CONDITIONAL_WIDTH = 72
+
+# Operations that look at the extents of their array arguments, not at the contents.
+_STRUCTURE = IDENTITY | {"shape", "np.shape", "np.ndim", "np.size", "len", "np.zeros_like", "np.empty_like", "np.ones_like"}
+
+
+def fold(body: ir.Block, result: Any, types: Mapping[str, ir.Type]) -> tuple[ir.Block, Any]:
+    """Nest and match patterns until nothing changes."""
+    while True:
+        nested, new_result = _nest(body, result, _Facts(types, _nestable(body, result)), 1)
+        folded = _patterns(nested, _dead_after_one_read(nested, new_result))
+        if folded == body:
+            return folded, new_result
+        body, result = folded, new_result
+
+
+def is_temporary(name: str) -> bool:
+    return name.startswith("_")
+
+
+# --------------------------------------------------------------------------- which names may move
+
+
+def _values(stmt: ir.Stmt) -> tuple[Any, ...]:
+    """Operands in whose place an expression can stand; the condition of a `While` belongs to its head."""
+    if isinstance(stmt, ir.Store):
+        return (stmt.index, stmt.value)
+    return () if isinstance(stmt, ir.Custom) else ir.operands(stmt)
+
+
+def _fixed(stmt: ir.Stmt) -> tuple[str, ...]:
+    """Names that a statement uses in a place where only a name can stand."""
+    match stmt:
+        case ir.Store():
+            return (stmt.target.name,)
+        case ir.Custom():
+            return tuple(name for operand in stmt.inputs for name in names(operand))
+        case ir.Assign() if len(stmt.targets) == 1:
+            return ()
+    return ir.assigns(stmt)
+
+
+def _tails(stmt: ir.Stmt) -> tuple[tuple[ir.Block, tuple[Any, ...]], ...]:
+    """The blocks of a statement, each with the expressions that are read at its end."""
+    if isinstance(stmt, ir.While):
+        return ((stmt.head, (stmt.cond,)), (stmt.body, ()))
+    return tuple((block, ()) for block in ir.blocks(stmt))
+
+
+def _occurrences(block: ir.Block) -> Iterator[str]:
+    for stmt in ir.walk(block):
+        yield from ir.assigns(stmt)
+        yield from _fixed(stmt)
+        for expr in (*_values(stmt), *(end for _, ends in _tails(stmt) for end in ends)):
+            yield from names(expr)
+
+
+def _nestable(body: ir.Block, result: Any) -> set[str]:
+    """Temporaries that only ever occur as pairs: assigned, then read once in the same block, with no other use between."""
+    seen: set[str] = set()
+    bad: set[str] = set()
+
+    def scan(block: ir.Block, ends: tuple[Any, ...]) -> None:
+        waiting: set[str] = set()
+
+        def read(exprs: tuple[Any, ...]) -> None:
+            for name, count in Counter(n for expr in exprs for n in names(expr)).items():
+                if name not in waiting or count > 1:
+                    bad.add(name)
+                waiting.discard(name)
+
+        for stmt in block:
+            inner = {name for part, part_ends in _tails(stmt) for name in (*_occurrences(part), *(n for e in part_ends for n in names(e)))}
+            bad.update(inner & (waiting | {n for value in _values(stmt) for n in names(value)}))
+            read(_values(stmt))
+            bad.update(_fixed(stmt))
+            for part, part_ends in _tails(stmt):
+                scan(part, part_ends)
+            bound = set(ir.assigns(stmt))
+            bad.update(bound & waiting)
+            waiting |= bound
+            seen.update(bound)
+        read(ends)
+        bad.update(waiting)
+
+    scan(body, (result,))
+    return {name for name in seen - bad if is_temporary(name)}
+
+
+class _Facts:
+    """What decides whether an expression may move."""
+
+    def __init__(self, types: Mapping[str, ir.Type], nestable: set[str]) -> None:
+        self.types = types
+        self.nestable = nestable
+
+    def movable(self, stmt: ir.Stmt) -> bool:
+        return isinstance(stmt, ir.Assign) and len(stmt.targets) == 1 and stmt.target.name in self.nestable and ".random" not in stmt.op
+
+    def reads_memory(self, expr: Any) -> bool:
+        """Whether it reads the contents of an array."""
+        if isinstance(expr, ir.Var):
+            known = self.types.get(expr.name)
+            return known is None or known.array
+        if isinstance(expr, Call) and expr.op in _STRUCTURE:
+            return any(self.reads_memory(arg) for arg in expr.args if not isinstance(arg, ir.Var))
+        return any(map(self.reads_memory, children(expr)))
+
+
+# --------------------------------------------------------------------------- nesting
+
+
+def as_expr(stmt: ir.Assign) -> Any:
+    """The right-hand side of an assignment."""
+    return stmt.args[0] if stmt.op in IDENTITY else Call(stmt.op, stmt.args, stmt.kwargs)
+
+
+def _substitute(name: str, by: Any, expr: Any) -> Any:
+    return replace_leaves(lambda leaf: by if isinstance(leaf, ir.Var) and leaf.name == name else leaf, expr)
+
+
+def _substitute_in(stmt: ir.Stmt, name: str, by: Any) -> ir.Stmt:
+    def go(expr: Any) -> Any:
+        return _substitute(name, by, expr)
+
+    match stmt:
+        case ir.Assign() | ir.Effect():
+            return replace(stmt, args=tuple(map(go, stmt.args)), kwargs=tuple((k, go(v)) for k, v in stmt.kwargs))
+        case ir.Store():
+            return replace(stmt, index=go(stmt.index), value=go(stmt.value))
+        case ir.Push():
+            return replace(stmt, value=go(stmt.value))
+        case ir.If():
+            return replace(stmt, cond=go(stmt.cond))
+        case ir.For():
+            return replace(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step))
+    return stmt
+
+
+def _nest(block: ir.Block, result: Any, facts: _Facts, depth: int) -> tuple[ir.Block, Any]:
+    """Move temporaries into their readers; `result` is read at the end of the block."""
+    out: list[ir.Stmt] = []
+    pending: dict[str, ir.Assign] = {}
+    limit = WIDTH - 4 * depth
+    for stmt in block:
+        stmt = _nest_inside(stmt, facts, depth)
+        for name in [n for value in _values(stmt) for n in names(value) if n in pending]:
+            candidate = _substitute_in(stmt, name, as_expr(pending[name]))
+            if _header_width(candidate) <= limit:
+                stmt = candidate
+                del pending[name]
+            else:
+                out.append(pending.pop(name))
+        out.extend(pending.pop(name) for name in _disturbed(stmt, pending, facts))
+        if facts.movable(stmt):
+            assert isinstance(stmt, ir.Assign)
+            pending[stmt.target.name] = stmt
+        else:
+            out.append(stmt)
+    for name in [n for n in names(result) if n in pending]:
+        candidate = _substitute(name, as_expr(pending[name]), result)
+        if width(candidate) <= limit:
+            result = candidate
+            del pending[name]
+    return (*out, *pending.values()), result
+
+
+def _nest_inside(stmt: ir.Stmt, facts: _Facts, depth: int) -> ir.Stmt:
+    if isinstance(stmt, ir.While):
+        head, cond = _nest(stmt.head, stmt.cond, facts, depth + 1)
+        return replace(stmt, head=head, cond=cond, body=_nest(stmt.body, ir.NONE, facts, depth + 1)[0])
+    return ir.map_blocks(lambda inner: _nest(inner, ir.NONE, facts, depth + 1)[0], stmt)
+
+
+def _disturbed(stmt: ir.Stmt, pending: Mapping[str, ir.Assign], facts: _Facts) -> list[str]:
+    """Waiting temporaries that would change if they were computed after a statement."""
+    if not pending:
+        return []
+    everything = (stmt,)
+    bound = ir.assigned(everything)
+    writes = any(isinstance(s, (ir.Store, ir.Effect, ir.Custom)) for s in ir.walk(everything))
+    disturbed = []
+    for name, assign in pending.items():
+        expr = as_expr(assign)
+        if bound & {*names(expr), name} or (writes and facts.reads_memory(Call(assign.op, assign.args, assign.kwargs))):
+            disturbed.append(name)
+    return disturbed
+
+
+# --------------------------------------------------------------------------- patterns
+
+
+def _dead_after_one_read(body: ir.Block, result: Any) -> set[str]:
+    """Temporaries that occur twice in all: assigned once and read once."""
+    counts = Counter(_occurrences(body))
+    counts.update(names(result))
+    return {name for name, count in counts.items() if count == 2 and is_temporary(name)}
+
+
+def _patterns(block: ir.Block, once: set[str]) -> ir.Block:
+    out: list[ir.Stmt] = []
+    for stmt in block:
+        stmt = ir.map_blocks(lambda inner: _patterns(inner, once), stmt)
+        if isinstance(stmt, ir.If):
+            shorter = _short_circuit(stmt, out[-1] if out else None)
+            if shorter is not None:
+                out[-1] = shorter
+                continue
+            stmt = _conditional(stmt)
+        out.append(stmt)
+        swap = _swap(out[-3:], once)
+        if swap is not None:
+            out[-3:] = [swap]
+    return tuple(out)
+
+
+def _only_assign(block: ir.Block) -> ir.Assign | None:
+    if len(block) == 1 and isinstance(block[0], ir.Assign) and len(block[0].targets) == 1:
+        return block[0]
+    return None
+
+
+def _short_circuit(stmt: ir.If, before: ir.Stmt | None) -> ir.Assign | None:
+    """`c = a` before `if c: c = b`, as `c = a and b`; before `if not c: c = b`, as `c = a or b`."""
+    if not isinstance(before, ir.Assign) or len(before.targets) != 1:
+        return None
+    match stmt:
+        case ir.If(cond=ir.Var(name=name), then=then, orelse=()):
+            op, last = "and", _only_assign(then)
+        case ir.If(cond=ir.Var(name=name), then=(), orelse=orelse):
+            op, last = "or", _only_assign(orelse)
+        case ir.If(cond=Call(op="not", args=(ir.Var(name=name),)), then=then, orelse=()):
+            op, last = "or", _only_assign(then)
+        case _:
+            return None
+    if last is None or not before.target.name == last.target.name == name or name in names(as_expr(last)):
+        return None
+    joined = replace(before, op=op, args=(as_expr(before), as_expr(last)), kwargs=())
+    return joined if _header_width(joined) <= WIDTH else None
+
+
+def _conditional(stmt: ir.If) -> ir.Stmt:
+    """`if c: x = a` / `else: x = b` as `x = a if c else b`."""
+    value, other = _only_assign(stmt.then), _only_assign(stmt.orelse)
+    if value is None or other is None or value.targets != other.targets or value.note != other.note:
+        return stmt
+    joined = replace(value, op="if", args=(stmt.cond, as_expr(value), as_expr(other)), kwargs=())
+    return joined if _header_width(joined) <= CONDITIONAL_WIDTH else stmt
+
+
+def _swap(three: list[ir.Stmt], once: set[str]) -> ir.Assign | None:
+    """`t = a; a = b; b = t` as `a, b = b, a`."""
+    match three:
+        case [
+            ir.Assign(targets=(temp,), op="alias", args=(ir.Var() as a,)) as first,
+            ir.Assign(targets=(a_again,), op="alias", args=(ir.Var() as b,)),
+            ir.Assign(targets=(b_again,), op="alias", args=(temp_again,)),
+        ] if a == a_again and b == b_again and temp == temp_again and temp.name in once:
+            return replace(first, targets=(a, b), op="alias", args=(ir.Pack((b, a)),))
+    return None
+
+
+# --------------------------------------------------------------------------- widths
+
+
+def width(expr: Any) -> int:
+    """About how many characters an expression takes."""
+    match expr:
+        case ir.Var():
+            return len(expr.name)
+        case ir.Const():
+            return len(repr(expr.value))
+        case Call(op=op) if op in BINARY or op in COMPARE or op in ("and", "or"):
+            return sum(map(width, children(expr))) + 3 + 2 * any(isinstance(c, Call) for c in children(expr))
+        case Call(op=op):
+            named = sum(len(key) + 1 for key, _ in expr.kwargs)
+            return len(op) * (op not in IDENTITY) + named + sum(width(c) + 2 for c in children(expr))
+    return sum(width(c) + 2 for c in children(expr))
+
+
+def _header_width(stmt: ir.Stmt) -> int:
+    """About how long the line of a statement is."""
+    target = sum(len(name) + 2 for name in ir.assigns(stmt)) + (len(stmt.target.name) + 4 if isinstance(stmt, ir.Store) else 0)
+    return target + 2 + sum(width(value) for value in _values(stmt))
