@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import broadcasting, elementwise, reductions
+from . import arrays, broadcasting, choices, creation, elementwise, joining, reductions, scans, selecting  # noqa: F401
 from .broadcasting import unbroadcast
 from .core import (
     TABLE,
@@ -20,6 +20,6 @@ from .core import (
 )
 
 __all__ = [
-    "TABLE", "Rule", "adjoint", "composite", "linear", "lookup", "nondiff",
-    "op_name", "partials", "samples", "static", "tangent", "unbroadcast",
+    "TABLE", "Rule", "adjoint", "composite", "linear", "lookup", "nondiff", "op_name", "partials", "samples", "static",
+    "tangent", "unbroadcast",
 ]  # fmt: skip

@@ -1,11 +1,9 @@
-"""Derivatives of reductions and scans. `axis` is an int (negative too), a tuple or None, and static.
+"""Derivatives of reductions. `axis` is an int (negative too), a tuple or None, and static.
 
-Ties in max and min split equally; prod and cumprod are exact with zeros; std is 0 where the variance is 0.
+Ties in max and min split equally; std is 0 where the variance is 0.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -52,6 +50,13 @@ def last(a, axis):
 def back(a, axis):
     """The inverse of `last`."""
     return a if is_last(axis, np.ndim(a)) else np.moveaxis(a, -1, axis)
+
+
+def leading_axis(a, axis):
+    """`a` with an axis moved to the front."""
+    if axis is None:
+        return np.ravel(a)
+    return np.moveaxis(a, axis, 0)
 
 
 def rows(a, axis):
@@ -210,191 +215,6 @@ def _(rng):
     yield (x,), {}
     yield (x.astype(np.float32),), {}
     yield (x,), {"axis": 0, "ddof": 1, "keepdims": True}
-
-
-# ------------------------------------------------------------------ products
-
-
-def others(r):
-    """Product of all the other elements of each row (..., n): nothing is divided, so zeros are exact."""
-    ones = np.ones_like(r[..., :1])
-    before = np.cumprod(np.concatenate((ones, r[..., :-1]), axis=-1), axis=-1)
-    after = np.cumprod(np.concatenate((ones, r[..., :0:-1]), axis=-1), axis=-1)
-    return before * after[..., ::-1]
-
-
-@adjoint(np.prod)
-def prod(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False, initial=1.0):
-    return initial * restore(y_bar, axis, keepdims) * np.conjugate(unrows(others(rows(a, axis)), a, axis))
-
-
-@tangent(np.prod)
-def prod_dot(y, a, a_dot, axis=None, dtype=None, out=None, keepdims=False, initial=1.0):
-    return initial * np.sum(a_dot * unrows(others(rows(a, axis)), a, axis), axis=axis, keepdims=keepdims)
-
-
-@composite(np.nanprod)
-def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
-    return np.prod(np.where(np.isnan(a), 1.0, a), axis=axis, keepdims=keepdims)
-
-
-@linear(math.prod)
-def math_prod(y, y_bar, iterable, start=1.0):
-    """Of a tuple of scalars: the product of the others."""
-    return tuple(y_bar * without(iterable, i, start) for i in range(len(iterable)))
-
-
-def without(items, skip, start):
-    product = start
-    for i in range(len(items)):
-        if i != skip:
-            product = product * items[i]
-    return product
-
-
-@tangent(math.prod)
-def math_prod_dot(y, iterable, iterable_dot, start=1.0):
-    return math.fsum(tuple(x_dot * without(iterable, i, start) for i, x_dot in enumerate(iterable_dot)))
-
-
-@samples(np.prod)
-def _(rng):
-    x = rng.uniform(0.5, 1.5, size=(2, 3, 4))
-    for axis in (None, 0, -1, (0, 2), (-1, 0)):
-        yield (x,), {"axis": axis}
-        yield (x,), {"axis": axis, "keepdims": True, "initial": 2.0}
-    yield (np.array([2.0, 0.0, 3.0]),), {}
-    yield (np.array([2.0, 0.0, 0.0]),), {}
-    yield (x[0, 0] + 1j * x[0, 1],), {}
-
-
-@samples(np.nanprod)
-def _(rng):
-    yield (np.array([2.0, np.nan, 3.0]),), {}
-
-
-@samples(math.prod)
-def _(rng):
-    yield ((2.0, 0.0, 3.0),), {}
-    yield ((2.0, 0.5, 3.0),), {"start": 3.0}
-
-
-# ------------------------------------------------------------------ scans
-
-
-@linear(np.cumsum)
-def cumsum(y, y_bar, a, axis=None, dtype=None, out=None):
-    if axis is None:
-        return np.reshape(np.cumsum(y_bar[::-1])[::-1], np.shape(a))
-    return np.flip(np.cumsum(np.flip(y_bar, axis), axis=axis), axis)
-
-
-@composite(np.nancumsum)
-def nancumsum(a, axis=None, dtype=None, out=None):
-    return np.cumsum(np.where(np.isnan(a), 0.0, a), axis=axis)
-
-
-def leading_axis(a, axis):
-    if axis is None:
-        return np.ravel(a)
-    return np.moveaxis(a, axis, 0)
-
-
-def from_leading_axis(r, like, axis):
-    if axis is None:
-        return np.reshape(r, np.shape(like))
-    return np.moveaxis(r, 0, axis)
-
-
-@adjoint(np.cumprod)
-def cumprod(y, y_bar, a, axis=None, dtype=None, out=None):
-    """a_bar[k] = before[k] s[k] with s[k] = y_bar[k] + conj(a[k+1]) s[k+1]: nothing is divided, so zeros are exact."""
-    x = np.conjugate(leading_axis(a, axis))
-    product = np.conjugate(leading_axis(y, axis))
-    s = np.copy(leading_axis(y_bar, axis))
-    n = np.shape(x)[0]
-    for k in range(n - 2, -1, -1):
-        s[k] += x[k + 1] * s[k + 1]
-    return from_leading_axis(np.concatenate((s[:1], product[:-1] * s[1:]), axis=0), a, axis)
-
-
-@tangent(np.cumprod)
-def cumprod_dot(y, a, a_dot, axis=None, dtype=None, out=None):
-    x, x_dot, product = leading_axis(a, axis), leading_axis(a_dot, axis), leading_axis(y, axis)
-    r = np.concatenate((x_dot[:1], product[:-1] * x_dot[1:]), axis=0)
-    for k in range(1, np.shape(x)[0]):
-        r[k] += x[k] * r[k - 1]
-    return from_leading_axis(r, y, axis)
-
-
-@composite(np.diff)
-def diff(a, n=1, axis=-1, prepend=None, append=None):
-    if prepend is not None:
-        a = np.concatenate((beside(prepend, a, axis), a), axis=axis)
-    if append is not None:
-        a = np.concatenate((a, beside(append, a, axis)), axis=axis)
-    if n == 0:
-        return a
-    r = last(a, axis)
-    return np.diff(back(r[..., 1:] - r[..., :-1], axis), n - 1, axis)
-
-
-def beside(value, a, axis):
-    """What np.diff puts before or after `a`: a scalar stands for one slice."""
-    if np.ndim(value) > 0:
-        return value
-    return np.broadcast_to(value, tuple(1 if i in axes(axis, np.ndim(a)) else np.shape(a)[i] for i in range(np.ndim(a))))
-
-
-@composite(np.ediff1d)
-def ediff1d(ary):
-    return np.diff(np.ravel(ary))
-
-
-@composite(np.trapezoid)
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    height = last(y, axis)
-    if x is None:
-        return np.sum(height[..., 1:] + height[..., :-1], axis=-1) * (0.5 * dx)
-    width = np.diff(x) if np.ndim(x) == 1 else np.diff(last(x, axis))
-    return np.sum(width * (height[..., 1:] + height[..., :-1]), axis=-1) * 0.5
-
-
-@samples(np.cumsum, np.cumprod)
-def _(rng):
-    x = rng.uniform(0.5, 1.5, size=(2, 3, 4))
-    for axis in (None, 0, -1):
-        yield (x,), {"axis": axis}
-    yield (np.array([2.0, 0.0, 3.0, 0.0, 1.0]),), {}
-    yield (x[0, 0] + 1j * x[0, 1],), {}
-    yield (np.array([1.5]),), {}
-
-
-@samples(np.nancumsum)
-def _(rng):
-    yield (np.array([2.0, np.nan, 3.0]),), {}
-
-
-@samples(np.diff)
-def _(rng):
-    x = rng.normal(size=(4, 5))
-    yield (x,), {}
-    yield (x, 2), {"axis": 0}
-    yield (x[0],), {"prepend": 0.0, "append": np.array([1.0, 2.0])}
-    yield (x, 0), {}
-
-
-@samples(np.ediff1d)
-def _(rng):
-    yield (rng.normal(size=(2, 2)),), {}
-
-
-@samples(np.trapezoid)
-def _(rng):
-    y = rng.normal(size=(3, 4))
-    yield (y,), {"dx": 0.3}
-    yield (y, np.array([0.0, 0.3, 1.0])), {"axis": 0}
-    yield (y, np.cumsum(y * y, axis=1)), {}
 
 
 # ------------------------------------------------------------------ extrema and order statistics

@@ -105,6 +105,7 @@ def pull(rule: Rule, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: dict[str
         bare = rule.kind == "linear" or not isinstance(bars, tuple)
         if bare and not (isinstance(bars, tuple) and len(bars) == len(args) and not isinstance(args[0], (tuple, list))):
             bars = (bars,)
+    bars = tuple(np.zeros_like(x) if isinstance(b, float) and b == 0.0 else b for b, x in zip(bars, args, strict=False))
     return bars + (None,) * (len(args) - len(bars))
 
 
