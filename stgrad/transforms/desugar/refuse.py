@@ -1,0 +1,60 @@
+"""What the compiler does not take: a table from the syntax to the reason and to what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast  # type: ignore[import-untyped,unused-ignore]
+
+from stgrad.errors import UnsupportedSyntaxError
+from stgrad.ir import Loc
+
+_ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
+_YIELD = ("a generator (`yield`)", "its execution is suspended between values", "return a list or an array of the values")
+_TRY = ("`try`", "which statements ran before the exception cannot be known", "test for the condition with `if`, before it fails")
+
+# node class -> what, why, what to write instead
+_REFUSED: dict[str, tuple[str, str, str]] = {
+    "Try": _TRY,
+    "TryStar": _TRY,
+    "AsyncFunctionDef": _ASYNC,
+    "AsyncFor": _ASYNC,
+    "AsyncWith": _ASYNC,
+    "Await": _ASYNC,
+    "Yield": _YIELD,
+    "YieldFrom": _YIELD,
+    "With": ("`with`", "what the context manager does on entry and exit is not visible", "do it outside of the function"),
+    "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
+    "Nonlocal": ("`nonlocal`", "the variable outlives the call", "pass the value in and return it"),
+    "ClassDef": ("a class in a function", "it makes a new type at each call", "define the class at module level"),
+    "Match": ("`match`", "patterns look at the structure of values", "write `if` and `elif`"),
+}
+_REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
+
+
+def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:
+    """Raise `UnsupportedSyntaxError` at the first thing that is not taken."""
+    for node in gast.walk(tree):
+        found = _REFUSED.get(type(node).__name__)
+        if found is not None and not ignorable_with(node):
+            raise _error(*found, node, locate)
+        if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _REFUSED_CALLS:
+            what = f"`{node.func.id}`"
+            raise _error(what, "it works on text or names at run time", "write the expression itself", node, locate)
+
+
+def ignorable_with(node: Any) -> bool:
+    """Whether it is `with np.errstate(...):`, which changes warnings alone."""
+    return isinstance(node, gast.With) and all(_is_errstate(item) for item in node.items)
+
+
+def _is_errstate(item: Any) -> bool:
+    call = item.context_expr
+    function = call.func if isinstance(call, gast.Call) else None
+    return item.optional_vars is None and isinstance(function, gast.Attribute) and function.attr == "errstate"
+
+
+def _error(what: str, why: str, instead: str, node: Any, locate: Callable[[Any], Loc] | None) -> UnsupportedSyntaxError:
+    loc = locate(node) if locate is not None else None
+    return UnsupportedSyntaxError(f"{what} is not supported", loc, reason=why, hint=instead)
