@@ -108,7 +108,7 @@ class _Function:
             return [*self._finish(self.block(body[:-1])), final]
         self.result = self.names.fresh("_ret")
         self.returned = self._flag("_returned")
-        statements = self.block(body)
+        statements = _without_last(self.block(body), self.returned)
         if self.returned in self.tested:
             statements.insert(0, assign(self.node, self.returned, constant(False)))
         return [*self._finish(statements), at(last, gast.Return(load(self.result)))]
@@ -151,12 +151,12 @@ class _Function:
             case gast.Return():
                 stored = assign(stmt, self.result, stmt.value or constant(None))
                 left = [loop.left for loop in reversed(self.loops) if loop.breaks]
-                return [stored, *(self.set(stmt, flag) for flag in (self.returned, *left))]
+                return [stored, *(self.raise_flag(stmt, flag) for flag in (self.returned, *left))]
             case gast.Break():
-                return [self.set(stmt, self.loops[-1].left)]
-        return [self.set(stmt, self.loops[-1].skip)]
+                return [self.raise_flag(stmt, self.loops[-1].left)]
+        return [self.raise_flag(stmt, self.loops[-1].skip)]
 
-    def set(self, place: Any, flag: str) -> Any:
+    def raise_flag(self, place: Any, flag: str) -> Any:
         return assign(place, flag, constant(True))
 
     def branch(self, stmt: Any, rest: Stmts) -> Stmts:
@@ -241,6 +241,16 @@ def _loads(stmts: Sequence[Any]) -> Counter[str]:
             elif isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
                 found[node.target.id] += 1
     return found
+
+
+def _without_last(stmts: Stmts, flag: str) -> Stmts:
+    """Drop the assignments to a flag that come last: nothing tests it any more."""
+    match stmts:
+        case [*others, gast.Assign(targets=[gast.Name(id=name)])] if name == flag:
+            return others
+        case [*_, gast.If() as last]:
+            last.body, last.orelse = _without_last(last.body, flag), _without_last(last.orelse, flag)
+    return stmts
 
 
 def _clean(stmts: Sequence[Any], dead: set[str]) -> Stmts:
