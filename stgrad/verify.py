@@ -1,0 +1,252 @@
+"""The invariants of the IR, checked: `verify(fn)` raises an `InternalError` that says which one is broken, and prints the IR.
+
+Checked are those of `stgrad.ir`: operands hold no calls; every name that is read has a type and is assigned on every path to
+it (a loop may run zero times, a branch may not be taken); loop counters are not assigned in their loop; a name has one kind
+and one rank; stacks are declared, and hold what their type says. One pass over the program, no fixed point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+from stgrad import ir
+from stgrad.errors import InternalError
+
+_ARITY = {"alias": 1, "getitem": 2, "shape": 2, "float": 1, "int": 1, "bool": 1, "not": 1, "cast": 2, "stop_gradient": 1, "unbroadcast": 2}
+
+
+def verify(fn: ir.Function) -> None:
+    """Check a function.
+
+    Raises:
+        InternalError: an invariant does not hold.
+
+    >>> x, y = ir.Var("x"), ir.Var("y")
+    >>> verify(ir.Function("f", (x,), (), x, {"x": ir.Type("float64")}))
+    >>> verify(ir.Function("f", (x,), (), y, {"x": ir.Type("float64")}))
+    Traceback (most recent call last):
+    stgrad.errors.InternalError: `y` is read but not assigned before
+    ...
+    """
+    _Verifier(fn).run()
+
+
+class _Verifier:
+    """One walk; `known` sets are the names with a value at a point."""
+
+    def __init__(self, fn: ir.Function) -> None:
+        self.fn = fn
+        self.everything = frozenset(fn.types)
+        self.stacks: set[str] = set()
+        self.counters: list[str] = []
+
+    def run(self) -> None:
+        names = [param.name for param in self.fn.params]
+        if len(set(names)) != len(names):
+            self.fail("two parameters have the same name", None)
+        for name in names:
+            self.typed(name, None)
+        unknown = set(self.fn.defaults) - set(names)
+        if unknown:
+            self.fail(f"defaults for what is no parameter: {sorted(unknown)}", None)
+        known = self.block(self.fn.body, frozenset(names) | frozenset(self.fn.constants))
+        self.reads((self.fn.result,), known, None)
+
+    def fail(self, message: str, stmt: ir.Stmt | None) -> NoReturn:
+        reason = "in: " + " ".join(next(_lines((stmt,), 0, self.fn), "").split()) if stmt is not None else ""
+        raise InternalError(message, stmt.loc if stmt is not None else None, dump=dump(self.fn), reason=reason)
+
+    # names
+
+    def typed(self, name: str, stmt: ir.Stmt | None) -> None:
+        if name not in self.fn.types:
+            self.fail(f"`{name}` has no type", stmt)
+
+    def reads(self, operands: Iterable[Any], known: frozenset[str], stmt: ir.Stmt | None) -> None:
+        for operand in operands:
+            self.kind(operand, stmt)
+            for name in ir.operand_vars(operand):
+                if name in self.stacks:
+                    self.fail(f"`{name}` is a stack, and is read as a value", stmt)
+                if name not in known:
+                    self.fail(f"`{name}` is read but not assigned before", stmt)
+                if name not in self.fn.constants:
+                    self.typed(name, stmt)
+
+    def kind(self, operand: Any, stmt: ir.Stmt | None) -> None:
+        match operand:
+            case ir.Var(name=str()) | ir.Const():
+                return
+            case ir.Pack(items=items):
+                parts: tuple[Any, ...] = items
+            case ir.Slice(lower=lower, upper=upper, step=step):
+                parts = (lower, upper, step)
+            case _:
+                self.fail(f"not an operand: {operand!r}", stmt)
+        for part in parts:
+            self.kind(part, stmt)
+
+    def binds(self, targets: Iterable[ir.Var], stmt: ir.Stmt) -> frozenset[str]:
+        names = [target.name for target in targets]
+        for name in names:
+            self.typed(name, stmt)
+            if name in self.counters:
+                self.fail(f"the loop counter `{name}` is assigned in its loop", stmt)
+            if name in self.stacks:
+                self.fail(f"`{name}` is a stack, and is assigned", stmt)
+        return frozenset(names)
+
+    # statements
+
+    def block(self, block: ir.Block, known: frozenset[str]) -> frozenset[str]:
+        """Check a block that starts with some names known; those that are known at its end."""
+        for stmt in block:
+            self.reads(ir.operands(stmt), known, stmt)
+            known = self.statement(stmt, known)
+        return known
+
+    def statement(self, stmt: ir.Stmt, known: frozenset[str]) -> frozenset[str]:
+        match stmt:
+            case ir.Assign():
+                self.assign(stmt)
+                return known | self.binds(stmt.targets, stmt)
+            case ir.Store():
+                self.store(stmt)
+            case ir.Stack():
+                self.typed(stmt.name, stmt)
+                if stmt.name in known:
+                    self.fail(f"`{stmt.name}` is a variable, and is declared as a stack", stmt)
+                self.stacks.add(stmt.name)
+            case ir.Push():
+                self.item(stmt.stack, stmt.value, stmt)
+            case ir.Pop():
+                self.item(stmt.stack, stmt.target, stmt)
+                return known | self.binds((stmt.target,), stmt)
+            case ir.If():
+                return self.block(stmt.then, known) & self.block(stmt.orelse, known)
+            case ir.For():
+                self.loop(stmt, known)
+            case ir.While():
+                known = self.block(stmt.head, known)  # the head runs at least once
+                self.reads((stmt.cond,), known, stmt)
+                self.block(stmt.body, known)
+            case ir.Custom():
+                return self.custom(stmt, known)
+            case ir.Effect(op="raise"):
+                return self.everything  # nothing behind it is reached
+        return known
+
+    def assign(self, stmt: ir.Assign) -> None:
+        if not stmt.targets:
+            self.fail("an assignment without targets", stmt)
+        arity = _ARITY.get(stmt.op, len(stmt.args))
+        if len(stmt.args) != arity:
+            self.fail(f"`{stmt.op}` takes {arity} operands, not {len(stmt.args)}", stmt)
+        if stmt.op == "alias":
+            self.same_kind(stmt.target.name, stmt.args[0], stmt)
+
+    def same_kind(self, name: str, operand: ir.Operand, stmt: ir.Stmt) -> None:
+        """Two names for one value are both scalars, or both arrays of the same rank."""
+        types = self.fn.types
+        if not isinstance(operand, ir.Var) or operand.name not in types or name not in types:
+            return
+        left, right = types[name], types[operand.name]
+        if (left.array, left.rank) != (right.array, right.rank):
+            self.fail(f"`{name}` is {left} and `{operand.name}` is {right}: not of one rank", stmt)
+
+    def store(self, stmt: ir.Store) -> None:
+        if stmt.mode not in ("set", "add", "add_at"):
+            self.fail(f"a store of an unknown mode {stmt.mode!r}", stmt)
+        known = self.fn.types.get(stmt.target.name)
+        if known is not None and not known.array:
+            self.fail(f"a store to `{stmt.target.name}`, which is no array", stmt)
+
+    def item(self, stack: str, operand: ir.Operand, stmt: ir.Stmt) -> None:
+        if stack not in self.stacks:
+            self.fail(f"the stack `{stack}` is not declared", stmt)
+        self.same_kind(stack, operand, stmt)
+
+    def loop(self, stmt: ir.For, known: frozenset[str]) -> None:
+        counter = self.binds((stmt.var,), stmt)
+        if self.fn.types[stmt.var.name].array:
+            self.fail(f"the loop counter `{stmt.var.name}` is an array", stmt)
+        self.counters.append(stmt.var.name)
+        self.block(stmt.body, known | counter)
+        self.counters.pop()
+
+    def custom(self, stmt: ir.Custom, known: frozenset[str]) -> frozenset[str]:
+        after = self.block(stmt.body, known)
+        self.reads(stmt.outputs, after, stmt)
+        if len(stmt.bars) != len(stmt.outputs) or len(stmt.results) != len(stmt.inputs):
+            self.fail("a custom gradient needs an adjoint for each output and a result for each input", stmt)
+        self.reads(stmt.results, self.block(stmt.pullback, after | self.binds(stmt.bars, stmt)), stmt)
+        return after
+
+
+# --------------------------------------------------------------------------- the IR as text
+
+
+def dump(fn: ir.Function) -> str:
+    """A function as the IR has it, with the types of what is assigned."""
+    params = ", ".join(f"{param.name}: {_type(param.name, fn)}" for param in fn.params)
+    return "\n".join([f"function {fn.name}({params})", *_lines(fn.body, 1, fn), f"    result {_operand(fn.result)}"])
+
+
+def _type(name: str, fn: ir.Function) -> str:
+    return str(fn.types.get(name, "?"))
+
+
+def _operand(operand: Any) -> str:
+    match operand:
+        case ir.Var():
+            return operand.name
+        case ir.Const():
+            return repr(operand.value)
+        case ir.Pack():
+            return "[" + ", ".join(map(_operand, operand.items)) + "]"
+        case ir.Slice():
+            return ":".join(map(_operand, (operand.lower, operand.upper, operand.step)))
+    return repr(operand)
+
+
+def _call(stmt: ir.Assign | ir.Effect) -> str:
+    keywords = [f"{key}={_operand(value)}" for key, value in stmt.kwargs]
+    return f"{stmt.op}({', '.join([*map(_operand, stmt.args), *keywords])})"
+
+
+def _lines(block: Iterable[ir.Stmt], depth: int, fn: ir.Function) -> Iterator[str]:
+    for stmt in block:
+        for head, inner in _parts(stmt, fn):
+            yield "    " * depth + head
+            yield from _lines(inner, depth + 1, fn)
+
+
+def _parts(stmt: ir.Stmt, fn: ir.Function) -> Iterator[tuple[str, ir.Block]]:
+    """The lines of a statement, each with the block below it."""
+    match stmt:
+        case ir.Assign():
+            yield ", ".join(f"{t.name}: {_type(t.name, fn)}" for t in stmt.targets) + f" = {_call(stmt)}", ()
+        case ir.Store():
+            yield f"{stmt.mode} {stmt.target.name}[{_operand(stmt.index)}] = {_operand(stmt.value)}", ()
+        case ir.Stack():
+            yield f"stack {stmt.name}: {_type(stmt.name, fn)}", ()
+        case ir.Push():
+            yield f"push {stmt.stack}, {_operand(stmt.value)}", ()
+        case ir.Pop():
+            yield f"{stmt.target.name}: {_type(stmt.target.name, fn)} = pop {stmt.stack}", ()
+        case ir.If():
+            yield f"if {_operand(stmt.cond)}", stmt.then
+            if stmt.orelse:
+                yield "else", stmt.orelse
+        case ir.For():
+            bounds = ", ".join(map(_operand, (stmt.start, stmt.stop, stmt.step)))
+            yield f"for {stmt.var.name}: {_type(stmt.var.name, fn)} = {bounds}", stmt.body
+        case ir.While():
+            yield "head", stmt.head
+            yield f"while {_operand(stmt.cond)}", stmt.body
+        case ir.Custom():
+            yield f"custom {_operand(ir.Pack(stmt.outputs))} <- {_operand(ir.Pack(stmt.inputs))}", stmt.body
+            yield f"pullback {_operand(ir.Pack(stmt.bars))} -> {_operand(ir.Pack(stmt.results))}", stmt.pullback
+        case ir.Effect():
+            yield _call(stmt), ()
