@@ -1,0 +1,89 @@
+"""Scalar helpers of generated loops: reassociating sums, extremes that propagate NaN.
+
+Each is a plain Python function with a Numba overload, so that generated loops also run, and can be stepped through, in plain Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir as llvm
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+__all__ = ["radd", "vmax", "vmin"]
+
+
+def radd(total: Any, value: Any) -> Any:
+    """`total + value`, a step of a sum whose order does not matter: compiled loops may add in vector lanes."""
+    return total + value
+
+
+@intrinsic
+def _radd(typingctx: Any, total: Any, value: Any) -> Any:
+    if not (isinstance(total, types.Float) and isinstance(value, types.Float)):
+        return None
+
+    result = typingctx.unify_types(total, value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        left = context.cast(builder, args[0], signature.args[0], result)
+        right = context.cast(builder, args[1], signature.args[1], result)
+        return builder.fadd(left, right, flags=("reassoc", "nsz"))
+
+    return result(total, value), codegen
+
+
+@overload(radd, strict=False)
+def _radd_overload(total: Any, value: Any) -> Any:
+    if isinstance(total, types.Float) and isinstance(value, types.Float):
+        return lambda total, value: _radd(total, value)
+    return lambda total, value: total + value
+
+
+def vmax(a: Any, b: Any) -> Any:
+    """The larger of two numbers; NaN if one is NaN."""
+    return a if a > b or a != a else b
+
+
+def vmin(a: Any, b: Any) -> Any:
+    """The smaller of two numbers; NaN if one is NaN."""
+    return a if a < b or a != a else b
+
+
+def _extreme(name: str) -> Any:
+    """An intrinsic that calls `llvm.maximum` or `llvm.minimum` on two floats of one type."""
+
+    @intrinsic
+    def call(typingctx: Any, a: Any, b: Any) -> Any:
+        if not (isinstance(a, types.Float) and a == b):
+            return None
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = args[0].type
+            suffix = "f64" if isinstance(kind, llvm.DoubleType) else "f32"
+            function = cgutils.get_or_insert_function(builder.module, llvm.FunctionType(kind, [kind, kind]), f"llvm.{name}.{suffix}")
+            return builder.call(function, args)
+
+        return a(a, b), codegen
+
+    return call
+
+
+_maximum = _extreme("maximum")
+_minimum = _extreme("minimum")
+
+
+@overload(vmax, strict=False)
+def _vmax_overload(a: Any, b: Any) -> Any:
+    if isinstance(a, types.Float) and a == b:
+        return lambda a, b: _maximum(a, b)
+    return lambda a, b: a if a > b or a != a else b
+
+
+@overload(vmin, strict=False)
+def _vmin_overload(a: Any, b: Any) -> Any:
+    if isinstance(a, types.Float) and a == b:
+        return lambda a, b: _minimum(a, b)
+    return lambda a, b: a if a < b or a != a else b

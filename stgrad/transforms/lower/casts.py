@@ -1,0 +1,73 @@
+"""Scalar statements with the dtypes that NumPy would compute.
+
+Before (x float32): `y = x * 0.5`; after: `y = x * np.float32(0.5)`. A weak variable (a Python number) is cast in a statement of its own. Small
+integer powers become products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from stgrad.ir import Assign, Block, Const, Function, Operand, Stmt, Type, Var, map_blocks, walk
+from stgrad.names import Names
+from stgrad.transforms.lower.nest import Call, Expr, Load
+from stgrad.transforms.lower.numeric import ELEMENTWISE, element
+from stgrad.transforms.lower.scalarise import literal_of
+
+
+def casts(fn: Function) -> Function:
+    """Insert casts into the scalar statements of a function."""
+    state = Casts(dict(fn.types), Names([*fn.types, *(getattr(s, "name", "") for s in walk(fn.body))]))
+    body = state.block(fn.body)
+    return replace(fn, body=body, types=state.types)
+
+
+@dataclass
+class Casts:
+    types: dict[str, Type]
+    names: Names
+
+    def block(self, statements: Block) -> Block:
+        return tuple(s for stmt in statements for s in self.statement(map_blocks(self.block, stmt)))
+
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        if not isinstance(stmt, Assign) or stmt.op not in ELEMENTWISE or stmt.kwargs or stmt.op == "np.clip" and Const(None) in stmt.args:
+            return [stmt]
+        args = [self.scalar(a) for a in stmt.args]
+        exprs = tuple(a for a in args if a is not None)
+        type_ = self.types[stmt.target.name]
+        if len(exprs) != len(args) or type_.array:
+            return [stmt]
+        expr = element(stmt.op, exprs, type_.dtype)
+        if not isinstance(expr, Call) or type_.weak and stmt.op != "np.power":
+            return [stmt]
+        out: list[Stmt] = []
+        final = self.write(expr, out)
+        last = out[-1]
+        assert isinstance(last, Assign) and final == last.target
+        out[-1] = replace(last, targets=stmt.targets, loc=stmt.loc, note=stmt.note)
+        return out if "select" not in _ops(expr) else [stmt]
+
+    def scalar(self, operand: Operand) -> Expr | None:
+        if isinstance(operand, Const):
+            return literal_of(operand)
+        if isinstance(operand, Var) and not self.types[operand.name].array:
+            return Load(operand.name, (), self.types[operand.name].dtype, self.types[operand.name].weak)
+        return None
+
+    def write(self, expr: Expr, out: list[Stmt]) -> Operand:
+        if isinstance(expr, Load):
+            return Var(expr.buffer)
+        if not isinstance(expr, Call):
+            return expr.operand  # type: ignore[union-attr]
+        args: list[Operand] = []
+        for k, arg in enumerate(expr.args):
+            args.append(args[0] if k and arg == expr.args[0] else self.write(arg, out))
+        target = Var(self.names.fresh("_t"))
+        self.types[target.name] = Type(expr.dtype)
+        out.append(Assign((target,), expr.op, tuple(args)))
+        return target
+
+
+def _ops(expr: Expr) -> set[str]:
+    return {expr.op}.union(*(_ops(a) for a in expr.args)) if isinstance(expr, Call) else set()

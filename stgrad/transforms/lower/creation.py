@@ -1,0 +1,193 @@
+"""Element forms of statements that make, copy, view or gather arrays."""
+
+from __future__ import annotations
+
+from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
+from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Fixed, Kernel, Lit, Load, Position
+from stgrad.transforms.lower.numeric import ELEMENTWISE, literal, typed
+from stgrad.transforms.lower.scalarise import HANDLERS, ONE, Scalariser, argument, elementwise, handles
+from stgrad.transforms.lower.views import View, compose, subscript
+
+HANDLERS.update(dict.fromkeys(ELEMENTWISE, elementwise))
+
+
+@handles("np.zeros_like", "np.ones_like", "np.full_like", "np.zeros", "np.ones", "np.full", "np.empty", "np.empty_like")
+def fill(state: Scalariser, stmt: Assign) -> bool:
+    """A new array with one value everywhere; an empty one has no statement at all."""
+    name = stmt.target.name
+    type_ = state.types[name]
+    if not type_.array or any(key not in ("shape", "dtype", "fill_value") for key, _ in stmt.kwargs):
+        return False
+    for operand in stmt.args:
+        for item in operand.items if isinstance(operand, Pack) else (operand,):
+            if isinstance(item, Var) and state.types[item.name].array:
+                state.view(item.name)
+            else:
+                state.extents.witness_scalar(item)
+    space, places = state.layout(type_.dims)
+    if not state.extents.known(space):
+        return False
+    if stmt.op in ("np.empty", "np.empty_like"):
+        state.new_buffer(name)
+        return True
+    if stmt.op.startswith("np.full"):
+        value = state.element_of(argument(stmt, 1, "fill_value", Const(None)), type_.dims, places)
+        if value is None:
+            return False
+    else:
+        value = Lit(literal(1 if "ones" in stmt.op else 0, type_.dtype), type_.dtype, weak=False)
+    return state.define(name, value, space, places, stmt)
+
+
+@handles("np.copy", "np.astype", "np.array", "copy", "astype")
+def copy(state: Scalariser, stmt: Assign) -> bool:
+    """A copy of an array, in another dtype perhaps."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array or state.types[stmt.target.name].rank != state.types[source.name].rank:
+        return False
+    if any(key not in ("dtype",) for key, _ in stmt.kwargs):
+        return False
+    return spread(state, stmt, source)
+
+
+def spread(state: Scalariser, stmt: Assign, source: Operand) -> bool:
+    """`target = source`, broadcast, as a new array."""
+    type_ = state.types[stmt.target.name]
+    space, places = state.layout(type_.dims)
+    expr = state.element_of(source, type_.dims, places)
+    return expr is not None and state.define(stmt.target.name, expr, space, places, stmt)
+
+
+@handles("alias", "stop_gradient", "np.asarray")
+def alias(state: Scalariser, stmt: Assign) -> bool:
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array or stmt.kwargs:
+        return False
+    return state.bind_view(stmt, state.view(source.name)) if len(stmt.args) == 1 else False
+
+
+@handles("np.broadcast_to")
+def broadcast_to(state: Scalariser, stmt: Assign) -> bool:
+    """A view that does not move along the axes it is stretched over; of a scalar, a fill."""
+    source = stmt.args[0]
+    type_ = state.types[stmt.target.name]
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return spread(state, stmt, source)
+    for item in stmt.args[1].items if len(stmt.args) > 1 and isinstance(stmt.args[1], Pack) else ():
+        state.extents.witness_scalar(item)
+    load = state.element_of(source, type_.dims, [Axis(k) for k in range(type_.rank)])
+    if not isinstance(load, Load) or not state.extents.known(type_.dims):
+        return False
+    return state.bind_view(stmt, View(load.buffer, load.index, type_.dims))
+
+
+@handles("getitem")
+def getitem(state: Scalariser, stmt: Assign) -> bool:
+    """A view of an array, or one element."""
+    source, index = stmt.args
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return False
+    view = subscript(state.view(source.name), index, state.types)
+    target = state.types[stmt.target.name]
+    if view is None:
+        return gather(state, stmt, source, index)
+    if target.array:
+        return len(view.dims) == target.rank and state.bind_view(stmt, view)
+    if view.dims:
+        return False
+    state.units.append(Kernel((), stmt.target.name, (), Load(view.base, view.index, target.dtype), "def", target.dtype, stmt.loc, stmt.note))
+    return True
+
+
+def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
+    """`x[indices]`: not lowered yet."""
+    return False
+
+
+@handles("np.transpose")
+def transpose(state: Scalariser, stmt: Assign) -> bool:
+    rank = state.types[stmt.target.name].rank
+    axes = argument(stmt, 1, "axes", Const(None))
+    if axes == Const(None):
+        return permute(state, stmt, list(range(rank))[::-1])
+    if not isinstance(axes, Pack) or not all(isinstance(a, Const) for a in axes.items):
+        return False
+    return permute(state, stmt, [a.value % rank for a in axes.items if isinstance(a, Const)])
+
+
+@handles("np.swapaxes")
+def swapaxes(state: Scalariser, stmt: Assign) -> bool:
+    rank = state.types[stmt.target.name].rank
+    first, second = (argument(stmt, 1, "axis1", Const(None)), argument(stmt, 2, "axis2", Const(None)))
+    if not (isinstance(first, Const) and isinstance(second, Const)):
+        return False
+    order = list(range(rank))
+    a, b = first.value % rank, second.value % rank
+    order[a], order[b] = order[b], order[a]
+    return permute(state, stmt, order)
+
+
+def permute(state: Scalariser, stmt: Assign, order: list[int]) -> bool:
+    """Axis k of the target is axis `order[k]` of the source."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return False
+    view = state.view(source.name)
+    places: list[Entry] = [Axis(order.index(k)) for k in range(len(order))]
+    index = compose(view.index, places)
+    return index is not None and state.bind_view(stmt, View(view.base, index, tuple(view.dims[k] for k in order)))
+
+
+@handles("np.expand_dims", "np.squeeze")
+def extent_one(state: Scalariser, stmt: Assign) -> bool:
+    """Views that add or drop axes of extent 1."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return False
+    view, dims = state.view(source.name), state.types[stmt.target.name].dims
+    places = match_axes(tuple(map(state.extents.canonical, view.dims)), tuple(map(state.extents.canonical, dims)))
+    index = None if places is None else compose(view.index, places)
+    return index is not None and state.bind_view(stmt, View(view.base, index, dims))
+
+
+@handles("np.reshape")
+def reshape(state: Scalariser, stmt: Assign) -> bool:
+    """Only reshapes that add or drop axes of extent 1."""
+    return extent_one(state, stmt)
+
+
+def match_axes(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> list[Entry] | None:
+    """Places of the old axes in the new ones, where only axes of extent 1 differ."""
+    left, right = [d for d in old if d != ONE], [(k, d) for k, d in enumerate(new) if d != ONE]
+    if left != [d for _, d in right]:
+        return None
+    axes = iter(k for k, _ in right)
+    return [Fixed(ZERO) if d == ONE else Axis(next(axes)) for d in old]
+
+
+@handles("np.arange")
+def arange(state: Scalariser, stmt: Assign) -> bool:
+    """`np.arange(n)`, integers."""
+    type_ = state.types[stmt.target.name]
+    if len(stmt.args) != 1 or type_.dtype != "int64":
+        return False
+    state.extents.witness_scalar(stmt.args[0])
+    space, places = state.layout(type_.dims)
+    if not space or not isinstance(places[0], Axis):
+        return False
+    return state.define(stmt.target.name, Position(places[0]), space, places, stmt)
+
+
+@handles("np.outer")
+def outer(state: Scalariser, stmt: Assign) -> bool:
+    type_ = state.types[stmt.target.name]
+    space, places = state.layout(type_.dims)
+    if not all(isinstance(a, Var) and state.types[a.name].rank == 1 for a in stmt.args) or len(stmt.args) != 2:
+        return False
+    left = state.element_of(stmt.args[0], type_.dims[:1], places[:1])
+    right = state.element_of(stmt.args[1], type_.dims[1:], places[1:])
+    if left is None or right is None:
+        return False
+    return state.define(stmt.target.name, typed("np.multiply", (left, right), type_.dtype), space, places, stmt)
+
+

@@ -1,0 +1,80 @@
+"""Extents as run-time values: which symbols are equal, and where each can be read.
+
+A symbol has a witness: an axis of an array in memory, or an integer scalar. Two symbols that must agree, and are not known
+to, get one run-time check; from there on they are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stgrad.ir import Dim, Operand, Type, Var
+from stgrad.names import Names
+from stgrad.transforms.lower.nest import Guard
+
+if TYPE_CHECKING:
+    from stgrad.transforms.lower.scalarise import Scalariser
+
+
+@dataclass
+class Extents:
+    """Symbols of one run of statements. `sources`: symbol -> (array, axis, offset) or (scalar, None, offset)."""
+
+    names: Names
+    types: dict[str, Type]
+    sources: dict[str, tuple[str, int | None, int]] = field(default_factory=dict)
+    equal: dict[str, Dim] = field(default_factory=dict)
+
+    def canonical(self, dim: Dim) -> Dim:
+        while dim.symbol is not None and dim.symbol in self.equal:
+            other = self.equal[dim.symbol]
+            dim = Dim(other.symbol, other.offset + dim.offset)
+        return dim
+
+    def same(self, a: Dim, b: Dim) -> bool:
+        return self.canonical(a) == self.canonical(b)
+
+    def assume(self, a: Dim, b: Dim) -> Dim:
+        """Make two extents one, known to be equal; the result is `b`, canonical."""
+        a, b = self.canonical(a), self.canonical(b)
+        if a != b and a.symbol is not None and a.symbol != b.symbol:
+            self.equal[a.symbol] = Dim(b.symbol, b.offset - a.offset)
+        return b
+
+    def fresh(self) -> Dim:
+        return Dim(self.names.fresh("extent"))
+
+    def known(self, dims: Iterable[Dim]) -> bool:
+        return all(d.symbol is None or d.symbol in self.sources for d in map(self.canonical, dims))
+
+    def witness_array(self, name: str, dims: tuple[Dim, ...]) -> None:
+        """An array in memory tells its symbols."""
+        for axis, dim in enumerate(dims):
+            if dim.symbol is not None:
+                self.sources.setdefault(dim.symbol, (name, axis, -dim.offset))
+
+    def witness_scalar(self, operand: Operand) -> None:
+        if isinstance(operand, Var):
+            value = self.types[operand.name].value
+            if value is not None and value.symbol is not None:
+                self.sources.setdefault(value.symbol, (operand.name, None, -value.offset))
+
+    def require(self, a: Dim, b: Dim, state: Scalariser) -> bool:
+        """Make two extents equal, by a check at run time where they are not known to be; False where that is impossible."""
+        a, b = self.canonical(a), self.canonical(b)
+        if a == b:
+            return True
+        if a.symbol == b.symbol or not self.known((a, b)):
+            return False
+        if a.symbol is None:
+            a, b = b, a
+        state.units.append(Guard(a, b, "operands could not be broadcast together", self.witnesses((a, b))))
+        self.assume(a, b)
+        return True
+
+    def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:
+        """Names that must exist where these extents are read."""
+        found = [self.sources[d.symbol][0] for d in map(self.canonical, dims) if d.symbol is not None and d.symbol in self.sources]
+        return tuple(dict.fromkeys(found))

@@ -1,0 +1,113 @@
+"""What the lowering must know of a whole function: which names may share memory, and which are read later.
+
+Alias classes are flow-insensitive: names of different classes never share memory (arguments that are written are copied on entry, or the
+call is refused). Liveness is by name, over structured blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stgrad.ir import Assign, Block, Function, If, For, Pop, Push, Stmt, Type, Var, While, assigns, blocks, operand_vars, operands, reads, walk
+from stgrad.rules.core import lookup
+
+# Operations whose result may share memory with their first argument.
+VIEWS = frozenset(
+    "alias getitem np.transpose np.reshape np.ravel np.swapaxes np.moveaxis np.rollaxis np.squeeze np.expand_dims np.broadcast_to np.asarray np.ascontiguousarray "
+    "np.real np.imag np.atleast_1d np.atleast_2d np.atleast_3d np.diagonal np.split np.array_split np.flip np.flipud np.fliplr np.rot90 np.asfortranarray "
+    "stop_gradient unbroadcast np.conj np.conjugate np.positive np.asanyarray np.require np.lib.stride_tricks.sliding_window_view np.nan_to_num np.array".split()
+)
+FRESH = frozenset({"shape", "float", "int", "bool", "complex", "not", "cast", "runtime.radd"})
+
+
+class Classes:
+    """Union-find over names."""
+
+    def __init__(self) -> None:
+        self._parent: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        root = name
+        while self._parent.get(root, root) != root:
+            root = self._parent[root]
+        while self._parent.get(name, name) != root:
+            self._parent[name], name = root, self._parent[name]
+        return root
+
+    def union(self, a: str, b: str) -> None:
+        self._parent[self.find(a)] = self.find(b)
+
+
+def may_view(stmt: Assign) -> bool:
+    """Whether the results of a statement may share memory with its arguments."""
+    if stmt.op in VIEWS:
+        return True
+    if stmt.op in FRESH:
+        return False
+    rule = lookup(stmt.op)
+    if rule is None:
+        return not stmt.op.startswith(("np.", "math.", "runtime."))
+    return rule.views is not None
+
+
+def aliases(fn: Function) -> Classes:
+    """Classes of array names that may share memory."""
+    classes = Classes()
+
+    def array(name: str) -> bool:
+        type_ = fn.types.get(name)
+        return type_ is not None and type_.array
+
+    for stmt in walk(fn.body):
+        if isinstance(stmt, Assign) and may_view(stmt):
+            for source in {n for o in operands(stmt) for n in operand_vars(o)}:
+                for target in stmt.targets:
+                    if array(source) and array(target.name):
+                        classes.union(source, target.name)
+        elif isinstance(stmt, Push):
+            for name in operand_vars(stmt.value):
+                if array(name):
+                    classes.union(name, f"stack {stmt.stack}")
+        elif isinstance(stmt, Pop) and array(stmt.target.name):
+            classes.union(stmt.target.name, f"stack {stmt.stack}")
+    return classes
+
+
+# -------------------------------------------------------------------- liveness
+
+
+def live_in(block: Block, out: frozenset[str]) -> frozenset[str]:
+    """Names that a block, or what runs after it, reads before it assigns them."""
+    live = out
+    for stmt in reversed(block):
+        live = live_before(stmt, live)
+    return live
+
+
+def live_before(stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
+    if isinstance(stmt, If):
+        return live_in(stmt.then, live) | live_in(stmt.orelse, live) | frozenset(reads(stmt))
+    if isinstance(stmt, (For, While)):
+        return live_around(stmt, live) | frozenset(reads(stmt))
+    if blocks(stmt):
+        return live | frozenset(n for inner in walk((stmt,)) for n in reads(inner))
+    return (live - frozenset(assigns(stmt))) | frozenset(reads(stmt))
+
+
+def live_around(loop: For | While, live: frozenset[str]) -> frozenset[str]:
+    """Names live at the end of a loop's body: read after the loop or in its next trip."""
+    around = live | frozenset(reads(loop))
+    for _ in range(2):  # names flow round once; a second round reaches what the first one added
+        inside = around
+        for block in reversed(blocks(loop)):
+            inside = live_in(block, inside)
+        around = around | inside
+    return around
+
+
+def is_array(types: dict[str, Type], names: Iterable[str]) -> bool:
+    return any(types[n].array for n in names if n in types)
+
+
+def var_type(types: dict[str, Type], operand: object) -> Type | None:
+    return types.get(operand.name) if isinstance(operand, Var) else None

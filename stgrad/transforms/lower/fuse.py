@@ -1,0 +1,197 @@
+"""Element statements to a tree of loops, as few loops as dependences allow.
+
+Two statements may share loop d if every two accesses to the same place are met in the old order: the loop's variable stands on the same axis in
+both, as `v + c1` and `v + c2`, and `c1 - c2 >= 0` (the first one has then passed the place before). A finished
+reduction does not move with the loop, so its readers stay behind it. Allen & Kennedy 2001, §6.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stgrad.transforms.lower.nest import Access, Axis, Fixed, Gather, Guard, Index, Kernel, Loop, Node, Raw, Unit, loads, minus
+
+Same = Callable[[str, str], bool]  # whether two buffers may share memory
+MAX_WRITES = 12  # LLVM's overlap tests give up beyond
+REACH = 40  # groups that a loop looks back at
+
+
+def fuse(units: Sequence[Unit], shares: Same) -> list[Node]:
+    """The loop tree of a run of statements."""
+    return _level(list(sink(units, shares)), 0, shares)
+
+
+def sink(units: Sequence[Unit], shares: Same) -> list[Unit]:
+    """Move each definition of a buffer down to its first reader, where nothing between conflicts."""
+    result = list(units)
+    for unit in reversed(list(units)):
+        if not isinstance(unit, Kernel) or unit.mode != "def" or is_fill(unit):
+            continue
+        at = next(k for k, u in enumerate(result) if u is unit)
+        stop = at + 1
+        while stop < len(result) and not conflict(unit, result[stop], shares):
+            stop += 1
+        if stop < len(result) and any(a.buffer == unit.target for a in result[stop].accesses()):
+            result.insert(stop, unit)
+            del result[at]
+    return result
+
+
+def conflict(a: Unit, b: Unit, shares: Same) -> bool:
+    """Whether the order of two statements matters."""
+    if isinstance(a, Raw) and a.barrier or isinstance(b, Raw) and b.barrier:
+        return True
+    theirs = list(b.accesses())
+    return any(_clash(x, y, shares) for x in a.accesses() for y in theirs)
+
+
+def _clash(x: Access, y: Access, shares: Same) -> bool:
+    if not (x.write or y.write) or not (x.buffer == y.buffer or shares(x.buffer, y.buffer)):
+        return False
+    if x.buffer != y.buffer:
+        return True
+    return not (x.write and y.write and x.mode and x.mode == y.mode) and not disjoint(x.index, y.index)
+
+
+def disjoint(a: Index | None, b: Index | None) -> bool:
+    """Whether two accesses of one buffer are elsewhere for sure: two different constants on one axis."""
+    if a is None or b is None:
+        return False
+    for x, y in zip(a, b, strict=True):
+        if isinstance(x, Fixed) and isinstance(y, Fixed) and minus(x.position, y.position) not in (0, None):
+            return True
+        if isinstance(x, Axis) and isinstance(y, Axis) and x.scale == y.scale and abs(x.scale) > 1:
+            distance = minus(x.offset, y.offset)
+            if distance is not None and distance % x.scale:
+                return True
+    return False
+
+
+def is_fill(unit: Unit) -> bool:
+    """A definition that reads nothing may stand anywhere before the first use of its buffer."""
+    return isinstance(unit, Kernel) and unit.mode == "def" and not any(True for _ in loads(unit.expr)) and bool(unit.index)
+
+
+def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
+    """Group statements into loops at one depth, then each group's body at the next."""
+    groups: list[list[Unit]] = []
+    fills: list[Unit] = []  # wait for their first use
+    for unit in units:
+        if is_fill(unit):
+            fills.append(unit)
+            continue
+        used = [f for f in fills if conflict(f, unit, shares)]
+        fills = [f for f in fills if f not in used]
+        if len(unit.space) > depth:
+            group = _join(groups, unit, depth, shares)
+        elif isinstance(unit, Raw) and not unit.scalar:
+            groups.append(group := [unit])
+        else:
+            group = _raise(groups, unit, depth, shares)
+        for fill in used:
+            _place(groups, group, fill, unit, depth, shares)
+    tree: list[Node] = []
+    for group in [*groups, *([f] for f in fills)]:
+        if len(group[0].space) > depth:
+            tree.append(Loop(depth, group[0].space[depth], _level(group, depth + 1, shares)))
+        else:
+            tree.extend(group)
+    return tree
+
+
+def _place(groups: list[list[Unit]], group: list[Unit], fill: Unit, unit: Unit, depth: int, shares: Same) -> None:
+    """Put a fill into the loop of its first use, or before it."""
+    if len(unit.space) > depth and len(fill.space) > depth and fill.space[depth] == unit.space[depth]:
+        if isinstance(fill, Kernel) and isinstance(unit, Kernel) and fusable(fill, unit, depth, shares):
+            group.insert(next(k for k, u in enumerate(group) if u is unit), fill)
+            return
+    groups.insert(next(k for k, g in enumerate(groups) if g is group), [fill])
+
+
+def _join(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> list[Unit]:
+    """Put a loop into the last group that may take it, or behind all.
+
+    Groups behind that one on which the loop depends move before it, if nothing conflicts.
+    """
+    needed: list[int] = []  # groups that must stand before the unit, transitively
+    for k in reversed(range(max(0, len(groups) - REACH), len(groups))):
+        if _fits(groups[k], unit, depth, shares) and not any(_crosses(groups, n, k, needed, shares) for n in needed):
+            group = groups[k]
+            moved = [groups[n] for n in sorted(needed)]
+            rest = [groups[n] for n in range(k + 1, len(groups)) if n not in needed]
+            group.append(unit)
+            groups[k:] = [*moved, group, *rest]
+            return group
+        if _depends(groups[k], [unit], shares) or any(_depends(groups[k], groups[n], shares) for n in needed):
+            needed.append(k)
+    groups.append([unit])
+    return groups[-1]
+
+
+def _crosses(groups: list[list[Unit]], moving: int, before: int, needed: list[int], shares: Same) -> bool:
+    return any(_depends(groups[j], groups[moving], shares) for j in range(before, moving) if j not in needed)
+
+
+def _depends(first: list[Unit], second: list[Unit], shares: Same) -> bool:
+    return any(conflict(a, b, shares) for a in first for b in second)
+
+
+def _raise(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> list[Unit]:
+    """Put a scalar statement as early as it can stand."""
+    at = len(groups)
+    while at and not any(conflict(member, unit, shares) for member in groups[at - 1]):
+        at -= 1
+    # Behind the scalars that stand there already: the order of the source.
+    while at < len(groups) and len(groups[at][0].space) <= depth:
+        at += 1
+    groups.insert(at, [unit])
+    return groups[at]
+
+
+def _fits(group: list[Unit], unit: Unit, depth: int, shares: Same) -> bool:
+    first = group[0]
+    if len(first.space) <= depth or first.space[depth] != unit.space[depth]:
+        return False
+    if sum(_writes(u) for u in (*group, unit)) > 4 * MAX_WRITES:
+        return False
+    return all(isinstance(m, Kernel) and isinstance(unit, Kernel) and fusable(m, unit, depth, shares) for m in group)
+
+
+def _writes(unit: Unit) -> int:
+    return int(isinstance(unit, Kernel) and unit.mode != "def")
+
+
+def fusable(first: Kernel, second: Kernel, depth: int, shares: Same) -> bool:
+    """Whether one loop may run both statements, `first` before `second` in each trip."""
+    innermost = len(first.space) == depth + 1 == len(second.space)
+    theirs = list(second.accesses())
+    for x in first.accesses():
+        for y in theirs:
+            if not _clash(x, y, shares):
+                continue
+            if x.buffer != y.buffer or x.index is None or y.index is None:
+                return False
+            distance = loop_distance(x.index, y.index, depth)
+            if distance is None or distance < 0 or (distance > 0 and innermost and x.write):
+                return False
+    return True
+
+
+def loop_distance(a: Index, b: Index, depth: int) -> int | None:
+    """By how many trips the first access passes a place before the second one does; None: unknown."""
+    mine = [k for k, e in enumerate(a) if moves(e, depth)]
+    theirs = [k for k, e in enumerate(b) if moves(e, depth)]
+    if len(mine) != 1 or mine != theirs:
+        return None
+    x, y = a[mine[0]], b[mine[0]]
+    if not (isinstance(x, Axis) and isinstance(y, Axis)) or x.scale != y.scale:
+        return None
+    gap = minus(x.offset, y.offset)
+    return None if gap is None or gap % x.scale else gap // x.scale
+
+
+def moves(entry: object, depth: int) -> bool:
+    """Whether a position moves with a loop; gathered ones may."""
+    if isinstance(entry, Gather):
+        return True
+    return isinstance(entry, Axis) and entry.depth == depth

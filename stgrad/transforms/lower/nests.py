@@ -1,0 +1,119 @@
+"""Runs of array statements to loop nests, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from stgrad.ir import Assign, Block, Custom, For, Function, If, Stack, Stmt, Store, Type, Var, While, assigned, assigns, map_blocks, operand_vars, reads, walk
+from stgrad.names import Names
+from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they register handlers)
+from stgrad.transforms.lower.contract import contract
+from stgrad.transforms.lower.emit import Emitter, LoopNames
+from stgrad.transforms.lower.extents import Extents
+from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
+from stgrad.transforms.lower.fuse import fuse
+from stgrad.transforms.lower.nest import Kernel, Unit
+from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.versions import number
+
+
+@dataclass
+class Context:
+    """What all runs of a function share."""
+
+    types: dict[str, Type]
+    names: Names
+    classes: Classes
+    loops: LoopNames
+    sources: dict[str, tuple[str, int | None, int]]
+    fixed: frozenset[str]
+    prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
+
+
+def to_loops(fn: Function) -> Function:
+    """Array statements as loop nests."""
+    types = dict(fn.types)
+    names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
+    context = Context(types, names, aliases(fn), LoopNames(names), parameter_extents(fn), fixed_parameters(fn))
+    body = block(context, fn.body, frozenset(operand_vars(fn.result)))
+    return replace(fn, body=(*context.prelude.values(), *body), types=types)
+
+
+def fixed_parameters(fn: Function) -> frozenset[str]:
+    """Parameters that are never bound again."""
+    return frozenset(p.name for p in fn.params) - assigned(fn.body)
+
+
+def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
+    """Where the extents of parameters can be read at any time: from parameters that are never bound again."""
+    extents = Extents(Names(), dict(fn.types))
+    for name in sorted(fixed_parameters(fn)):
+        extents.witness_array(name, fn.types[name].dims)
+        extents.witness_scalar(Var(name))
+    return extents.sources
+
+
+def block(context: Context, statements: Block, live: frozenset[str]) -> Block:
+    """Lower a block; `live` are the names read after it."""
+    result: list[Stmt] = []
+    run: list[Stmt] = []
+    after = live  # live behind the run that is being collected, which grows upwards
+    for stmt in reversed(statements):
+        if isinstance(stmt, (If, For, While, Custom, Stack)):
+            result[:0] = lower_run(context, run, after)
+            inner = live_around(stmt, live) if isinstance(stmt, (For, While)) else live
+            result.insert(0, map_blocks(lambda b, inner=inner: block(context, b, inner), stmt))  # type: ignore[misc]
+            run = []
+        else:
+            run.insert(0, stmt)
+        live = live_before(stmt, live)
+        if not run:
+            after = live
+    return (*lower_run(context, run, after), *result)
+
+
+def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
+    """One straight run of statements; unchanged if nothing in it becomes a loop."""
+    if not any(isinstance(s, (Assign, Store)) and any(context.types[n].array for n in reads(s)) or isinstance(s, Assign) and any(context.types[t.name].array for t in s.targets) for s in run):
+        return list(run)
+    numbered, back = number(run, live, context.types, context.names, context.classes)
+    extents = Extents(context.names, context.types, dict(context.sources))
+    state = Scalariser(context.types, context.names, context.classes, extents)
+    for stmt in numbered:
+        state.statement(stmt)
+    if not any(unit.space for unit in state.units):
+        return list(run)
+    back = keep_live(state, numbered, back, live)
+    units = drop_dead(state, live | {n for s in back for n in reads(s)})
+    tree = fuse(units, state.shares)
+    emitter = Emitter(context.types, context.names, context.loops, extents, state.buffers, contract(tree, state.buffers), state.shares, context.fixed, context.prelude)
+    return [*emitter.run(tree), *back]
+
+
+def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: frozenset[str]) -> list[Assign]:
+    """Make sure that what is read later is in memory under its name."""
+    result = []
+    for name in dict.fromkeys(n for s in run for n in assigns(s)):
+        if name not in live or not state.types[name].array:
+            continue
+        made = state.in_memory(name)
+        if made.name != name:
+            result.append(Assign((Var(name),), "alias", (made,)))
+    for stmt in back:
+        (source,) = stmt.args
+        assert isinstance(source, Var)
+        result.append(replace(stmt, args=(state.in_memory(source.name),)))
+    return result
+
+
+def drop_dead(state: Scalariser, live: frozenset[str]) -> list[Unit]:
+    """Leave out definitions of own buffers that nothing reads."""
+    wanted: set[str] = set()
+    result: list[Unit] = []
+    for unit in reversed(state.units):
+        if isinstance(unit, Kernel) and unit.target in state.buffers and not state.buffers[unit.target].escapes and unit.target not in wanted:
+            continue
+        wanted.update(a.buffer for a in unit.accesses() if not (a.write and isinstance(unit, Kernel)))
+        result.insert(0, unit)
+    return result

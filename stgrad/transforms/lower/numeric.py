@@ -1,0 +1,107 @@
+"""Casts that make Numba compute NumPy's dtypes.
+
+Numba types scalars by rules of its own: float32 times a Python float is float64 there, int32 plus int32 is int64. NumPy
+computes an elementwise operation in one dtype, which the result tells (or, for comparisons, the operands). So operands are cast to
+that dtype where it is narrower than Numba's, constants at compile time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stgrad.ir import Const
+from stgrad.transforms.lower.nest import Call, Expr, Lit
+
+COMPARISONS = frozenset("np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal".split())
+PREDICATES = COMPARISONS | frozenset("np.logical_and np.logical_or np.logical_not np.logical_xor np.isnan np.isinf np.isfinite np.signbit not".split())
+ELEMENTWISE = PREDICATES | frozenset(
+    "np.add np.subtract np.multiply np.divide np.true_divide np.power np.float_power np.negative np.positive np.absolute np.abs np.fabs np.exp np.exp2 np.expm1 np.log np.log2 "
+    "np.log10 np.log1p np.sqrt np.square np.cbrt np.reciprocal np.sin np.cos np.tan np.arcsin np.arccos np.arctan np.sinh np.cosh np.tanh np.arcsinh "
+    "np.arccosh np.arctanh np.arctan2 np.hypot np.maximum np.minimum np.fmax np.fmin np.floor np.ceil np.trunc np.rint np.sign np.floor_divide np.remainder "
+    "np.mod np.fmod np.copysign np.heaviside np.logaddexp np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees np.where np.clip np.conjugate np.conj np.real np.imag "
+    "np.bitwise_and np.bitwise_or np.bitwise_xor np.invert np.left_shift np.right_shift".split()
+)
+KEEP_OPERANDS = frozenset("np.absolute np.abs np.real np.imag np.angle np.left_shift np.right_shift".split())
+WIDE = frozenset({"float64", "int64", "complex128", "bool"})  # Numba's own choice is NumPy's
+
+
+def literal(value: Any, dtype: str) -> Const:
+    """A number as a constant of a dtype: a Python literal where that is the same.
+
+    >>> literal(2, "float64"), literal(0.5, "float32")
+    (Const(value=2.0), Const(value=np.float32(0.5)))
+    """
+    if dtype in WIDE:
+        return Const({"float64": float, "int64": int, "complex128": complex, "bool": bool}[dtype](value))
+    return Const(np.dtype(dtype).type(value))
+
+
+def as_dtype(expr: Expr, dtype: str) -> Expr:
+    """An element converted to a dtype."""
+    if expr.dtype == dtype and not expr.weak:
+        return expr
+    if isinstance(expr, Lit):
+        return Lit(literal(expr.operand.value, dtype), dtype, weak=False)
+    if expr.dtype == dtype and dtype in WIDE:
+        return expr
+    return Call("cast", (expr, Lit(Const(dtype), "str")), dtype)
+
+
+def common(args: tuple[Expr, ...]) -> str:
+    """The dtype in which NumPy compares operands."""
+    python = {"b": False, "i": 1, "u": 1, "f": 1.0, "c": 1j}
+    return str(np.result_type(*(python[np.dtype(a.dtype).kind] if a.weak else np.dtype(a.dtype) for a in args)))
+
+
+def element(op: str, args: tuple[Expr, ...], dtype: str) -> Expr | None:
+    """The elementwise operation on elements, with NumPy's dtype; None where Numba has no such operation."""
+    if op in ("np.where", "select"):
+        return Call("select", (args[0], as_dtype(args[1], dtype), as_dtype(args[2], dtype)), dtype)
+    if op == "np.clip":
+        low = element("np.maximum", (args[0], args[1]), dtype)
+        return None if low is None else element("np.minimum", (low, args[2]), dtype)
+    if op in PREDICATES:
+        if op in COMPARISONS:
+            inner = common(args)
+            args = tuple(as_dtype(a, inner) if inner not in WIDE or isinstance(a, Lit) else a for a in args)
+        return Call(op, args, "bool")
+    if dtype == "bool" and not op.startswith(("np.bitwise", "np.invert")):
+        return None
+    if op == "np.power":
+        power = small_power(args[0], args[1], dtype)
+        if power is not None:
+            return power
+    return typed(op, args, dtype)
+
+
+def typed(op: str, args: tuple[Expr, ...], dtype: str) -> Expr:
+    """`op(*args)` with operands cast where Numba would compute another dtype."""
+    if op not in KEEP_OPERANDS:
+        args = tuple(as_dtype(a, dtype) if dtype not in WIDE or isinstance(a, Lit) else a for a in args)
+    call = Call(op, args, dtype)
+    if np.dtype(dtype).kind in "iu" and dtype not in WIDE:
+        return Call("cast", (call, Lit(Const(dtype), "str")), dtype)
+    return call
+
+
+def small_power(base: Expr, exponent: Expr, dtype: str) -> Expr | None:
+    """`x**2` as `x*x`; exponents 1 to 4, -1 and one half.
+
+    >>> from stgrad.ir import Const
+    >>> small_power(Lit(Const(3.0), "float64"), Lit(Const(0.5), "float64"), "float64").op
+    'np.sqrt'
+    """
+    if not isinstance(exponent, Lit) or np.dtype(dtype).kind not in "fci":
+        return None
+    value = exponent.operand.value
+    base = as_dtype(base, dtype)
+    if value == 0.5:
+        return typed("np.sqrt", (base,), dtype)
+    if value == -1 and np.dtype(dtype).kind == "f":
+        return typed("np.divide", (Lit(Const(1.0), "float64"), base), dtype)
+    if value not in (1, 2, 3, 4):
+        return None
+    square = typed("np.multiply", (base, base), dtype)
+    return {1: base, 2: square, 3: typed("np.multiply", (square, base), dtype), 4: typed("np.multiply", (square, square), dtype)}[int(value)]

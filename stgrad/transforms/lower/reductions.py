@@ -1,0 +1,160 @@
+"""Element forms of reductions: an initial value for each result, then an accumulation over the whole operand.
+
+`v = np.sum(x, axis=0)` becomes `v[j] = 0.0` over (m,) and `v[j] += x[i, j]` over (n, m), in the order of the operand's axes. Fusing makes a
+local scalar of `v[j]` wherever its loops allow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stgrad.ir import Assign, Const, Dim, Operand, Pack, Type, Var
+from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Fixed, Guard, Kernel, Lit, Load
+from stgrad.transforms.lower.numeric import as_dtype, literal, typed
+from stgrad.transforms.lower.scalarise import ONE, Scalariser, argument, handles
+
+MODES = {"np.sum": "radd", "np.prod": "mul", "np.max": "max", "np.amax": "max", "np.min": "min", "np.amin": "min", "np.any": "or", "np.all": "and"}
+EMPTY = "zero-size array to reduction operation {} which has no identity"
+
+
+def axes_of(operand: Operand, rank: int) -> tuple[int, ...] | None:
+    """The axes that a reduction runs over, counted from 0."""
+    if operand == Const(None):
+        return tuple(range(rank))
+    items = operand.items if isinstance(operand, Pack) else (operand,)
+    if not all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
+        return None
+    return tuple(sorted(i.value % rank for i in items if isinstance(i, Const)))
+
+
+def identity(mode: str, dtype: str) -> Const:
+    """What an accumulation starts from."""
+    if mode in ("max", "min"):
+        sign = -1 if mode == "max" else 1
+        if np.dtype(dtype).kind == "f":
+            return literal(sign * float("inf"), dtype)
+        info = np.iinfo(dtype)
+        return literal(info.min if mode == "max" else info.max, dtype)
+    return literal({"radd": 0, "add": 0, "mul": 1, "or": False, "and": True}[mode], dtype)
+
+
+@handles("np.sum", "np.prod", "np.max", "np.amax", "np.min", "np.amin", "np.any", "np.all", "np.mean")
+def reduction(state: Scalariser, stmt: Assign) -> bool:
+    """Sum, product, extremes, any, all and mean over any axes, with keepdims."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array or any(k not in ("axis", "keepdims") for k, _ in stmt.kwargs):
+        return False
+    rank = state.types[source.name].rank
+    axes = axes_of(argument(stmt, 1, "axis", Const(None)), rank)
+    keep = dict(stmt.kwargs).get("keepdims", Const(False))
+    if axes is None or len(stmt.args) > 2 or not isinstance(keep, Const):
+        return False
+    if stmt.op == "np.mean":
+        return mean(state, stmt, source, axes, bool(keep.value))
+    return reduce_into(state, stmt, stmt.target.name, MODES[stmt.op], source, axes, bool(keep.value))
+
+
+def reduce_into(state: Scalariser, stmt: Assign, target: str, mode: str, source: Var, axes: tuple[int, ...], keep: bool) -> bool:
+    """Emit the kernels of one reduction."""
+    type_, dims = state.types[target], state.view(source.name).dims
+    kind = np.dtype(type_.dtype).kind
+    if (mode in ("or", "and")) != (kind == "b") or mode in ("max", "min") and kind not in "fiu":
+        return False
+    mode = "add" if mode == "radd" and kind != "f" else mode
+    space, places = state.layout(dims)
+    load = state.element_of(source, dims, places)
+    if load is None or not state.extents.known(space):
+        return False
+    if mode in ("or", "and") and load.dtype != "bool":
+        load = Call("np.not_equal", (load, Lit(literal(0, load.dtype), load.dtype, weak=False)), "bool")
+    if mode in ("max", "min"):
+        guard_nonempty(state, stmt, [dims[a] for a in axes], mode)
+    index = [Fixed(ZERO) if k in axes else p for k, p in enumerate(places) if keep or k not in axes]
+    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space)
+    return True
+
+
+def _emit(state: Scalariser, stmt: Assign, target: str, mode: str, index: list[Entry], value: Expr, space: tuple[Dim, ...]) -> None:
+    type_ = state.types[target]
+    if type_.array:
+        state.new_buffer(target)
+    depths = [e.depth for e in index if isinstance(e, Axis)]
+    first = tuple(Axis(depths.index(e.depth)) if isinstance(e, Axis) else e for e in index)
+    start = Lit(identity(mode, type_.dtype), type_.dtype, weak=False)
+    state.units.append(Kernel(tuple(space[d] for d in depths), target, first, start, "def", type_.dtype, stmt.loc, stmt.note))
+    state.units.append(Kernel(space, target, tuple(index), value, mode, type_.dtype, stmt.loc, stmt.note))
+
+
+def guard_nonempty(state: Scalariser, stmt: Assign, dims: list[Dim], mode: str) -> None:
+    for dim in map(state.extents.canonical, dims):
+        if dim.symbol is not None:
+            message = EMPTY.format("maximum" if mode == "max" else "minimum")
+            state.units.append(Guard(dim, None, message, state.extents.witnesses((dim,)), stmt.loc))
+
+
+def mean(state: Scalariser, stmt: Assign, source: Var, axes: tuple[int, ...], keep: bool) -> bool:
+    """A sum, divided by the number of elements."""
+    name, type_ = stmt.target.name, state.types[stmt.target.name]
+    if np.dtype(type_.dtype).kind not in "fc":
+        return False
+    total = state.temporary("total", Type(type_.dtype, type_.dims, type_.array))
+    if not reduce_into(state, stmt, total, "radd", source, axes, keep):
+        return False
+    dims = state.view(source.name).dims
+    count: Expr = Lit(Const(1), "int64")
+    for axis in axes:
+        extent = Extent(state.extents.canonical(dims[axis]))
+        count = extent if isinstance(count, Lit) else Call("np.multiply", (count, extent), "int64")
+    space, places = state.layout(type_.dims)
+    load = Load(total, tuple(places) if type_.array else (), type_.dtype)
+    return state.define(name, typed("np.divide", (load, as_dtype(count, type_.dtype)), type_.dtype), space, places, stmt)
+
+
+@handles("unbroadcast")
+def unbroadcast(state: Scalariser, stmt: Assign) -> bool:
+    """`g` summed over the axes in which `like` was broadcast."""
+    g, like = stmt.args
+    if not isinstance(g, Var) or not state.types[g.name].array:
+        return False
+    dims = state.view(g.name).dims
+    small = state.view(like.name).dims if isinstance(like, Var) and state.types[like.name].array else ()
+    skip = len(dims) - len(small)
+    if skip < 0:
+        return False
+    axes = [k for k in range(len(dims)) if k < skip or state.extents.canonical(small[k - skip]) == ONE != state.extents.canonical(dims[k])]
+    rest = [k for k in range(skip, len(dims)) if k not in axes]
+    if not all(state.extents.require(small[k - skip], dims[k], state) for k in rest):
+        return False
+    if not axes:
+        return state.types[stmt.target.name].array and state.bind_view(Assign((stmt.target,), "alias", (g,), loc=stmt.loc), state.view(g.name))
+    return _sum_to(state, stmt, g, axes, skip)
+
+
+def _sum_to(state: Scalariser, stmt: Assign, g: Var, axes: list[int], skip: int) -> bool:
+    target, dims = stmt.target.name, state.view(g.name).dims
+    type_ = state.types[target]
+    space, places = state.layout(dims)
+    load = state.element_of(g, dims, places)
+    if load is None or not state.extents.known(space):
+        return False
+    mode = "radd" if np.dtype(type_.dtype).kind == "f" else "add"
+    index = [Fixed(ZERO) if k in axes else places[k] for k in range(skip, len(dims))]
+    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space)
+    return True
+
+
+@handles("np.dot", "np.vdot", "np.inner", "np.matmul")
+def dot(state: Scalariser, stmt: Assign) -> bool:
+    """The product of two real vectors; matrix products stay BLAS calls."""
+    left, right = stmt.args[:2]
+    if not (isinstance(left, Var) and isinstance(right, Var)) or stmt.kwargs or len(stmt.args) > 2:
+        return False
+    a, b, type_ = state.types[left.name], state.types[right.name], state.types[stmt.target.name]
+    if a.rank != 1 or b.rank != 1 or np.dtype(type_.dtype).kind != "f":
+        return False
+    space, places = state.layout(a.dims)
+    x, y = state.element_of(left, a.dims, places), state.element_of(right, a.dims, places)
+    if x is None or y is None or not state.extents.known(space) or b.dims[0] == ONE != a.dims[0]:
+        return False
+    _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), type_.dtype), space)
+    return True

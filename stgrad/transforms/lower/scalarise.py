@@ -1,0 +1,257 @@
+"""NumPy statements to element statements, one straight run of statements at a time.
+
+Before: `t = np.multiply(a, b)`; after: the kernel `t[i] = a[i] * b[i]` over the space (n,). Views become index maps. What has no
+element form, or no proof that its positions are in range, stays as it is (`Raw`) and sees its operands in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from stgrad.ir import Assign, Const, Dim, Effect, Operand, Stmt, Store, Type, Var, assigns, map_operands, reads
+from stgrad.names import Names
+from stgrad.transforms.lower.extents import Extents
+from stgrad.transforms.lower.facts import Classes, may_view
+from stgrad.transforms.lower.nest import ZERO, Axis, Buffer, Entry, Expr, Fixed, Index, Kernel, Lit, Load, Raw, Unit
+from stgrad.transforms.lower.numeric import as_dtype, element
+from stgrad.transforms.lower.views import View, compose, subscript, whole
+
+ONE = Dim(None, 1)
+Handler = Callable[["Scalariser", Assign], bool]
+HANDLERS: dict[str, Handler] = {}
+
+
+def handles(*ops: str) -> Callable[[Handler], Handler]:
+    """Register how statements of these operations are written for one element. A handler returns False to decline."""
+
+    def register(handler: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(ops, handler))
+        return handler
+
+    return register
+
+
+@dataclass
+class Scalariser:
+    """The state of one run of statements. Names are assigned once in the run."""
+
+    types: dict[str, Type]
+    names: Names
+    classes: Classes
+    extents: Extents
+    units: list[Unit] = field(default_factory=list)
+    buffers: dict[str, Buffer] = field(default_factory=dict)
+    views: dict[str, View] = field(default_factory=dict)
+    unmade: dict[str, Assign] = field(default_factory=dict)  # views that no statement has needed in memory so far
+    exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, stmt: Stmt) -> None:
+        mark = len(self.units)
+        if isinstance(stmt, Store) and self._store(stmt):
+            return
+        if isinstance(stmt, Assign):
+            handler = HANDLERS.get(stmt.op)
+            if handler is not None and len(stmt.targets) == 1 and handler(self, stmt):
+                return
+        del self.units[mark:]
+        self.raw(stmt)
+
+    def raw(self, stmt: Stmt) -> None:
+        """Keep a statement; its array operands must exist in memory."""
+        if isinstance(stmt, Store) and stmt.value == Const(None):
+            raise AssertionError(stmt)
+        stmt = map_operands(lambda o: self.in_memory(o.name) if isinstance(o, Var) else o, stmt)
+        read = tuple(dict.fromkeys(reads(stmt)))
+        written = assigns(stmt) + ((stmt.target.name,) if isinstance(stmt, Store) else ())
+        if isinstance(stmt, Assign) and may_view(stmt):
+            self.exposed.update(read)
+        arrays = [n for n in (*read, *assigns(stmt)) if self.types[n].array]
+        self.units.append(Raw(stmt, read, written, barrier=isinstance(stmt, Effect), scalar=not arrays and isinstance(stmt, Assign)))
+        if isinstance(stmt, Assign):
+            for target in stmt.targets:
+                self._define_raw(target.name, stmt.op == "getitem")
+
+    def _define_raw(self, name: str, clipped: bool) -> None:
+        type_ = self.types[name]
+        if not type_.array:
+            return
+        dims = tuple(self.extents.fresh() for _ in type_.dims) if clipped else type_.dims
+        self.views[name] = whole(name, dims)
+        self.extents.witness_array(name, dims)
+
+    def in_memory(self, name: str) -> Var:
+        """The name under which an array exists in memory, a view of it made where none is."""
+        if not self.types[name].array:
+            return Var(name)
+        if name in self.unmade:
+            stmt = self.unmade.pop(name)
+            self.raw_view(stmt)
+            return Var(name)
+        base = self.view(name).base if name in self.views and self._same_as_base(name) else name
+        self._escape(base)
+        return Var(base)
+
+    def raw_view(self, stmt: Assign) -> None:
+        made = map_operands(lambda o: self.in_memory(o.name) if isinstance(o, Var) else o, stmt)
+        assert isinstance(made, Assign)
+        read = tuple(dict.fromkeys(reads(made)))
+        self.units.append(Raw(made, read, assigns(made)))
+        self._escape(self.view(stmt.target.name).base)
+        self.exposed.add(self.view(stmt.target.name).base)
+
+    def _same_as_base(self, name: str) -> bool:
+        view = self.views[name]
+        return name != view.base and view.index == tuple(Axis(k) for k in range(len(view.dims))) and len(view.dims) == len(self.types[view.base].dims)
+
+    def _escape(self, name: str) -> None:
+        if name in self.buffers:
+            self.buffers[name].escapes = True
+
+    # ----------------------------------------------------------------- views
+
+    def view(self, name: str) -> View:
+        found = self.views.get(name)
+        if found is None:
+            found = self.views[name] = whole(name, self.types[name].dims)
+            self.extents.witness_array(name, self.types[name].dims)
+        return found
+
+    def bind_view(self, stmt: Assign, view: View) -> bool:
+        """The target of a statement is a view; the statement itself is emitted only if something needs it."""
+        name = stmt.target.name
+        if any(not self.extents.same(a, b) for a, b in zip(self.types[name].dims, view.dims, strict=True)):
+            view = replace(view, dims=tuple(self.extents.assume(a, b) for a, b in zip(self.types[name].dims, view.dims, strict=True)))
+        self.views[name] = view
+        self.unmade[name] = stmt
+        return True
+
+    # --------------------------------------------------------------- kernels
+
+    def layout(self, dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], list[Entry]]:
+        """The loops of a space and the place of each of its axes; axes of extent 1 have no loop."""
+        space: list[Dim] = []
+        places: list[Entry] = []
+        for dim in map(self.extents.canonical, dims):
+            if dim == ONE:
+                places.append(Fixed(ZERO))
+            else:
+                places.append(Axis(len(space)))
+                space.append(dim)
+        return tuple(space), places
+
+    def element_of(self, operand: Operand, dims: tuple[Dim, ...], places: list[Entry]) -> Expr | None:
+        """An operand's element in a space of extents `dims`, broadcast as NumPy does."""
+        if isinstance(operand, Const):
+            return literal_of(operand)
+        if not isinstance(operand, Var):
+            return None
+        type_ = self.types[operand.name]
+        if not type_.array:
+            return Load(operand.name, (), type_.dtype, type_.weak)
+        view = self.view(operand.name)
+        skip = len(dims) - len(view.dims)
+        if skip < 0:
+            return None
+        at: list[Entry] = []
+        for k, dim in enumerate(view.dims):
+            if self.extents.canonical(dim) == ONE:
+                at.append(Fixed(ZERO))
+            elif self.extents.require(dim, dims[skip + k], self):
+                at.append(places[skip + k])
+            else:
+                return None
+        index = compose(view.index, at)
+        return None if index is None else Load(view.base, index, type_.dtype)
+
+    def define(self, name: str, expr: Expr, space: tuple[Dim, ...], places: list[Entry], stmt: Stmt) -> bool:
+        """`name[places] = expr` for every element of a new buffer."""
+        type_ = self.types[name]
+        if not self.extents.known(space):
+            return False
+        if type_.array:
+            self.new_buffer(name)
+        index = tuple(places) if type_.array else ()
+        self.units.append(Kernel(space, name, index, as_dtype(expr, type_.dtype) if type_.array else expr, "def", type_.dtype, stmt.loc, stmt.note))
+        return True
+
+    def new_buffer(self, name: str) -> None:
+        dims = tuple(self.extents.canonical(d) for d in self.types[name].dims)
+        self.buffers[name] = Buffer(name, dims, self.types[name].dtype, local=True)
+        self.views[name] = whole(name, dims)
+
+    def temporary(self, wish: str, type_: Type) -> str:
+        name = self.names.fresh(wish)
+        self.types[name] = type_
+        return name
+
+    # ---------------------------------------------------------------- stores
+
+    def _store(self, stmt: Store) -> bool:
+        target = self.types[stmt.target.name]
+        if stmt.mode not in ("set", "add") or target.dtype == "bool" and stmt.mode == "add":
+            return False
+        region = subscript(self.view(stmt.target.name), stmt.index, self.types)
+        if region is None:
+            return False
+        space, places = self.layout(region.dims)
+        index = compose(region.index, places)
+        value = self.element_of(stmt.value, region.dims, places)
+        if index is None or value is None or not self.extents.known(space):
+            return False
+        value = as_dtype(value, target.dtype) if value.dtype != target.dtype or value.weak else value
+        if isinstance(value, Load) and self.clash(value, region.base, index):
+            value = self._buffered(value, stmt, region, space, places)
+        self.units.append(Kernel(space, region.base, index, value, stmt.mode, target.dtype, stmt.loc, stmt.note))
+        return True
+
+    def clash(self, value: Load, base: str, index: Index) -> bool:
+        """Whether a store could change what it still has to read: NumPy reads all first."""
+        if value.buffer == base:
+            return value.index != index
+        return bool(value.index) and self.shares(value.buffer, base)
+
+    def shares(self, a: str, b: str) -> bool:
+        private = [n for n in (a, b) if n in self.buffers and n not in self.exposed]
+        return not private and self.classes.find(a) == self.classes.find(b)
+
+    def _buffered(self, value: Load, stmt: Store, region: View, space: tuple[Dim, ...], places: list[Entry]) -> Expr:
+        name = self.temporary("_t", Type(value.dtype, region.dims, array=True))
+        self.new_buffer(name)
+        self.units.append(Kernel(space, name, tuple(places), value, "def", value.dtype, stmt.loc, stmt.note))
+        return Load(name, tuple(places), value.dtype)
+
+
+def literal_of(operand: Const) -> Expr | None:
+    """A number as an expression."""
+    value = operand.value
+    for kind, dtype in ((bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")):
+        if type(value) is kind:
+            return Lit(operand, dtype)
+    dtype = getattr(value, "dtype", None)
+    return Lit(operand, str(dtype), weak=False) if dtype is not None and getattr(value, "shape", None) == () else None
+
+
+def argument(stmt: Assign, position: int, name: str, default: Operand) -> Operand:
+    """An argument given by position or by keyword."""
+    if len(stmt.args) > position:
+        return stmt.args[position]
+    return dict(stmt.kwargs).get(name, default)
+
+
+def elementwise(state: Scalariser, stmt: Assign) -> bool:
+    """`y = op(a, b)`, broadcast."""
+    type_ = state.types[stmt.target.name]
+    if stmt.kwargs or not type_.array:
+        return False
+    space, places = state.layout(type_.dims)
+    args = [state.element_of(a, type_.dims, places) for a in stmt.args if a != Const(None)]
+    exprs = tuple(a for a in args if a is not None)
+    if len(exprs) != len(args) or not exprs:
+        return False
+    if stmt.op == "np.clip" and len(exprs) != 3:
+        return False
+    expr = element(stmt.op, exprs, type_.dtype)
+    return expr is not None and state.define(stmt.target.name, expr, space, places, stmt)

@@ -1,0 +1,52 @@
+"""Array programs become loop nests with equal values and dtypes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from lowering import Builder, check, to_source
+
+from stgrad.ir import Function
+
+
+def arguments(b: Builder) -> list[object]:
+    return [b.env[p.name] for p in b.params]
+
+
+def loops(fn: Function) -> int:
+    return len(re.findall(r"\bfor ", to_source(fn)))
+
+
+def test_an_elementwise_chain_and_its_adjoint_are_one_loop() -> None:
+    b = Builder(x=("n",), a=2.0, c=("n",))
+    x, a, c = b.params
+    u = b("np.exp", b("np.multiply", a, x))
+    v = b("np.multiply", u, c)
+    s = b("np.sum", b("np.power", v, 2), to="s")
+    v_bar = b("np.multiply", b("np.multiply", b("np.full_like", v, 1.0), v), 2.0, to="v_bar")
+    c_bar = b("np.multiply", v_bar, u, to="c_bar")
+    u_bar = b("np.multiply", v_bar, c, to="u_bar")
+    a_bar = b("unbroadcast", b("np.multiply", b("np.multiply", u_bar, u), x), a, to="a_bar")
+    assert loops(check(b.function(s, c_bar, a_bar), *arguments(b))) == 1
+
+
+def test_softmax_keeps_one_row() -> None:
+    b = Builder(x=("n", "m"))
+    (x,) = b.params
+    e = b("np.exp", b("np.subtract", x, b("np.max", x, axis=1, keepdims=True)))
+    p = b("np.divide", e, b("np.sum", e, axis=1, keepdims=True), to="p")
+    q = b("np.mean", p, axis=0, to="q")
+    text = to_source(check(b.function(p, q), *arguments(b)))
+    assert "np.empty(m)" in text or "np.empty(n)" in text
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_overlapping_copies_read_before_they_write(shift: int) -> None:
+    b = Builder(x=("n",))
+    (x,) = b.params
+    y = b("np.copy", x, to="y")
+    low, high = (slice(None, -1), slice(1, None))[:: shift]
+    b.store(y, low, b("getitem", y, (high,)), "add")
+    b.store(y, low, b("np.multiply", b("getitem", y, (high,)), 3.0))
+    check(b.function(y), *arguments(b))
