@@ -1,0 +1,242 @@
+"""Derivatives of operations on sampled data: convolution, finite differences, interpolation, histograms, fits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .core import adjoint, composite, nondiff, samples, tangent
+from .products import conj, hermitian
+from .reductions import axes, back, last
+
+# ------------------------------------------------------------------ convolution
+
+
+@adjoint(np.convolve)
+def convolve(y, y_bar, a, v, mode="full"):
+    """Put y_bar back into the full convolution, then correlate it with the other factor."""
+    n, short = np.size(a) + np.size(v) - 1, min(np.size(a), np.size(v))
+    if mode == "full":
+        whole = y_bar
+    else:
+        before = short - 1 if mode == "valid" else (short - 1) // 2
+        whole = np.pad(y_bar, (before, n - before - np.size(y)))
+    return np.correlate(whole, v, mode="valid"), np.correlate(whole, a, mode="valid")
+
+
+@tangent(np.convolve)
+def convolve_dot(y, a, v, a_dot, v_dot, mode="full"):
+    return np.convolve(a_dot, v, mode=mode) + np.convolve(a, v_dot, mode=mode)
+
+
+@adjoint(np.correlate)
+def correlate(y, y_bar, a, v, mode="valid"):
+    """The convolution of `a` with conj(v) reversed; where `v` is longer, NumPy places 'same' from the other end."""
+    n, short = np.size(a) + np.size(v) - 1, min(np.size(a), np.size(v))
+    if mode == "full":
+        whole = y_bar
+    else:
+        before = short - 1 if mode == "valid" else (short - 1) // 2 if np.size(a) >= np.size(v) else short // 2
+        whole = np.pad(y_bar, (before, n - before - np.size(y)))
+    return np.correlate(whole, conj(v[::-1]), mode="valid"), conj(np.correlate(whole, a, mode="valid")[::-1])
+
+
+@tangent(np.correlate)
+def correlate_dot(y, a, v, a_dot, v_dot, mode="valid"):
+    return np.correlate(a_dot, v, mode=mode) + np.correlate(a, v_dot, mode=mode)
+
+
+@samples(np.convolve, np.correlate)
+def _(rng):
+    for mode in ("full", "same", "valid"):
+        for n, m in ((5, 3), (3, 5), (5, 2), (2, 5), (4, 4), (3, 1), (1, 1), (6, 4), (4, 6)):
+            yield (rng.normal(size=n), rng.normal(size=m)), {"mode": mode}
+        yield (rng.normal(size=4) + 1j * rng.normal(size=4), rng.normal(size=2) + 1j * rng.normal(size=2)), {"mode": mode}
+        yield (rng.normal(size=2) + 1j * rng.normal(size=2), rng.normal(size=4) + 1j * rng.normal(size=4)), {"mode": mode}
+
+
+# ------------------------------------------------------------------ finite differences
+
+
+def even_slope(r, h, edge_order):
+    middle = (r[..., 2:] - r[..., :-2]) / (2.0 * h)
+    if edge_order == 1:
+        first, final = (r[..., 1:2] - r[..., :1]) / h, (r[..., -1:] - r[..., -2:-1]) / h
+    else:
+        first = (-1.5 * r[..., :1] + 2.0 * r[..., 1:2] - 0.5 * r[..., 2:3]) / h
+        final = (1.5 * r[..., -1:] - 2.0 * r[..., -2:-1] + 0.5 * r[..., -3:-2]) / h
+    return np.concatenate((first, middle, final), axis=-1)
+
+
+def uneven_slope(r, x, edge_order):
+    """Second order on a grid of varying step, from the Lagrange polynomial through three points."""
+    step = np.diff(x)
+    p, q = step[:-1], step[1:]
+    middle = r[..., 2:] * (p / (q * (p + q))) + r[..., 1:-1] * ((q - p) / (p * q)) - r[..., :-2] * (q / (p * (p + q)))
+    if edge_order == 1:
+        first, final = (r[..., 1:2] - r[..., :1]) / step[0], (r[..., -1:] - r[..., -2:-1]) / step[-1]
+    else:
+        s, t = step[0], step[1]
+        first = -r[..., :1] * ((2.0 * s + t) / (s * (s + t))) + r[..., 1:2] * ((s + t) / (s * t)) - r[..., 2:3] * (s / (t * (s + t)))
+        s, t = step[-2], step[-1]
+        final = r[..., -3:-2] * (t / (s * (s + t))) - r[..., -2:-1] * ((s + t) / (s * t)) + r[..., -1:] * ((2.0 * t + s) / (t * (s + t)))
+    return np.concatenate((first, middle, final), axis=-1)
+
+
+def slope(f, spacing, axis, edge_order):
+    r = last(f, axis)
+    if np.ndim(spacing) == 0:
+        return back(even_slope(r, spacing, edge_order), axis)
+    return back(uneven_slope(r, spacing, edge_order), axis)
+
+
+@composite(np.gradient)
+def gradient(f, *varargs, axis=None, edge_order=1):
+    which = axes(axis, np.ndim(f))
+    spacings = varargs if len(varargs) == len(which) else (varargs if len(varargs) == 1 else (1.0,)) * len(which)
+    slopes = tuple(slope(f, h, i, edge_order) for h, i in zip(spacings, which))
+    return slopes[0] if len(which) == 1 else slopes
+
+
+@samples(np.gradient)
+def _(rng):
+    x = np.array([0.0, 0.3, 1.0, 1.2, 2.0])
+    yield (rng.normal(size=5),), {}
+    yield (rng.normal(size=5).astype(np.float32),), {}
+    yield (rng.normal(size=(4, 5)), 0.5), {}
+    yield (rng.normal(size=(4, 5)), 0.5, x), {"edge_order": 2}
+    yield (rng.normal(size=(4, 5)), x), {"axis": -1}
+
+
+# ------------------------------------------------------------------ interpolation
+
+
+@composite(np.interp)
+def interp(x, xp, fp, left=None, right=None):
+    """Piecewise linear; on a knot the slope is that to its right."""
+    at = np.minimum(np.maximum(np.searchsorted(xp, x, side="right"), 1), np.size(xp) - 1)
+    inside = np.minimum(np.maximum(x, xp[0]), xp[-1])
+    weight = (inside - xp[at - 1]) / (xp[at] - xp[at - 1])
+    y = fp[at - 1] + weight * (fp[at] - fp[at - 1])
+    y = np.where(x < xp[0], fp[0] if left is None else left, y)
+    return np.where(x > xp[-1], fp[-1] if right is None else right, y)
+
+
+@samples(np.interp)
+def _(rng):
+    xp, fp = np.array([0.0, 1.0, 3.0, 3.5]), rng.normal(size=4)
+    yield (np.array([[-1.0, 0.2], [1.0, 3.2], [3.5, 4.0]]), xp, fp), {}
+    yield (np.array([-1.0, 0.2, 4.0]), xp, fp), {"left": 0.0, "right": 7.0}
+    yield (0.7, xp, fp), {}
+
+
+# ------------------------------------------------------------------ histograms and statistics
+
+
+@adjoint(np.bincount)
+def bincount(y, y_bar, x, weights=None, minlength=0):
+    return None, None if weights is None else y_bar[x]
+
+
+@tangent(np.bincount)
+def bincount_dot(y, x, weights, weights_dot, minlength=0):
+    return np.bincount(x, weights_dot, minlength)
+
+
+@adjoint(np.histogram)
+def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
+    """In the weights; counts are piecewise constant in `a`."""
+    if weights is None:
+        return None
+    if density:
+        raise NotImplementedError("np.histogram with density=True has no derivative rule: divide by the sum and the widths")
+    edges = y[1]
+    at = np.minimum(np.maximum(np.searchsorted(edges, a, side="right") - 1, 0), np.size(edges) - 2)
+    inside = np.logical_and(a >= edges[0], a <= edges[-1])
+    return None, None, None, None, np.where(inside, y_bar[0][at], 0.0)
+
+
+@tangent(np.histogram)
+def histogram_dot(y, a, bins, range, density, weights, weights_dot):
+    return np.histogram(a, y[1], weights=weights_dot)[0], np.zeros_like(y[1])
+
+
+def observations(m, rowvar):
+    if np.ndim(m) == 1:
+        return np.reshape(m, (1, -1))
+    return m if rowvar else np.transpose(m)
+
+
+@composite(np.cov)
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    x = observations(m, rowvar)
+    if y is not None:
+        x = np.concatenate((x, observations(y, rowvar)), axis=0)
+    n = np.shape(x)[1] - ((0 if bias else 1) if ddof is None else ddof)
+    deviation = x - np.mean(x, axis=1, keepdims=True)
+    c = np.matmul(deviation, hermitian(deviation)) / n
+    return np.reshape(c, ()) if np.ndim(m) == 1 and y is None else c
+
+
+@composite(np.corrcoef)
+def corrcoef(x, y=None, rowvar=True):
+    if np.ndim(x) == 1 and y is None:
+        return np.cov(x) / np.cov(x)
+    c = np.cov(x, y, rowvar)
+    scale = np.sqrt(np.real(np.diagonal(c)))
+    return c / np.expand_dims(scale, 1) / scale
+
+
+@samples(np.bincount)
+def _(rng):
+    yield (np.array([0, 2, 2, 5]), rng.normal(size=4)), {}
+
+
+@samples(np.histogram)
+def _(rng):
+    yield (np.array([0, 2, 2, 5]), 4, (1, 5), None, rng.normal(size=4)), {}
+
+
+@samples(np.cov, np.corrcoef)
+def _(rng):
+    yield (rng.normal(size=(2, 5)),), {}
+    yield (rng.normal(size=5), rng.normal(size=5)), {}
+    yield (rng.normal(size=(5, 2)),), {"rowvar": False}
+
+
+@samples(np.cov)
+def _(rng):
+    yield (rng.normal(size=5),), {"ddof": 0}
+    yield (rng.normal(size=(2, 5)) + 1j * rng.normal(size=(2, 5)),), {"bias": True}
+
+
+# ------------------------------------------------------------------ polynomials
+
+
+@composite(np.polyval)
+def polyval(p, x):
+    y = np.zeros_like(x)
+    for i in range(len(p)):
+        y = y * x + p[i]
+    return y
+
+
+@composite(np.polyfit)
+def polyfit(x, y, deg):
+    powers = np.vander(x, deg + 1)
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    c = np.linalg.lstsq(powers / scale, y)[0]
+    return c / (scale if np.ndim(y) == 1 else np.expand_dims(scale, 1))
+
+
+@samples(np.polyval)
+def _(rng):
+    yield (rng.normal(size=4), rng.normal(size=3)), {}
+    yield (rng.normal(size=4), 0.5), {}
+
+
+@samples(np.polyfit)
+def _(rng):
+    yield (rng.normal(size=6), rng.normal(size=6), 2), {}
+
+
+nondiff(np.histogram_bin_edges)
