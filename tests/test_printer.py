@@ -1,5 +1,6 @@
 """Printed text reads as intended (golden strings) and means what the IR means (it is run)."""
 
+import itertools
 import random
 import textwrap
 
@@ -516,3 +517,24 @@ def test_nesting_never_changes_a_result(seed):
     if expected != "unbound":
         assert outcome(fn, nest=True) == expected
     assert to_source(fn) == to_source(fn)
+
+
+def test_conditions():
+    body = [
+        let("_a", "np.less", "i", "n"),
+        let("_b", "not", "_r"),
+        If(Var("_a"), (let("_c", "alias", "_b"),), (let("_c", "alias", False),)),
+        let("_d", "np.equal", "i", 2),
+        let("_e", "not", "_d"),
+        If(Var("_e"), (let("_f", "alias", True),), (let("_f", "alias", "_c"),)),
+        let("_g", "np.remainder", "i", 2),
+        let("_h", "bool", "_g"),
+        If(Var("_h"), (let("i", "alias", 5),)),
+        let("_j", "bool", "i"),
+        let("k", "not", "_j"),
+        If(Var("_f"), (let("i", "np.add", "i", 1),)),
+    ]
+    fn = function("i n _r", body, Pack((Var("i"), Var("k"))), i=INT, n=INT, _r=BOOL)
+    check(fn, "_f = i != 2 or i < n and not _r\nif i % 2:\n    i = 5\nk = not i\nif _f:\n    i += 1\nreturn i, k")
+    for args in itertools.product(range(4), range(4), (True, False)):
+        assert run(fn, *args) == run(fn, *args, nest=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -50,7 +50,6 @@ UNARY: dict[str, type[ast.unaryop]] = {
     "np.negative": ast.USub,
     "np.positive": ast.UAdd,
     "np.invert": ast.Invert,
-    "not": ast.Not,
 }
 COMPARE: dict[str, type[ast.cmpop]] = {
     "np.less": ast.Lt,
@@ -97,15 +96,24 @@ def replace_leaves(f: Callable[[Any], Any], expr: Any) -> Any:
     return f(expr)
 
 
+def is_scalar(expr: Any, types: Mapping[str, ir.Type]) -> bool:
+    """Whether only scalars go into an expression."""
+    if isinstance(expr, ir.Var):
+        return expr.name in types and not types[expr.name].array
+    return isinstance(expr, (ir.Const, Call)) and all(is_scalar(child, types) for child in children(expr))
+
+
 class Expressions:
     """Writes expressions; remembers which modules they need.
 
     Args:
         spell: The printed name of each IR name that gets another one.
+        types: What is known of the names.
     """
 
-    def __init__(self, spell: dict[str, str]) -> None:
+    def __init__(self, spell: dict[str, str], types: Mapping[str, ir.Type]) -> None:
         self.spell = spell
+        self.types = types
         self.modules: set[str] = set()
 
     def name(self, name: str) -> str:
@@ -147,12 +155,35 @@ class Expressions:
                 joined: ast.boolop = ast.And() if op == "and" else ast.Or()
                 return ast.BoolOp(joined, [self.expr(arg) for arg in args])
             case "if", (condition, value, other):
-                return ast.IfExp(self.expr(condition), self.expr(value), self.expr(other))
+                return ast.IfExp(self.test(condition), self.expr(value), self.expr(other))
         keywords = [ast.keyword(key, self.expr(value)) for key, value in kwargs]
         return ast.Call(self.function(_SPELLING.get(op, op)), [self.expr(arg) for arg in args], keywords)
 
+    def test(self, expr: Any) -> ast.expr:
+        """A condition: only whether it is true counts, so `bool(x)` is `x`."""
+        match expr:
+            case Call(op="bool", args=(value,)):
+                return self.test(value)
+            case Call(op="and" | "or" as op, args=args):
+                return ast.BoolOp(ast.And() if op == "and" else ast.Or(), [self.test(arg) for arg in args])
+            case Call(op="not", args=(value,)):
+                return self.negated(value)
+        return self.expr(expr)
+
+    def negated(self, expr: Any) -> ast.expr:
+        """`not expr`."""
+        match expr:
+            case Call(op="not", args=(value,)):
+                return self.test(value)
+            case Call(op="np.equal" | "np.not_equal" as op, args=(left, right), kwargs=()):
+                return self.call("np.not_equal" if op == "np.equal" else "np.equal", (left, right))
+        return ast.UnaryOp(ast.Not(), self.test(expr))
+
     def operator(self, op: str, args: tuple[Any, ...]) -> ast.expr | None:
         """The operation as an operator, where it has one."""
+        if op == "not":
+            exact = isinstance(args[0], Call) and args[0].op in COMPARE and is_scalar(args[0], self.types)
+            return self.negated(args[0]) if exact else ast.UnaryOp(ast.Not(), self.test(args[0]))
         if op in UNARY and len(args) == 1:
             return ast.UnaryOp(UNARY[op](), self.expr(args[0]))
         if op in COMPARE and len(args) == 2:

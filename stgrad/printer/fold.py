@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stgrad import ir
-from stgrad.printer.expressions import BINARY, COMPARE, IDENTITY, Call, children, names, replace_leaves
+from stgrad.printer.expressions import BINARY, COMPARE, IDENTITY, Call, children, is_scalar, names, replace_leaves
 
 WIDTH = 96  # a line gets no longer by nesting
 CONDITIONAL_WIDTH = 72
@@ -31,7 +31,7 @@ def fold(body: ir.Block, result: Any, types: Mapping[str, ir.Type]) -> tuple[ir.
     """Nest and match patterns until nothing changes."""
     while True:
         nested, new_result = _nest(body, result, _Facts(types, _nestable(body, result)), 1)
-        folded = _patterns(nested, _dead_after_one_read(nested, new_result))
+        folded = _patterns(nested, _Context(types, _dead_after_one_read(nested, new_result)))
         if folded == body:
             return folded, new_result
         body, result = folded, new_result
@@ -220,18 +220,40 @@ def _dead_after_one_read(body: ir.Block, result: Any) -> set[str]:
     return {name for name, count in counts.items() if count == 2 and is_temporary(name)}
 
 
-def _patterns(block: ir.Block, once: set[str]) -> ir.Block:
+@dataclass(frozen=True)
+class _Context:
+    types: Mapping[str, ir.Type]
+    once: set[str]
+
+    def is_bool(self, expr: Any) -> bool:
+        """Whether it is surely True or False, and not an array of them."""
+        match expr:
+            case ir.Var(name=name):
+                known = self.types.get(name)
+                return known is not None and known.dtype == "bool" and not known.array
+            case ir.Const(value=value):
+                return isinstance(value, bool)
+            case Call(op="not" | "bool"):
+                return True
+            case Call(op="and" | "or", args=args):
+                return all(map(self.is_bool, args))
+            case Call(op=op, args=args) if op in COMPARE:
+                return all(is_scalar(arg, self.types) for arg in args)
+        return False
+
+
+def _patterns(block: ir.Block, context: _Context) -> ir.Block:
     out: list[ir.Stmt] = []
     for stmt in block:
-        stmt = ir.map_blocks(lambda inner: _patterns(inner, once), stmt)
+        stmt = ir.map_blocks(lambda inner: _patterns(inner, context), stmt)
         if isinstance(stmt, ir.If):
             shorter = _short_circuit(stmt, out[-1] if out else None)
             if shorter is not None:
                 out[-1] = shorter
                 continue
-            stmt = _conditional(stmt)
+            stmt = _conditional(stmt, context)
         out.append(stmt)
-        swap = _swap(out[-3:], once)
+        swap = _swap(out[-3:], context.once)
         if swap is not None:
             out[-3:] = [swap]
     return tuple(out)
@@ -262,12 +284,18 @@ def _short_circuit(stmt: ir.If, before: ir.Stmt | None) -> ir.Assign | None:
     return joined if _header_width(joined) <= WIDTH else None
 
 
-def _conditional(stmt: ir.If) -> ir.Stmt:
-    """`if c: x = a` / `else: x = b` as `x = a if c else b`."""
+def _conditional(stmt: ir.If, context: _Context) -> ir.Stmt:
+    """`if c: x = a` / `else: x = b` as `x = a if c else b`; `a if c else False` as `c and a`, `True if c else b` as `c or b`."""
     value, other = _only_assign(stmt.then), _only_assign(stmt.orelse)
     if value is None or other is None or value.targets != other.targets or value.note != other.note:
         return stmt
-    joined = replace(value, op="if", args=(stmt.cond, as_expr(value), as_expr(other)), kwargs=())
+    yes, no = as_expr(value), as_expr(other)
+    op, args = "if", [stmt.cond, yes, no]
+    if context.is_bool(stmt.cond) and isinstance(no, ir.Const) and no.value is False:
+        op, args = "and", [stmt.cond, yes]
+    elif context.is_bool(stmt.cond) and isinstance(yes, ir.Const) and yes.value is True:
+        op, args = "or", [stmt.cond, no]
+    joined = replace(value, op=op, args=tuple(args), kwargs=())
     return joined if _header_width(joined) <= CONDITIONAL_WIDTH else stmt
 
 

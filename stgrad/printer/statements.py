@@ -19,7 +19,7 @@ class Statements:
 
     def __init__(self, types: Mapping[str, ir.Type], spell: dict[str, str]) -> None:
         self.types = types
-        self.write = Expressions(spell)
+        self.write = Expressions(spell, types)
         self.note: str | None = None
 
     def block(self, block: ir.Block) -> list[ast.stmt]:
@@ -109,8 +109,8 @@ class Statements:
 
     def branch(self, stmt: ir.If) -> ast.stmt:
         if not stmt.then and stmt.orelse:
-            return ast.If(self.write.call("not", (stmt.cond,)), self.block(stmt.orelse), [])
-        return ast.If(self.write.expr(stmt.cond), self.block(stmt.then), self.block(stmt.orelse) if stmt.orelse else [])
+            return ast.If(self.write.negated(stmt.cond), self.block(stmt.orelse), [])
+        return ast.If(self.write.test(stmt.cond), self.block(stmt.then), self.block(stmt.orelse) if stmt.orelse else [])
 
     def loop(self, stmt: ir.For) -> ast.stmt:
         if stmt.step != ir.Const(1):
@@ -122,8 +122,8 @@ class Statements:
 
     def while_loop(self, stmt: ir.While) -> ast.stmt:
         if not stmt.head:
-            return ast.While(self.write.expr(stmt.cond), self.block(stmt.body), [])
-        leave = ast.If(self.write.call("not", (stmt.cond,)), [ast.Break()], [])
+            return ast.While(self.write.test(stmt.cond), self.block(stmt.body), [])
+        leave = ast.If(self.write.negated(stmt.cond), [ast.Break()], [])
         return ast.While(ast.Constant(True), [*self.plain_block(stmt.head), leave, *self.plain_block(stmt.body)], [])
 
     def effect(self, stmt: ir.Effect) -> ast.stmt:
