@@ -1,5 +1,178 @@
-from stgrad.ir import Function
+"""Stacks become preallocated arrays, or plain variables.
+
+Before: `for i in range(n): push(s, x)` ... `for i in range(n - 1, -1, -1): x = pop(s)`; after: `s = np.empty(n)`, `s[i] = x`, `x = s[i]`. That
+holds for a stack of scalars with one push in a nest of counted loops and one pop in the mirrored nest. Where the loops are counted but not
+mirrored, a running position takes the counter's place. All other stacks stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from stgrad.ir import Assign, Block, Const, Custom, Dim, For, Function, If, Operand, Pack, Pop, Push, Stack, Stmt, Store, Type, Var, While, assigned, blocks, map_blocks, walk
+from stgrad.names import Names
+from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
+
+Path = tuple[Stmt, ...]
 
 
 def storage(fn: Function) -> Function:
-    return fn
+    """Give every stack its storage."""
+    names = Names([*fn.types, *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
+    state = Storage(dict(fn.types), names, Definitions.of(fn))
+    body = state.block(fn.body)
+    return replace(fn, body=body, types=state.types)
+
+
+@dataclass
+class Storage:
+    """Plans for the stacks of a function, and the statements that replace theirs."""
+
+    types: dict[str, Type]
+    names: Names
+    definitions: Definitions
+    pushes: dict[str, list[Stmt]] = field(default_factory=dict)  # what a push becomes, `value` for the operand pushed
+    pops: dict[str, list[Stmt]] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    before: dict[int, list[Stmt]] = field(default_factory=dict)  # statements to put before a statement, by id
+
+    def block(self, statements: Block) -> Block:
+        for stmt in statements:
+            if isinstance(stmt, Stack):
+                self.plan(stmt.name, statements)
+        return tuple(s for stmt in statements for s in self.rewrite(stmt))
+
+    def rewrite(self, stmt: Stmt) -> list[Stmt]:
+        ahead = self.before.get(id(stmt), [])
+        if isinstance(stmt, Stack) and stmt.name in self.dropped:
+            return []
+        if isinstance(stmt, Push) and stmt.stack in self.pushes:
+            return [_with_value(s, stmt.value, stmt) for s in self.pushes[stmt.stack]]
+        if isinstance(stmt, Pop) and stmt.stack in self.pops:
+            return [replace(s, targets=(stmt.target,), loc=stmt.loc, note=stmt.note) if isinstance(s, Assign) and s.targets == (HOLE,) else s for s in self.pops[stmt.stack]]
+        return [*ahead, map_blocks(self.block, stmt)]
+
+    # ----------------------------------------------------------------- plans
+
+    def plan(self, stack: str, scope: Block) -> None:
+        """Choose the storage of a stack that is declared in `scope`."""
+        pushes = [p for p in sites(scope) if isinstance(p[-1], Push) and p[-1].stack == stack]
+        pops = [p for p in sites(scope) if isinstance(p[-1], Pop) and p[-1].stack == stack]
+        if not pushes and not pops:
+            self.dropped.add(stack)
+            return
+        if len(pushes) != 1 or len(pops) != 1 or any(isinstance(s, (While, Custom)) for p in (*pushes, *pops) for s in p):
+            return
+        push, pop = pushes[0], pops[0]
+        forward, reverse = ([s for s in p if isinstance(s, For)] for p in (push, pop))
+        if not forward and not reverse:
+            self._variable(stack, push)
+        elif len(forward) == len(reverse) and push[0] is not pop[0] and not self.types[stack].array:
+            self._array(stack, push, forward, reverse)
+
+    def _variable(self, stack: str, push: Path) -> None:
+        type_ = self.types[stack]
+        if len(push) > 1 and type_.array:
+            return
+        name = Var(stack)
+        if len(push) > 1:
+            self.before.setdefault(id(push[0]), []).append(Assign((name,), "alias", (zero(type_),)))
+        self.dropped.add(stack)
+        self.pushes[stack] = [Assign((name,), "alias", (VALUE,))]
+        self.pops[stack] = [Assign((HOLE,), "alias", (name,))]
+
+    def _array(self, stack: str, push: Path, forward: list[For], reverse: list[For]) -> None:
+        counting = Counting(self.definitions, self.types, self.names, assigned((push[0],)))
+        sizes = [counting.trips(loop) for loop in forward]
+        known = [s for s in sizes if s is not None]
+        item = self.types[stack]
+        if len(known) == len(sizes) and mirrored(forward, reverse, self.definitions):
+            index, back = ([self._slot(f, loop) for f, loop in zip(forward, loops, strict=True)] for loops in (forward, reverse))
+            self._indexed(stack, item, index, back)
+            shape: Operand = known[0] if len(known) == 1 else Pack(tuple(known))
+        else:
+            counting.out.clear()
+            total = self._capacity(counting, forward)
+            if total is None:
+                return
+            shape = total
+            counting.out.append(Assign((self._position(stack, item),), "alias", (Const(0),)))
+        self.types[stack] = Type(item.dtype, tuple(Dim(self.names.fresh("trips")) for _ in (known if isinstance(shape, Pack) else (0,))), array=True)
+        dtype = () if item.dtype == "float64" else (Const(np.dtype(item.dtype).type),)
+        counting.out.append(Assign((Var(stack),), "np.empty", (shape, *dtype)))
+        self.dropped.add(stack)
+        self.before.setdefault(id(push[0]), []).extend(counting.out)
+
+    # ------------------------------------------------------------- addresses
+
+    def _slot(self, forward: For, loop: For) -> tuple[list[Stmt], Operand]:
+        """Statements and operand of the index at which one trip stores."""
+        if forward.start == Const(0) and forward.step == Const(1):
+            return [], loop.var
+        slot = Var(self.names.fresh("_t"))
+        self.types[slot.name] = INT
+        args = (loop.var, forward.start) if forward.step == Const(1) else (forward.start, loop.var)
+        return [Assign((slot,), "np.subtract", args)], slot
+
+    def _indexed(self, stack: str, item: Type, index: list[tuple[list[Stmt], Operand]], back: list[tuple[list[Stmt], Operand]]) -> None:
+        def place(parts: list[tuple[list[Stmt], Operand]]) -> Operand:
+            return parts[0][1] if len(parts) == 1 else Pack(tuple(p[1] for p in parts))
+
+        self.pushes[stack] = [*(s for part in index for s in part[0]), Store(Var(stack), place(index), VALUE)]
+        self.pops[stack] = [*(s for part in back for s in part[0]), Assign((HOLE,), "getitem", (Var(stack), place(back)))]
+
+    def _position(self, stack: str, item: Type) -> Var:
+        """A running position in place of loop counters."""
+        at = Var(self.names.fresh(f"{stack}_top"))
+        self.types[at.name] = INT
+        self.pushes[stack] = [Store(Var(stack), at, VALUE), Assign((at,), "np.add", (at, Const(1)))]
+        self.pops[stack] = [Assign((at,), "np.subtract", (at, Const(1))), Assign((HOLE,), "getitem", (Var(stack), at))]
+        return at
+
+    def _capacity(self, counting: Counting, forward: list[For]) -> Operand | None:
+        """How often the innermost body runs: the product of the trip counts, or a count by empty loops."""
+        first = counting.trips(forward[0])
+        if first is None or len(forward) == 1:
+            return first
+        total = counting.assign("alias", Const(0), wish="count")
+        inner = Counting(self.definitions, self.types, self.names, counting.moving, dict(counting.renamed))
+        counter = Var(self.names.fresh(forward[0].var.name))
+        self.types[counter.name] = INT
+        inner.renamed[forward[0].var.name] = counter
+        rest = self._capacity(inner, forward[1:])
+        start, stop = counting.value(forward[0].start), counting.value(forward[0].stop)
+        if rest is None or start is None or stop is None:
+            return None
+        body = (*inner.out, Assign((total,), "np.add", (total, rest)))
+        counting.out.append(For(counter, start, stop, forward[0].step, body))
+        return total
+
+
+VALUE = Var("<value>")  # stands for the operand of a push in a plan
+HOLE = Var("<target>")  # and for the target of a pop
+
+
+def _with_value(stmt: Stmt, value: Operand, push: Push) -> Stmt:
+    if isinstance(stmt, Store) and stmt.value == VALUE:
+        return replace(stmt, value=value, loc=push.loc, note=push.note)
+    if isinstance(stmt, Assign) and stmt.args == (VALUE,):
+        return replace(stmt, args=(value,), loc=push.loc, note=push.note)
+    return stmt
+
+
+def sites(block: Block) -> Iterator[Path]:
+    """Every statement with those around it, outermost first."""
+    for stmt in block:
+        yield (stmt,)
+        for inner in blocks(stmt):
+            for path in sites(inner):
+                yield (stmt, *path)
+
+
+def zero(type_: Type) -> Const:
+    """A zero of a scalar type."""
+    value = np.dtype(type_.dtype).type(0)
+    return Const(value.item() if type_.dtype in ("float64", "int64", "bool", "complex128") else value)

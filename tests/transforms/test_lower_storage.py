@@ -1,0 +1,89 @@
+"""Stacks become arrays, indexed by loop counters where the reverse loops mirror the forward ones."""
+
+from __future__ import annotations
+
+import pytest
+from lowering import check, to_source
+
+from stgrad.ir import Assign, Const, Dim, For, Function, If, Operand, Pop, Push, Stack, Stmt, Type, Var, While
+
+FLOAT, INT, BOOL = Type("float64", weak=True), Type("int64", weak=True), Type("bool", weak=True)
+TYPES = {
+    **dict.fromkeys(["x", "y", "s", "r", "z"], FLOAT),
+    **dict.fromkeys(["i", "j", "n", "m", "a", "b", "c", "_t", "_t_2", "_t_3", "_t_4"], INT),
+    "p": BOOL,
+    "n": Type("int64", weak=True, value=Dim("n")),
+}
+
+
+def let(name: str, op: str, *args: object) -> Assign:
+    return Assign((Var(name),), op, tuple(map(operand, args)))
+
+
+def operand(value: object) -> Operand:
+    return Var(value) if isinstance(value, str) else Const(value)
+
+
+def loop(var: str, start: object, stop: object, step: int, *body: Stmt) -> For:
+    return For(Var(var), operand(start), operand(stop), Const(step), body)
+
+
+FORWARD = (Push("s", Var("x")), let("x", "np.multiply", "x", 0.75), let("x", "np.add", "x", 1.0))
+REVERSE = (Pop(Var("y"), "s"), let("_t_4", "np.multiply", "r", "y"), let("r", "np.add", "_t_4", 0.25))
+
+
+def program(*body: Stmt) -> Function:
+    types = {**TYPES, "_t_4": FLOAT}
+    return Function("f", (Var("x"), Var("n"), Var("m")), (Stack("s"), let("r", "alias", 1.0), *body), Var("r"), types)
+
+
+def test_a_counted_loop_indexes_by_its_counter() -> None:
+    fn = program(loop("i", 0, "n", 1, *FORWARD), let("_t", "np.subtract", "n", 1), loop("i", "_t", -1, -1, *REVERSE))
+    text = to_source(check(fn, 0.5, 7, 3))
+    assert "s[i] = x" in text
+    assert "y = s[i]" in text
+
+
+@pytest.mark.parametrize("n", [-2, 0, 1, 6])
+def test_any_trip_count(n: int) -> None:
+    fn = program(loop("i", 2, "n", 1, *FORWARD), let("_t", "np.subtract", "n", 1), loop("j", "_t", 1, -1, *REVERSE))
+    assert "s[i - 2] = x" in to_source(check(fn, 0.5, n, 3, jit=n == 6))
+
+
+def test_a_nest_has_one_axis_for_each_loop() -> None:
+    forward = loop("i", 0, "n", 1, loop("j", 0, "m", 1, *FORWARD))
+    reverse = loop("i", "_t", -1, -1, loop("j", "_t_2", -1, -1, *REVERSE))
+    fn = program(forward, let("_t", "np.subtract", "n", 1), let("_t_2", "np.subtract", "m", 1), reverse)
+    assert "s[i, j] = x" in to_source(check(fn, 0.5, 4, 3))
+
+
+def test_a_triangular_nest_is_counted_first() -> None:
+    forward = loop("i", 0, "n", 1, let("a", "np.add", "i", 1), loop("j", "i", "n", 1, *FORWARD))
+    reverse = loop("i", "_t", -1, -1, let("b", "np.subtract", "i", 1), loop("j", "_t", "b", -1, *REVERSE))
+    fn = program(forward, let("_t", "np.subtract", "n", 1), reverse)
+    assert "np.empty(count" in to_source(check(fn, 0.5, 5, 3))
+
+
+def test_steps_use_a_running_position() -> None:
+    forward = loop("i", 1, "n", 3, *FORWARD)
+    reverse = loop("i", "_t_3", 0, -3, *REVERSE)
+    length = (let("_t", "np.subtract", "n", 2), let("_t_2", "np.floor_divide", "_t", 3), let("a", "np.multiply", "_t_2", 3), let("_t_3", "np.add", "a", 1))
+    assert "s_top" in to_source(check(program(forward, *length, reverse), 0.5, 9, 3))
+
+
+def test_a_push_in_a_branch_uses_the_slot_of_its_trip() -> None:
+    forward = loop("i", 0, "n", 1, let("p", "np.less", "i", "m"), If(Var("p"), FORWARD, (let("x", "np.add", "x", 2.0),)))
+    reverse = loop("i", "_t", -1, -1, let("p", "np.less", "i", "m"), If(Var("p"), REVERSE))
+    fn = program(forward, let("_t", "np.subtract", "n", 1), reverse)
+    assert "s[i] = x" in to_source(check(fn, 0.5, 7, 3))
+
+
+def test_outside_loops_a_stack_is_a_variable() -> None:
+    fn = program(*FORWARD, *REVERSE)
+    assert "append" not in to_source(check(fn, 0.5, 7, 3))
+
+
+def test_an_unknown_trip_count_keeps_the_stack() -> None:
+    forward = While((let("p", "np.less", "x", 3.5),), Var("p"), (*FORWARD, let("c", "np.add", "c", 1)))
+    fn = program(let("c", "alias", 0), forward, loop("i", 0, "c", 1, *REVERSE))
+    check(fn, 0.5, 7, 3)
