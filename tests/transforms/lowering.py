@@ -13,7 +13,25 @@ import numba
 import numpy as np
 
 from stgrad import runtime
-from stgrad.ir import Assign, Const, Dim, For, Function, If, Operand, Pack, Pop, Push, Slice, Stack, Stmt, Store, Type, Var, While
+from stgrad.ir import (
+    Assign,
+    Const,
+    Dim,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Slice,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+)
 from stgrad.names import Names
 from stgrad.printer import to_source
 from stgrad.transforms.lower import lower

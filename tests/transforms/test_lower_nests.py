@@ -46,7 +46,7 @@ def test_overlapping_copies_read_before_they_write(shift: int) -> None:
     b = Builder(x=("n",))
     (x,) = b.params
     y = b("np.copy", x, to="y")
-    low, high = (slice(None, -1), slice(1, None))[:: shift]
+    low, high = (slice(None, -1), slice(1, None))[::shift]
     b.store(y, low, b("getitem", y, (high,)), "add")
     b.store(y, low, b("np.multiply", b("getitem", y, (high,)), 3.0))
     check(b.function(y), *arguments(b))

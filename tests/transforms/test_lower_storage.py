@@ -5,7 +5,22 @@ from __future__ import annotations
 import pytest
 from lowering import check, to_source
 
-from stgrad.ir import Assign, Const, Dim, For, Function, If, Operand, Pop, Push, Stack, Stmt, Type, Var, While
+from stgrad.ir import (
+    Assign,
+    Const,
+    Dim,
+    For,
+    Function,
+    If,
+    Operand,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Type,
+    Var,
+    While,
+)
 
 FLOAT, INT, BOOL = Type("float64", weak=True), Type("int64", weak=True), Type("bool", weak=True)
 TYPES = {
@@ -67,7 +82,12 @@ def test_a_triangular_nest_is_counted_first() -> None:
 def test_steps_use_a_running_position() -> None:
     forward = loop("i", 1, "n", 3, *FORWARD)
     reverse = loop("i", "_t_3", 0, -3, *REVERSE)
-    length = (let("_t", "np.subtract", "n", 2), let("_t_2", "np.floor_divide", "_t", 3), let("a", "np.multiply", "_t_2", 3), let("_t_3", "np.add", "a", 1))
+    length = (
+        let("_t", "np.subtract", "n", 2),
+        let("_t_2", "np.floor_divide", "_t", 3),
+        let("a", "np.multiply", "_t_2", 3),
+        let("_t_3", "np.add", "a", 1),
+    )
     assert "s_top" in to_source(check(program(forward, *length, reverse), 0.5, 9, 3))
 
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from stgrad.ir import Assign, Block, Const, Function, Operand, Stmt, Type, Var, map_blocks, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Function,
+    Operand,
+    Stmt,
+    Type,
+    Var,
+    map_blocks,
+    walk,
+)
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import Call, Expr, Load
 from stgrad.transforms.lower.numeric import ELEMENTWISE, element

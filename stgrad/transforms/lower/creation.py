@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
-from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Fixed, Kernel, Lit, Load, Position
+from stgrad.transforms.lower.nest import (
+    ZERO,
+    Axis,
+    Entry,
+    Fixed,
+    Kernel,
+    Lit,
+    Load,
+    Position,
+)
 from stgrad.transforms.lower.numeric import ELEMENTWISE, literal, typed
-from stgrad.transforms.lower.scalarise import HANDLERS, ONE, Scalariser, argument, elementwise, handles
+from stgrad.transforms.lower.scalarise import (
+    HANDLERS,
+    ONE,
+    Scalariser,
+    argument,
+    elementwise,
+    handles,
+)
 from stgrad.transforms.lower.views import View, compose, subscript
 
 HANDLERS.update(dict.fromkeys(ELEMENTWISE, elementwise))
@@ -189,5 +205,3 @@ def outer(state: Scalariser, stmt: Assign) -> bool:
     if left is None or right is None:
         return False
     return state.define(stmt.target.name, typed("np.multiply", (left, right), type_.dtype), space, places, stmt)
-
-

@@ -12,7 +12,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stgrad.errors import InternalError
-from stgrad.ir import Assign, Const, Dim, Effect, For, If, Operand, Pack, Stmt, Store, Type, Var, operand_vars
+from stgrad.ir import (
+    Assign,
+    Const,
+    Dim,
+    Effect,
+    For,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    operand_vars,
+)
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.fuse import Same, disjoint
@@ -39,7 +53,15 @@ from stgrad.transforms.lower.nest import (
     leaves,
 )
 
-COMBINE = {"radd": "runtime.radd", "add": "np.add", "mul": "np.multiply", "max": "runtime.vmax", "min": "runtime.vmin", "or": "np.logical_or", "and": "np.logical_and"}
+COMBINE = {
+    "radd": "runtime.radd",
+    "add": "np.add",
+    "mul": "np.multiply",
+    "max": "runtime.vmax",
+    "min": "runtime.vmin",
+    "or": "np.logical_or",
+    "and": "np.logical_and",
+}
 INT = Type("int64", weak=True)
 Key = tuple[str, Index]
 
@@ -116,9 +138,9 @@ class Emitter:
         self.out[0].append(unit.stmt)
 
     def guard(self, unit: Guard) -> None:
-        left = self.extent(unit.a)
+        left = self.raw_extent(unit.a)
         if unit.b is not None:
-            self.out[0].append(Effect("check_equal", (left, self.extent(unit.b), Const(unit.message)), loc=unit.loc))
+            self.out[0].append(Effect("check_equal", (left, self.raw_extent(unit.b), Const(unit.message)), loc=unit.loc))
             return
         empty = self.assign("np.less_equal", (left, Const(0)), Type("bool"), 0)
         self.out[0].append(If(empty, (Effect("raise", (Const("ValueError"), Const(unit.message)), loc=unit.loc),), loc=unit.loc))
@@ -383,7 +405,10 @@ class Emitter:
 
     def extent(self, dim: Dim, level: int = 0) -> Operand:
         """An extent as an operand; extents of parameters are read at the top of the function, others before the nest."""
-        dim = self.extents.canonical(dim)
+        return self.raw_extent(self.extents.canonical(dim), level)
+
+    def raw_extent(self, dim: Dim, level: int = 0) -> Operand:
+        """An extent by its own symbol, whatever that was found to be equal to."""
         if dim.symbol is None:
             return Const(dim.offset)
         name, axis, offset = self.extents.sources[dim.symbol]

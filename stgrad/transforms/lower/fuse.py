@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from stgrad.transforms.lower.nest import Access, Axis, Fixed, Gather, Guard, Index, Kernel, Loop, Node, Raw, Unit, loads, minus
+from stgrad.transforms.lower.nest import (
+    Access,
+    Axis,
+    Fixed,
+    Gather,
+    Index,
+    Kernel,
+    Loop,
+    Node,
+    Raw,
+    Unit,
+    loads,
+    minus,
+)
 
 Same = Callable[[str, str], bool]  # whether two buffers may share memory
 MAX_WRITES = 12  # LLVM's overlap tests give up beyond
@@ -81,11 +94,13 @@ def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
             fills.append(unit)
             continue
         used = [f for f in fills if conflict(f, unit, shares)]
+        group: list[Unit]
         fills = [f for f in fills if f not in used]
         if len(unit.space) > depth:
             group = _join(groups, unit, depth, shares)
         elif isinstance(unit, Raw) and not unit.scalar:
-            groups.append(group := [unit])
+            group = [unit]
+            groups.append(group)
         else:
             group = _raise(groups, unit, depth, shares)
         for fill in used:
@@ -101,11 +116,14 @@ def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
 
 def _place(groups: list[list[Unit]], group: list[Unit], fill: Unit, unit: Unit, depth: int, shares: Same) -> None:
     """Put a fill into the loop of its first use, or before it."""
-    if len(unit.space) > depth and len(fill.space) > depth and fill.space[depth] == unit.space[depth]:
-        if isinstance(fill, Kernel) and isinstance(unit, Kernel) and fusable(fill, unit, depth, shares):
-            group.insert(next(k for k, u in enumerate(group) if u is unit), fill)
-            return
+    if _same_loop(fill, unit, depth) and isinstance(fill, Kernel) and isinstance(unit, Kernel) and fusable(fill, unit, depth, shares):
+        group.insert(next(k for k, u in enumerate(group) if u is unit), fill)
+        return
     groups.insert(next(k for k, g in enumerate(groups) if g is group), [fill])
+
+
+def _same_loop(a: Unit, b: Unit, depth: int) -> bool:
+    return len(a.space) > depth and len(b.space) > depth and a.space[depth] == b.space[depth]
 
 
 def _join(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> list[Unit]:

@@ -5,7 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from stgrad.ir import Assign, Block, Custom, For, Function, If, Stack, Stmt, Store, Type, Var, While, assigned, assigns, map_blocks, operand_vars, reads, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    For,
+    Function,
+    If,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    map_blocks,
+    operand_vars,
+    reads,
+    walk,
+)
 from stgrad.names import Names
 from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they register handlers)
 from stgrad.transforms.lower.contract import contract
@@ -75,7 +94,13 @@ def block(context: Context, statements: Block, live: frozenset[str]) -> Block:
 
 def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
     """One straight run of statements; unchanged if nothing in it becomes a loop."""
-    if not any(isinstance(s, (Assign, Store)) and any(context.types[n].array for n in reads(s)) or isinstance(s, Assign) and any(context.types[t.name].array for t in s.targets) for s in run):
+    if not any(
+        isinstance(s, (Assign, Store))
+        and any(context.types[n].array for n in reads(s))
+        or isinstance(s, Assign)
+        and any(context.types[t.name].array for t in s.targets)
+        for s in run
+    ):
         return list(run)
     numbered, back = number(run, live, context.types, context.names, context.classes)
     extents = Extents(context.names, context.types, dict(context.sources))
@@ -87,7 +112,17 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> li
     back = keep_live(state, numbered, back, live)
     units = drop_dead(state, live | {n for s in back for n in reads(s)})
     tree = fuse(units, state.shares)
-    emitter = Emitter(context.types, context.names, context.loops, extents, state.buffers, contract(tree, state.buffers), state.shares, context.fixed, context.prelude)
+    emitter = Emitter(
+        context.types,
+        context.names,
+        context.loops,
+        extents,
+        state.buffers,
+        contract(tree, state.buffers),
+        state.shares,
+        context.fixed,
+        context.prelude,
+    )
     return [*emitter.run(tree), *back]
 
 

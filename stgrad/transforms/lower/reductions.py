@@ -9,7 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Type, Var
-from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Fixed, Guard, Kernel, Lit, Load
+from stgrad.transforms.lower.nest import (
+    ZERO,
+    Axis,
+    Call,
+    Entry,
+    Expr,
+    Extent,
+    Fixed,
+    Guard,
+    Kernel,
+    Lit,
+    Load,
+)
 from stgrad.transforms.lower.numeric import as_dtype, literal, typed
 from stgrad.transforms.lower.scalarise import ONE, Scalariser, argument, handles
 

@@ -7,13 +7,39 @@ element form, or no proof that its positions are in range, stays as it is (`Raw`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from stgrad.ir import Assign, Const, Dim, Effect, Operand, Stmt, Store, Type, Var, assigns, map_operands, reads
+from stgrad.ir import (
+    Assign,
+    Const,
+    Dim,
+    Effect,
+    Operand,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigns,
+    map_operands,
+    reads,
+)
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.facts import Classes, may_view
-from stgrad.transforms.lower.nest import ZERO, Axis, Buffer, Entry, Expr, Fixed, Index, Kernel, Lit, Load, Raw, Unit
+from stgrad.transforms.lower.nest import (
+    ZERO,
+    Axis,
+    Buffer,
+    Entry,
+    Expr,
+    Fixed,
+    Index,
+    Kernel,
+    Lit,
+    Load,
+    Raw,
+    Unit,
+)
 from stgrad.transforms.lower.numeric import as_dtype, element
 from stgrad.transforms.lower.views import View, compose, subscript, whole
 
@@ -104,7 +130,7 @@ class Scalariser:
 
     def _same_as_base(self, name: str) -> bool:
         view = self.views[name]
-        return name != view.base and view.index == tuple(Axis(k) for k in range(len(view.dims))) and len(view.dims) == len(self.types[view.base].dims)
+        return name != view.base and view == self.view(view.base)
 
     def _escape(self, name: str) -> None:
         if name in self.buffers:
@@ -122,8 +148,9 @@ class Scalariser:
     def bind_view(self, stmt: Assign, view: View) -> bool:
         """The target of a statement is a view; the statement itself is emitted only if something needs it."""
         name = stmt.target.name
-        if any(not self.extents.same(a, b) for a, b in zip(self.types[name].dims, view.dims, strict=True)):
-            view = replace(view, dims=tuple(self.extents.assume(a, b) for a, b in zip(self.types[name].dims, view.dims, strict=True)))
+        for declared, found in zip(self.types[name].dims, view.dims, strict=True):
+            if not self.extents.known((declared,)):  # a new symbol of the front end, for just this extent
+                self.extents.assume(declared, found)
         self.views[name] = view
         self.unmade[name] = stmt
         return True
@@ -230,8 +257,7 @@ def literal_of(operand: Const) -> Expr | None:
     for kind, dtype in ((bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")):
         if type(value) is kind:
             return Lit(operand, dtype)
-    dtype = getattr(value, "dtype", None)
-    return Lit(operand, str(dtype), weak=False) if dtype is not None and getattr(value, "shape", None) == () else None
+    return Lit(operand, str(value.dtype), weak=False) if isinstance(value, np.generic) else None
 
 
 def argument(stmt: Assign, position: int, name: str, default: Operand) -> Operand:

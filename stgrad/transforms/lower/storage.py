@@ -12,7 +12,29 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stgrad.ir import Assign, Block, Const, Custom, Dim, For, Function, If, Operand, Pack, Pop, Push, Stack, Stmt, Store, Type, Var, While, assigned, blocks, map_blocks, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Dim,
+    For,
+    Function,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    blocks,
+    map_blocks,
+    walk,
+)
 from stgrad.names import Names
 from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
@@ -52,7 +74,10 @@ class Storage:
         if isinstance(stmt, Push) and stmt.stack in self.pushes:
             return [_with_value(s, stmt.value, stmt) for s in self.pushes[stmt.stack]]
         if isinstance(stmt, Pop) and stmt.stack in self.pops:
-            return [replace(s, targets=(stmt.target,), loc=stmt.loc, note=stmt.note) if isinstance(s, Assign) and s.targets == (HOLE,) else s for s in self.pops[stmt.stack]]
+            return [
+                replace(s, targets=(stmt.target,), loc=stmt.loc, note=stmt.note) if isinstance(s, Assign) and s.targets == (HOLE,) else s
+                for s in self.pops[stmt.stack]
+            ]
         return [*ahead, map_blocks(self.block, stmt)]
 
     # ----------------------------------------------------------------- plans

@@ -9,7 +9,20 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var, assigns, operand_vars, operands, walk
+from stgrad.ir import (
+    Assign,
+    Const,
+    For,
+    Function,
+    Operand,
+    Stmt,
+    Type,
+    Var,
+    assigns,
+    operand_vars,
+    operands,
+    walk,
+)
 from stgrad.names import Names
 
 INT = Type("int64", weak=True)

@@ -10,7 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
-from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Fixed, Given, Index, plus, times
+from stgrad.transforms.lower.nest import (
+    ZERO,
+    Axis,
+    Entry,
+    Fixed,
+    Given,
+    Index,
+    plus,
+    times,
+)
 
 ONE = Dim(None, 1)
 
