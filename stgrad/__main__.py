@@ -1,0 +1,5 @@
+"""`python -m stgrad`."""
+
+from stgrad.cli import main
+
+main()

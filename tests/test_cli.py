@@ -1,0 +1,248 @@
+"""The command line: what it prints where, and its exit codes. The compiler behind it is replaced by a stand-in."""
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+from stgrad import cache, cli
+from stgrad.errors import UnsupportedSyntaxError
+
+PROGRAM = '''
+import numpy as np
+
+SIZE = 3
+
+def square(x: float) -> float:
+    return x * x
+
+def product(x, y=2.0):
+    return x * y
+
+def total(v, k=3):
+    return float(np.sum(v * v)) * k
+
+def wrong(x: float):
+    return x * x * x
+
+def refused(x: float):
+    return x
+
+def raising(x: float):
+    raise ValueError("out of range [0, 1]")
+
+class Model:
+    @staticmethod
+    def energy(x: float):
+        return x * x
+
+number = 3.0
+'''
+
+GRADIENTS = {
+    "square": lambda x: 2.0 * x,
+    "energy": lambda x: 2.0 * x,
+    "wrong": lambda x: 2.0 * x * x,
+    "total": lambda v, k=3: 2.0 * v * k,
+    "raising": lambda x: 0.0,
+    "grad_square": lambda x: 2.0,
+}
+
+
+class StandIn:
+    """What `api.grad` returns, as far as the command line knows it."""
+
+    def __init__(self, function, argnums):
+        name = function.__name__
+        if name == "refused":
+            raise UnsupportedSyntaxError("`try` is not supported", hint="write [if]")
+        self.__name__ = f"grad_{name}"
+        self.name, self.argnums = name, argnums
+
+    def __call__(self, *args):
+        if self.name == "product":
+            x, y = args
+            return (y, x) if self.argnums == (0, 1) else {0: y, 1: x}[self.argnums]
+        return GRADIENTS[self.name](*args)
+
+    def source(self, *args):
+        return f"def {self.__name__}({', '.join(type(a).__name__ for a in args)}):  # {self.argnums}\n    pass\n"
+
+    def stages(self, *args):
+        return {"desugar": "one\n", "reverse": "two\n"}
+
+
+@pytest.fixture(autouse=True)
+def compiler(monkeypatch):
+    stand_in = types.ModuleType("stgrad.api")
+    stand_in.grad = StandIn
+    monkeypatch.setitem(sys.modules, "stgrad.api", stand_in)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command line in a directory that holds the program; exit code, output, errors."""
+    (tmp_path / "prog.py").write_text(PROGRAM)
+    (tmp_path / "broken.py").write_text("import does_not_exist_anywhere\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "prog", raising=False)
+
+    def go(*arguments):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(arguments)
+        out, err = capsys.readouterr()
+        return caught.value.code or 0, out, err
+
+    yield go
+    sys.modules.pop("prog", None)
+
+
+@pytest.mark.parametrize("target", ["prog.py:square", "prog:square"])
+def test_dump(run, target):
+    assert run("dump", target) == (0, "def grad_square(float):  # 0\n    pass\n", "")
+
+
+def test_dump_of_a_method(run):
+    assert "grad_energy" in run("dump", "prog.py:Model.energy")[1]
+
+
+def test_dump_order_and_wrt(run):
+    assert "def grad_grad_square(" in run("dump", "prog.py:square", "--order", "2")[1]
+    assert "# (0, 1)" in run("dump", "prog.py:product", "--wrt", "x,y", "--args", "(1.0, 2.0)")[1]
+    assert "# 1" in run("dump", "prog.py:product", "--wrt", "y", "--args", "(1.0, 2.0)")[1]
+    assert "# 1" in run("dump", "prog.py:product", "--wrt", "1", "--args", "(1.0, 2.0)")[1]
+
+
+def test_dump_to_a_file(run, tmp_path):
+    assert run("dump", "prog.py:square", "-o", "out.py") == (0, "", "")
+    assert (tmp_path / "out.py").read_text().startswith("def grad_square")
+
+
+def test_example_arguments(run):
+    assert "grad_total(ndarray)" in run("dump", "prog.py:total", "--args", "np.ones(SIZE)")[1]
+    assert "grad_total(ndarray, int)" in run("dump", "prog.py:total", "--args", "(np.ones(3), 2)")[1]
+
+
+def test_stages(run):
+    assert run("dump", "prog.py:square", "--stage", "reverse")[1] == "two\n"
+    assert run("dump", "prog.py:square", "--stage", "all")[1] == "# ----- desugar\n\none\n\n# ----- reverse\n\ntwo\n"
+    assert run("dump", "prog.py:square", "--stage", "anf")[0] == 2
+    code, _, err = run("dump", "prog.py:square", "--stage", "nothing")
+    assert code == 2
+    assert "none of desugar, anf" in err
+
+
+def test_colour_on_a_terminal(run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in run("dump", "prog.py:square")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in run("dump", "prog.py:square")[1]
+
+
+def test_check(run):
+    code, out, _ = run("check", "prog.py:square", "--args", "1.5")
+    assert code == 0
+    assert "ok" in out
+    code, out, _ = run("check", "prog.py:total", "--args", "(np.arange(4.0), 2)")
+    assert code == 0
+    code, out, _ = run("check", "prog.py:product", "--wrt", "x,y", "--args", "(3.0, 4.0)")
+    assert code == 0
+    assert out.count("ok") == 2
+
+
+def test_check_of_a_wrong_gradient(run):
+    code, out, err = run("check", "prog.py:wrong", "--args", "1.5")
+    assert code == 1
+    assert "wrong" in out
+    assert err == ""
+
+
+def test_check_in_single_precision(run):
+    assert run("check", "prog.py:total", "--args", "(np.ones(3, np.float32), 2)", "--tolerance", "1e-3")[0] == 0
+
+
+def test_check_of_an_integer(run):
+    code, _, err = run("check", "prog.py:square", "--args", "2")
+    assert code == 2
+    assert "need a float" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dump", "prog.py"), "is not FILE.py:FUNCTION"),
+        (("dump", "gone.py:f"), "there is no file gone.py"),
+        (("dump", "gone.module:f"), "there is no module 'gone'"),
+        (("dump", "prog.py:f"), "it has: square, product"),
+        (("dump", "prog.py:number"), "is not a function, but of type float"),
+        (("dump", "prog.py:product"), "nothing tells the type of 'x'"),
+        (("dump", "prog.py:square", "--wrt", "z"), "no parameter 'z'; there are: x"),
+        (("dump", "prog.py:square", "--args", "(1.0"), "not a Python expression"),
+        (("dump", "prog.py:square", "--order", "0"), "--order"),
+        (("dump", "prog.py:square", "--colour"), "No such option"),
+        (("dump", "prog.py:refused"), "UnsupportedSyntaxError: `try` is not supported\n  instead: write [if]"),
+        (("nonsense",), "No such command"),
+    ],
+)
+def test_usage_and_compiler_errors(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert message in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check", "prog.py:raising"), "ValueError: out of range [0, 1]"),
+        (("dump", "broken.py:f"), "does_not_exist_anywhere"),
+        (("dump", "broken:f"), "does_not_exist_anywhere"),
+        (("dump", "prog.py:square", "--args", "undefined"), "NameError"),
+    ],
+)
+def test_errors_of_the_program(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert code == 1
+    assert message in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_traceback(run):
+    assert "Traceback" in run("check", "prog.py:raising", "--traceback")[2]
+
+
+def test_rules(run):
+    code, out, _ = run("rules")
+    assert code == 0
+    rows = {line.split()[0]: line for line in out.splitlines()}
+    assert rows["np.tanh"].split() == ["np.tanh", "partials", "yes", "yes"]
+    assert rows["np.floor"].split() == ["np.floor", "no", "derivative", "-", "-"]
+    assert "np.linalg.solve" not in run("rules", "tanh")[1]
+
+
+def test_cache(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path / "cache"))
+    path = cache.write_source("x = 1\n", "f")
+    code, out, _ = run("cache")
+    assert code == 0
+    assert f"directory  {tmp_path / 'cache'}" in out
+    assert "sources    1" in out
+    assert run("cache", "--clear") == (0, "removed 1 files\n", "")
+    assert not path.exists()
+
+
+def test_compile(run, tmp_path):
+    code, out, _ = run("compile", "prog.py:square", "-o", "square_grad.py")
+    assert code == 0
+    assert out.startswith("square: compiled in ")
+    assert (tmp_path / "square_grad.py").exists()
+
+
+def test_help_does_not_load_the_compiler():
+    code = "import sys\nimport stgrad.cli\nassert not {'numba', 'scipy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
