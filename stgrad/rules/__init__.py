@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import arrays, broadcasting, choices, creation, elementwise, grids, joining, products, reductions, scans, selecting  # noqa: F401
+from . import arrays, broadcasting, choices, creation, decompositions, elementwise, fft, grids, joining, linalg, products, reductions, scans, selecting  # noqa: F401
 from .broadcasting import unbroadcast
 from .core import (
     TABLE,

@@ -16,6 +16,8 @@ import numpy as np
 from stgrad.rules.broadcasting import unbroadcast
 from stgrad.rules.core import Rule, lookup, op_name
 
+# Operations that read one triangle of a Hermitian matrix: differences go along Hermitian directions.
+HERMITIAN = frozenset({"np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor"})
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
@@ -191,10 +193,15 @@ class _Check:
         return bool(self.active)
 
     def f(self, args: tuple[Any, ...]) -> Any:
-        return self.rule.op(*args, **self.kwargs)
+        return self.rule.op(*self.proper(args), **self.kwargs)
+
+    def proper(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.rule.name not in HERMITIAN:
+            return args
+        return (0.5 * (args[0] + np.conj(np.swapaxes(args[0], -1, -2))), *args[1:])
 
     def vjp(self, args: tuple[Any, ...], y_bar: Any) -> tuple[Any, ...]:
-        return pull(self.rule, self.f(args), y_bar, args, self.kwargs)
+        return pull(self.rule, self.f(args), y_bar, self.proper(args), self.kwargs)
 
     def direction(self, only: int | None = None) -> tuple[Any, ...]:
         full = noise(self.rng, self.args)

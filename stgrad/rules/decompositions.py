@@ -1,0 +1,295 @@
+"""Derivatives of matrix factorisations: cholesky, qr, eigh, eig, svd.
+
+cholesky and eigh read one triangle; `a` is taken to be Hermitian, and its cotangent is Hermitian. Where eigenvalues or singular
+values repeat, the vectors are not determined: the share of those pairs is left out, which is right for functions that do not
+depend on the choice of basis. Phases of complex vectors are a choice too. Sources: Giles (2008); Walter, Lehmann &
+Lamour (2012) for qr; Seeger et al. (2017); Wan & Zhang (2019) for complex svd.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .core import adjoint, composite, samples, tangent
+from .products import conj, hermitian
+
+
+def symmetrised(a):
+    return 0.5 * (a + hermitian(a))
+
+
+def real_part(x):
+    return np.real(x) if np.iscomplexobj(x) else x
+
+
+def diagonal_of(a):
+    return np.diagonal(a, 0, -2, -1)
+
+
+def times_columns(a, v):
+    """a diag(v)."""
+    return a * np.expand_dims(v, -2)
+
+
+def inverse_gaps(w):
+    """1 / (w[j] - w[i]), and 0 where they are equal."""
+    gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+    return np.where(gaps == 0.0, 0.0, 1.0 / np.where(gaps == 0.0, 1.0, gaps))
+
+
+# ------------------------------------------------------------------ cholesky
+
+
+def lower_half(a):
+    """The lower triangle with half the diagonal."""
+    return np.tril(a) - 0.5 * np.tril(np.triu(a))
+
+
+@adjoint(np.linalg.cholesky)
+def cholesky(y, y_bar, a, *, upper=False):
+    """L^-H phi(L^H L_bar) L^-1, symmetrised; phi takes the lower triangle and half the diagonal."""
+    low, low_bar = (hermitian(y), hermitian(y_bar)) if upper else (y, y_bar)
+    middle = lower_half(np.matmul(hermitian(low), low_bar))
+    left = np.linalg.solve(hermitian(low), middle)
+    return symmetrised(hermitian(np.linalg.solve(hermitian(low), hermitian(left))))
+
+
+@tangent(np.linalg.cholesky)
+def cholesky_dot(y, a, a_dot, *, upper=False):
+    low = hermitian(y) if upper else y
+    left = np.linalg.solve(low, symmetrised(a_dot))
+    low_dot = np.matmul(low, lower_half(hermitian(np.linalg.solve(low, hermitian(left)))))
+    return hermitian(low_dot) if upper else low_dot
+
+
+def positive(rng, *shape):
+    """A Hermitian matrix with eigenvalues of 1 and more."""
+    a = rng.normal(size=shape)
+    return a @ np.swapaxes(a, -1, -2) + np.diag(np.arange(1.0, shape[-1] + 1.0))
+
+
+@samples(np.linalg.cholesky)
+def _(rng):
+    yield (positive(rng, 3, 3),), {}
+    yield (positive(rng, 2, 3, 3),), {}
+    yield (positive(rng, 3, 3),), {"upper": True}
+    yield (positive(rng, 3, 3) + 0.1j * (np.triu(np.ones((3, 3)), 1) - np.tril(np.ones((3, 3)), -1)),), {}
+
+
+# ------------------------------------------------------------------ qr
+
+
+def mirrored(m):
+    """The lower triangle of `m`, mirrored to a Hermitian matrix with the real part of the diagonal."""
+    low = np.tril(m, -1)
+    return low + hermitian(low) + real_part(np.tril(np.triu(m)))
+
+
+@adjoint(np.linalg.qr)
+def qr(y, y_bar, a, mode="reduced"):
+    """a (m, n) = q r with q (m, k), r (k, n). Columns of `a` after the first k are q times those of r."""
+    if mode not in ("reduced", "r"):
+        raise NotImplementedError("np.linalg.qr has derivative rules for the modes reduced and r")
+    if mode == "r":
+        q, r = np.linalg.qr(a)
+        return qr_bar(q, r, np.zeros_like(q), y_bar, a)
+    return qr_bar(y[0], y[1], y_bar[0], y_bar[1], a)
+
+
+def qr_bar(q, r, q_bar, r_bar, a):
+    k = np.shape(q)[-1]
+    right_bar = r_bar[..., k:]
+    q_all = q_bar + np.matmul(a[..., k:], hermitian(right_bar))
+    square, square_bar = r[..., :k], r_bar[..., :k]
+    m = np.matmul(square, hermitian(square_bar)) - np.matmul(hermitian(q_all), q)
+    left = q_all + np.matmul(q, mirrored(m))
+    left_bar = hermitian(np.linalg.solve(square, hermitian(left)))
+    return np.concatenate((left_bar, np.matmul(q, right_bar)), axis=-1)
+
+
+@tangent(np.linalg.qr)
+def qr_dot(y, a, a_dot, mode="reduced"):
+    if mode == "r":
+        q, r = np.linalg.qr(a)
+        return qr_change(q, r, a, a_dot)[1]
+    return qr_change(y[0], y[1], a, a_dot)
+
+
+def qr_change(q, r, a, a_dot):
+    k = np.shape(q)[-1]
+    square = r[..., :k]
+    c = hermitian(np.linalg.solve(hermitian(square), hermitian(a_dot[..., :k])))
+    inner = np.matmul(hermitian(q), c)
+    low = np.tril(inner, -1)
+    turn = low - hermitian(low) + np.tril(np.triu(inner)) - real_part(np.tril(np.triu(inner)))
+    q_dot = c - np.matmul(q, inner - turn)
+    right_dot = np.matmul(hermitian(q_dot), a[..., k:]) + np.matmul(hermitian(q), a_dot[..., k:])
+    return q_dot, np.concatenate((np.matmul(inner - turn, square), right_dot), axis=-1)
+
+
+@samples(np.linalg.qr)
+def _(rng):
+    for shape in ((3, 3), (4, 3), (3, 4), (2, 4, 3)):
+        yield (rng.normal(size=shape) + 2.0 * np.eye(*shape[-2:]),), {}
+        yield (rng.normal(size=shape) + 2.0 * np.eye(*shape[-2:]), "r"), {}
+    yield (rng.normal(size=(4, 3)) + 1j * rng.normal(size=(4, 3)),), {}
+    yield (rng.normal(size=(3, 4)) + 1j * rng.normal(size=(3, 4)),), {}
+
+
+# ------------------------------------------------------------------ eigenvalues
+
+
+@adjoint(np.linalg.eigh)
+def eigh(y, y_bar, a, UPLO="L"):
+    """v (diag(w_bar) + f * (v^H v_bar)) v^H with f[i, j] = 1 / (w[j] - w[i]), symmetrised."""
+    w, v = y[0], y[1]
+    middle = inverse_gaps(w) * np.matmul(hermitian(v), y_bar[1])
+    inner = np.matmul(times_columns(v, y_bar[0]) + np.matmul(v, middle), hermitian(v))
+    return symmetrised(inner)
+
+
+@tangent(np.linalg.eigh)
+def eigh_dot(y, a, a_dot, UPLO="L"):
+    w, v = y[0], y[1]
+    inner = np.matmul(hermitian(v), np.matmul(symmetrised(a_dot), v))
+    return real_part(diagonal_of(inner)), np.matmul(v, inverse_gaps(w) * inner)
+
+
+@adjoint(np.linalg.eigvalsh)
+def eigvalsh(y, y_bar, a, UPLO="L"):
+    v = np.linalg.eigh(a, UPLO)[1]
+    return np.matmul(times_columns(v, y_bar), hermitian(v))
+
+
+@tangent(np.linalg.eigvalsh)
+def eigvalsh_dot(y, a, a_dot, UPLO="L"):
+    v = np.linalg.eigh(a, UPLO)[1]
+    return real_part(np.sum(conj(v) * np.matmul(symmetrised(a_dot), v), axis=-2))
+
+
+@adjoint(np.linalg.eig)
+def eig(y, y_bar, a):
+    """v^-H (diag(w_bar) + conj(f) * (v^H v_bar - v^H v diag(Re(v^H v_bar)))) v^H: columns of v keep the norm 1."""
+    w, v = y[0], y[1]
+    moved = np.matmul(hermitian(v), y_bar[1])
+    moved = moved - times_columns(np.matmul(hermitian(v), v), real_part(diagonal_of(moved)))
+    middle = times_columns(np.broadcast_to(np.eye(np.shape(v)[-1], dtype=v.dtype), np.shape(v)), y_bar[0])
+    a_bar = np.linalg.solve(hermitian(v), np.matmul(middle + conj(inverse_gaps(w)) * moved, hermitian(v)))
+    return a_bar if np.iscomplexobj(a) else real_part(a_bar)
+
+
+@tangent(np.linalg.eig)
+def eig_dot(y, a, a_dot):
+    w, v = y[0], y[1]
+    inner = np.linalg.solve(v, np.matmul(a_dot, v))
+    v_dot = np.matmul(v, inverse_gaps(w) * inner)
+    return diagonal_of(inner), v_dot - times_columns(v, real_part(np.sum(conj(v) * v_dot, axis=-2)))
+
+
+@adjoint(np.linalg.eigvals)
+def eigvals(y, y_bar, a):
+    v = np.linalg.eig(a)[1]
+    a_bar = np.linalg.solve(hermitian(v), np.expand_dims(y_bar, -1) * hermitian(v))
+    return a_bar if np.iscomplexobj(a) else real_part(a_bar)
+
+
+@tangent(np.linalg.eigvals)
+def eigvals_dot(y, a, a_dot):
+    v = np.linalg.eig(a)[1]
+    return diagonal_of(np.linalg.solve(v, np.matmul(a_dot, v)))
+
+
+@samples(np.linalg.eigh, np.linalg.eigvalsh)
+def _(rng):
+    yield (positive(rng, 3, 3),), {}
+    yield (positive(rng, 2, 3, 3), "U"), {}
+
+
+@samples(np.linalg.eigvalsh)
+def _(rng):
+    yield (positive(rng, 3, 3) + 0.1j * (np.triu(np.ones((3, 3)), 1) - np.tril(np.ones((3, 3)), -1)),), {}
+
+
+@samples(np.linalg.eig, np.linalg.eigvals)
+def _(rng):
+    yield (np.diag([1.0, 2.0, 4.0]) + 0.3 * rng.normal(size=(3, 3)),), {}
+    yield (np.diag([1.0, 2.0, 4.0]) + 0.2 * rng.normal(size=(2, 3, 3)),), {}
+
+
+@samples(np.linalg.eigvals)
+def _(rng):
+    yield (np.array([[1.0, 2.0], [-2.0, 1.5]]),), {}
+
+
+# ------------------------------------------------------------------ singular values
+
+
+def projected(u, x):
+    """The part of x outside the space of the columns of u."""
+    return x - np.matmul(u, np.matmul(hermitian(u), x))
+
+
+def unknown(part):
+    """NaN where cotangents reach vectors that are not determined, else 0."""
+    return np.where(np.any(part != 0.0), np.nan, 0.0)
+
+
+@adjoint(np.linalg.svd)
+def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
+    """a (m, n) = u s vh. The columns that full_matrices adds are a free choice: a cotangent that reaches them gives NaN."""
+    if not compute_uv:
+        parts = np.linalg.svd(a, full_matrices=False)
+        return np.matmul(times_columns(parts[0], y_bar), parts[2])
+    k = np.shape(y[1])[-1]
+    u, s, vh = y[0][..., :k], y[1], y[2][..., :k, :]
+    u_bar, vh_bar = y_bar[0][..., :k], y_bar[2][..., :k, :]
+    v, v_bar = hermitian(vh), hermitian(vh_bar)
+    f = inverse_gaps(s * s)
+    one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
+    left, right = np.matmul(hermitian(u), u_bar), np.matmul(hermitian(v), v_bar)
+    inner = times_columns(f * (left - hermitian(left)), s) + np.expand_dims(s, -1) * (f * (right - hermitian(right)))
+    a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1]), vh)
+    a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s), vh)
+    a_bar = a_bar + np.matmul(times_columns(u, one_over_s), hermitian(projected(v, v_bar)))
+    if full_matrices:
+        a_bar = a_bar + (unknown(y_bar[0][..., k:]) + unknown(y_bar[2][..., k:, :])).astype(a.dtype)
+    return a_bar
+
+
+@tangent(np.linalg.svd)
+def svd_dot(y, a, a_dot, full_matrices=True, compute_uv=True):
+    if not compute_uv:
+        parts = np.linalg.svd(a, full_matrices=False)
+        return real_part(diagonal_of(np.matmul(hermitian(parts[0]), np.matmul(a_dot, hermitian(parts[2])))))
+    k = np.shape(y[1])[-1]
+    u, s, v = y[0][..., :k], y[1], hermitian(y[2][..., :k, :])
+    inner = np.matmul(hermitian(u), np.matmul(a_dot, v))
+    f = inverse_gaps(s * s)
+    one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
+    scaled, other = times_columns(inner, s), np.expand_dims(s, -1) * inner
+    u_dot = np.matmul(u, f * (scaled + hermitian(scaled))) + times_columns(projected(u, np.matmul(a_dot, v)), one_over_s)
+    v_dot = np.matmul(v, f * (other + hermitian(other))) + times_columns(projected(v, np.matmul(hermitian(a_dot), u)), one_over_s)
+    vh_dot = hermitian(v_dot)
+    if full_matrices:
+        u_dot = np.concatenate((u_dot, np.full_like(y[0][..., k:], np.nan)), axis=-1)
+        vh_dot = np.concatenate((vh_dot, np.full_like(y[2][..., k:, :], np.nan)), axis=-2)
+    return u_dot, real_part(diagonal_of(inner)), vh_dot
+
+
+@composite(np.linalg.svdvals)
+def svdvals(x):
+    return np.linalg.svd(x, compute_uv=False)
+
+
+@samples(np.linalg.svd)
+def _(rng):
+    for shape in ((3, 3), (4, 3), (3, 4), (2, 4, 3)):
+        yield (rng.normal(size=shape) + 2.0 * np.eye(*shape[-2:]), False), {}
+        yield (rng.normal(size=shape) + 2.0 * np.eye(*shape[-2:]),), {"compute_uv": False}
+    yield (rng.normal(size=(3, 3)) + 2.0 * np.eye(3),), {}
+    yield (rng.normal(size=(4, 3)) + 1j * rng.normal(size=(4, 3)),), {"compute_uv": False}
+
+
+@samples(np.linalg.svdvals)
+def _(rng):
+    yield (rng.normal(size=(3, 4)),), {}
