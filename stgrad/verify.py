@@ -7,7 +7,7 @@ and one rank; stacks are declared, and hold what their type says. One pass over 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NoReturn
 
 from stgrad import ir
@@ -63,7 +63,7 @@ class _Verifier:
         if name not in self.fn.types:
             self.fail(f"`{name}` has no type", stmt)
 
-    def reads(self, operands: Iterable[Any], known: frozenset[str], stmt: ir.Stmt | None) -> None:
+    def reads(self, operands: Iterable[Any], known: Set[str], stmt: ir.Stmt | None) -> None:
         for operand in operands:
             self.kind(operand, stmt)
             for name in ir.operand_vars(operand):
@@ -99,18 +99,20 @@ class _Verifier:
 
     # statements
 
-    def block(self, block: ir.Block, known: frozenset[str]) -> frozenset[str]:
+    def block(self, block: ir.Block, known: Set[str]) -> Set[str]:
         """Check a block that starts with some names known; those that are known at its end."""
+        inside = set(known)
         for stmt in block:
-            self.reads(ir.operands(stmt), known, stmt)
-            known = self.statement(stmt, known)
-        return known
+            self.reads(ir.operands(stmt), inside, stmt)
+            inside |= self.statement(stmt, inside)
+        return inside
 
-    def statement(self, stmt: ir.Stmt, known: frozenset[str]) -> frozenset[str]:
+    def statement(self, stmt: ir.Stmt, known: Set[str]) -> Set[str]:
+        """Check a statement; names that have a value after it."""
         match stmt:
             case ir.Assign():
                 self.assign(stmt)
-                return known | self.binds(stmt.targets, stmt)
+                return self.binds(stmt.targets, stmt)
             case ir.Store():
                 self.store(stmt)
             case ir.Stack():
@@ -122,20 +124,21 @@ class _Verifier:
                 self.item(stmt.stack, stmt.value, stmt)
             case ir.Pop():
                 self.item(stmt.stack, stmt.target, stmt)
-                return known | self.binds((stmt.target,), stmt)
+                return self.binds((stmt.target,), stmt)
             case ir.If():
                 return self.block(stmt.then, known) & self.block(stmt.orelse, known)
             case ir.For():
                 self.loop(stmt, known)
             case ir.While():
-                known = self.block(stmt.head, known)  # the head runs at least once
-                self.reads((stmt.cond,), known, stmt)
-                self.block(stmt.body, known)
+                after_head = self.block(stmt.head, known)  # the head runs at least once
+                self.reads((stmt.cond,), after_head, stmt)
+                self.block(stmt.body, after_head)
+                return after_head
             case ir.Custom():
                 return self.custom(stmt, known)
             case ir.Effect(op="raise"):
                 return self.everything  # nothing behind it is reached
-        return known
+        return frozenset()
 
     def assign(self, stmt: ir.Assign) -> None:
         if not stmt.targets:
@@ -167,7 +170,7 @@ class _Verifier:
             self.fail(f"the stack `{stack}` is not declared", stmt)
         self.same_kind(stack, operand, stmt)
 
-    def loop(self, stmt: ir.For, known: frozenset[str]) -> None:
+    def loop(self, stmt: ir.For, known: Set[str]) -> None:
         counter = self.binds((stmt.var,), stmt)
         if self.fn.types[stmt.var.name].array:
             self.fail(f"the loop counter `{stmt.var.name}` is an array", stmt)
@@ -175,7 +178,7 @@ class _Verifier:
         self.block(stmt.body, known | counter)
         self.counters.pop()
 
-    def custom(self, stmt: ir.Custom, known: frozenset[str]) -> frozenset[str]:
+    def custom(self, stmt: ir.Custom, known: Set[str]) -> Set[str]:
         after = self.block(stmt.body, known)
         self.reads(stmt.outputs, after, stmt)
         if len(stmt.bars) != len(stmt.outputs) or len(stmt.results) != len(stmt.inputs):

@@ -12,7 +12,7 @@ The result is IR whose operands may hold `Call`s. Names of users stay statements
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -163,29 +163,29 @@ def _substitute_in(stmt: ir.Stmt, name: str, by: Any) -> ir.Stmt:
 def _nest(block: ir.Block, result: Any, facts: _Facts, depth: int) -> tuple[ir.Block, Any]:
     """Move temporaries into their readers; `result` is read at the end of the block."""
     out: list[ir.Stmt] = []
-    pending: dict[str, ir.Assign] = {}
+    pending = _Pending(facts)
     limit = WIDTH - 4 * depth
     for stmt in block:
         stmt = _nest_inside(stmt, facts, depth)
-        for name in [n for value in _values(stmt) for n in names(value) if n in pending]:
-            candidate = _substitute_in(stmt, name, as_expr(pending[name]))
+        for name in [n for value in _values(stmt) for n in names(value) if n in pending.assigns]:
+            assign = pending.take(name)
+            candidate = _substitute_in(stmt, name, as_expr(assign))
             if _header_width(candidate) <= limit:
                 stmt = candidate
-                del pending[name]
             else:
-                out.append(pending.pop(name))
-        out.extend(pending.pop(name) for name in _disturbed(stmt, pending, facts))
+                out.append(assign)
+        out.extend(pending.take_disturbed(stmt))
         if facts.movable(stmt):
             assert isinstance(stmt, ir.Assign)
-            pending[stmt.target.name] = stmt
+            pending.add(stmt)
         else:
             out.append(stmt)
-    for name in [n for n in names(result) if n in pending]:
-        candidate = _substitute(name, as_expr(pending[name]), result)
+    for name in [n for n in names(result) if n in pending.assigns]:
+        candidate = _substitute(name, as_expr(pending.assigns[name]), result)
         if width(candidate) <= limit:
             result = candidate
-            del pending[name]
-    return (*out, *pending.values()), result
+            pending.take(name)
+    return (*out, *pending.assigns.values()), result
 
 
 def _nest_inside(stmt: ir.Stmt, facts: _Facts, depth: int) -> ir.Stmt:
@@ -195,19 +195,41 @@ def _nest_inside(stmt: ir.Stmt, facts: _Facts, depth: int) -> ir.Stmt:
     return ir.map_blocks(lambda inner: _nest(inner, ir.NONE, facts, depth + 1)[0], stmt)
 
 
-def _disturbed(stmt: ir.Stmt, pending: Mapping[str, ir.Assign], facts: _Facts) -> list[str]:
-    """Waiting temporaries that would change if they were computed after a statement."""
-    if not pending:
-        return []
-    everything = (stmt,)
-    bound = ir.assigned(everything)
-    writes = any(isinstance(s, (ir.Store, ir.Effect, ir.Custom)) for s in ir.walk(everything))
-    disturbed = []
-    for name, assign in pending.items():
-        expr = as_expr(assign)
-        if bound & {*names(expr), name} or (writes and facts.reads_memory(Call(assign.op, assign.args, assign.kwargs))):
-            disturbed.append(name)
-    return disturbed
+class _Pending:
+    """Temporaries that wait for their reader, in order; indexed by what would disturb them."""
+
+    def __init__(self, facts: _Facts) -> None:
+        self.facts = facts
+        self.assigns: dict[str, ir.Assign] = {}
+        self.order: dict[str, int] = {}
+        self.readers: defaultdict[str, set[str]] = defaultdict(set)  # name -> those that read it
+        self.memory: set[str] = set()  # those that read the contents of arrays
+
+    def add(self, assign: ir.Assign) -> None:
+        name = assign.target.name
+        self.assigns[name] = assign
+        self.order[name] = len(self.order)
+        for read in (name, *names(as_expr(assign))):
+            self.readers[read].add(name)
+        if self.facts.reads_memory(Call(assign.op, assign.args, assign.kwargs)):
+            self.memory.add(name)
+
+    def take(self, name: str) -> ir.Assign:
+        assign = self.assigns.pop(name)
+        for read in (name, *names(as_expr(assign))):
+            self.readers[read].discard(name)
+        self.memory.discard(name)
+        return assign
+
+    def take_disturbed(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        """Those that would change if they were computed after a statement."""
+        if not self.assigns:
+            return []
+        everything = (stmt,)
+        disturbed = {waiting for name in ir.assigned(everything) for waiting in self.readers.get(name, ())}
+        if self.memory and any(isinstance(s, (ir.Store, ir.Effect, ir.Custom)) for s in ir.walk(everything)):
+            disturbed |= self.memory
+        return [self.take(name) for name in sorted(disturbed, key=self.order.__getitem__)]
 
 
 # --------------------------------------------------------------------------- patterns
