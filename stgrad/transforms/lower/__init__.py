@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from stgrad.ir import Function
 from stgrad.transforms.lower.casts import casts
+from stgrad.transforms.lower.growable import growable
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.storage import storage
 
-PASSES: tuple[Callable[[Function], Function], ...] = (storage, casts, to_loops)
+PASSES: tuple[Callable[[Function], Function], ...] = (storage, casts, to_loops, growable)
 
 
 def lower(fn: Function) -> Function:

@@ -34,6 +34,7 @@ from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_be
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.nest import Kernel, Unit
 from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.versions import number
 
 
@@ -111,7 +112,7 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> li
         return list(run)
     back = keep_live(state, numbered, back, live)
     units = drop_dead(state, live | {n for s in back for n in reads(s)})
-    tree = fuse(units, state.shares)
+    tree = fuse(substitute(units, state.buffers, state.shares), state.shares)
     emitter = Emitter(
         context.types,
         context.names,

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stgrad.ir import (
     Assign,
     Const,
     Dim,
     Effect,
     Operand,
+    Pop,
+    Push,
     Stmt,
     Store,
     Type,
@@ -92,13 +96,14 @@ class Scalariser:
         stmt = map_operands(lambda o: self.in_memory(o.name) if isinstance(o, Var) else o, stmt)
         read = tuple(dict.fromkeys(reads(stmt)))
         written = assigns(stmt) + ((stmt.target.name,) if isinstance(stmt, Store) else ())
-        if isinstance(stmt, Assign) and may_view(stmt):
+        if isinstance(stmt, (Push, Pop)):
+            written += (f"stack {stmt.stack}",)
+        if isinstance(stmt, Push) or isinstance(stmt, Assign) and may_view(stmt):
             self.exposed.update(read)
         arrays = [n for n in (*read, *assigns(stmt)) if self.types[n].array]
         self.units.append(Raw(stmt, read, written, barrier=isinstance(stmt, Effect), scalar=not arrays and isinstance(stmt, Assign)))
-        if isinstance(stmt, Assign):
-            for target in stmt.targets:
-                self._define_raw(target.name, stmt.op == "getitem")
+        for name in assigns(stmt):
+            self._define_raw(name, isinstance(stmt, Assign) and stmt.op == "getitem")
 
     def _define_raw(self, name: str, clipped: bool) -> None:
         type_ = self.types[name]
