@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from . import arrays, broadcasting, choices, creation, decompositions, elementwise, fft, grids, joining, linalg, products, reductions, scans, selecting  # noqa: F401
+import importlib
+
+from . import (  # noqa: F401
+    arrays,
+    broadcasting,
+    choices,
+    creation,
+    decompositions,
+    elementwise,
+    fft,
+    grids,
+    joining,
+    linalg,
+    products,
+    reductions,
+    scans,
+    selecting,
+)
 from .broadcasting import unbroadcast
 from .core import (
+    LATE,
     TABLE,
     Rule,
     adjoint,
@@ -20,6 +38,31 @@ from .core import (
 )
 
 __all__ = [
-    "TABLE", "Rule", "adjoint", "composite", "linear", "lookup", "nondiff", "op_name", "partials", "samples", "static",
-    "tangent", "unbroadcast",
+    "TABLE", "Rule", "adjoint", "composite", "linear", "load_scipy", "lookup", "nondiff", "op_name", "partials", "samples",
+    "static", "tangent", "unbroadcast",
 ]  # fmt: skip
+
+# SciPy module -> the files with its rules
+_SCIPY = {
+    "scipy.special": ("special", "gamma", "bessel"),
+    "scipy.linalg": ("scipy_linalg",),
+    "scipy.signal": ("signal",),
+    "scipy.fft": ("scipy_fft",),
+    "scipy.stats": ("stats",),
+}
+
+
+def _loader(files: tuple[str, ...]) -> None:
+    for file in files:
+        importlib.import_module(f".{file}", __name__)
+
+
+for _module, _files in _SCIPY.items():
+    LATE[_module] = lambda files=_files: _loader(files)  # type: ignore[misc]
+
+
+def load_scipy() -> None:
+    """Register the rules of every SciPy module now."""
+    while LATE:
+        _, load = LATE.popitem()
+        load()

@@ -268,29 +268,34 @@ def parsed(subscripts, ranks):
 
 @static
 def plan(terms, output, which):
-    """For one operand: its letters once each, those that the other factors know, and the einsum that yields these."""
+    """For one operand: the einsum that yields the letters which the other factors know, the axes of the missing letters, for
+    each letter where it stands in the operand, and whether a letter stands there twice."""
     once = "".join(dict.fromkeys(terms[which]))
     rest = [t for i, t in enumerate(terms) if i != which]
     known = "".join(c for c in once if c in output or any(c in t for t in rest))
-    return once, known, ",".join([output, *rest]) + "->" + known
+    missing = tuple(i for i, c in enumerate(once) if c not in known)
+    return ",".join([output, *rest]) + "->" + known, missing, tuple(terms[which].index(c) for c in once), once != terms[which]
+
+
+@static
+def diagonal_shapes(term):
+    """The shape that turns the positions along each axis into an index over the distinct letters."""
+    once = "".join(dict.fromkeys(term))
+    return tuple(tuple(-1 if d == c else 1 for d in once) for c in term)
 
 
 def operand_bar(y_bar, terms, output, operands, which):
     """The cotangent of one operand: einsum of y_bar with the others, spread over what was summed, put on the diagonals."""
     x = operands[which]
-    once, known, formula = plan(terms, output, which)
-    others = tuple(conj(o) for i, o in enumerate(operands) if i != which)
-    r = np.einsum(formula, y_bar, *others)
-    if known != once:  # letters of this operand alone
-        extents = tuple(np.shape(r)[known.index(c)] if c in known else np.shape(x)[terms[which].index(c)] for c in once)
-        r = np.broadcast_to(np.expand_dims(r, tuple(i for i, c in enumerate(once) if c not in known)), extents)
-    if once == terms[which]:
+    formula, missing, places, repeated = plan(terms, output, which)
+    r = np.einsum(formula, y_bar, *tuple(conj(o) for i, o in enumerate(operands) if i != which))
+    if len(missing) > 0:
+        r = np.expand_dims(r, missing)
+        r = np.broadcast_to(r, tuple(np.shape(x)[k] if i in missing else np.shape(r)[i] for i, k in enumerate(places)))
+    if not repeated:
         return unbroadcast(r, x)
-    place = tuple(
-        np.reshape(np.arange(np.shape(x)[k]), tuple(-1 if d == c else 1 for d in once)) for k, c in enumerate(terms[which])
-    )
     x_bar = np.zeros_like(x)
-    x_bar[place] = r
+    x_bar[tuple(np.reshape(np.arange(np.shape(x)[k]), shape) for k, shape in enumerate(diagonal_shapes(terms[which])))] = r
     return x_bar
 
 

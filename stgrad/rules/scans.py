@@ -43,9 +43,9 @@ def math_prod(y, y_bar, iterable, start=1.0):
 
 def without(items, skip, start):
     product = start
-    for i in range(len(items)):
+    for i, item in enumerate(items):
         if i != skip:
-            product = product * items[i]
+            product = product * item
     return product
 
 

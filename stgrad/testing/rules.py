@@ -17,7 +17,7 @@ from stgrad.rules.broadcasting import unbroadcast
 from stgrad.rules.core import Rule, lookup, op_name
 
 # Operations that read one triangle of a Hermitian matrix: differences go along Hermitian directions.
-HERMITIAN = frozenset({"np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor"})
+HERMITIAN = frozenset({"np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.eigh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor"})
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
@@ -198,7 +198,7 @@ class _Check:
     def proper(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.rule.name not in HERMITIAN:
             return args
-        return (0.5 * (args[0] + np.conj(np.swapaxes(args[0], -1, -2))), *args[1:])
+        return tuple(0.5 * (x + np.conj(np.swapaxes(x, -1, -2))) if is_float(x) else x for x in args)
 
     def vjp(self, args: tuple[Any, ...], y_bar: Any) -> tuple[Any, ...]:
         return pull(self.rule, self.f(args), y_bar, self.proper(args), self.kwargs)
