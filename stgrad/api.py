@@ -1,0 +1,133 @@
+"""Derivatives of functions: `grad`, `value_and_grad`, `vjp`, and the compiled function itself, `jit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import inspect
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.program import Derivative, signature_of
+from stgrad.transformed import Transformed
+
+Argnums = int | str | Sequence[int | str]
+
+
+def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool = True, parallel: bool = False) -> Any:
+    """The gradient of a function that returns one real number.
+
+    Args:
+        f: a Python function of numbers, NumPy arrays, and tuples, lists or dicts of them.
+        argnums: the argument to differentiate in, by position or name; a tuple of those gives a tuple of gradients.
+        has_aux: whether f returns `(value, auxiliary data)`; then the result is `(gradient, auxiliary data)`.
+        jit: compile with Numba. With False the same text runs in plain Python, so that pdb and print work in it.
+
+    Returns:
+        A function with the arguments of f. Its result has the shape and dtype of the argument.
+
+    Raises:
+        NotDifferentiableError: f returns no real number, or the argument is an int.
+        StgradError: f uses something that is not supported; the message says where, why and what to write instead.
+
+    >>> import stgrad
+    >>> def f(x, n):
+    ...     y = 1.0
+    ...     for i in range(n):
+    ...         y = y * x
+    ...     return y
+    >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
+    12.0
+    """
+    return _make(f, "grad", argnums, has_aux, jit, parallel)
+
+
+def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool = True, parallel: bool = False) -> Any:
+    """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
+    return _make(f, "value_and_grad", argnums, has_aux, jit, parallel)
+
+
+def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False) -> Any:
+    """The function itself, compiled through the same passes as its gradient."""
+    if f is None:
+        return lambda function: jit(function, parallel=parallel)
+    return Transformed(Derivative(f, "primal"), parallel=parallel)
+
+
+def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, jit: bool, parallel: bool) -> Any:
+    if f is None:
+        return lambda function: _make(function, mode, argnums, has_aux, jit, parallel)
+    if not callable(f):
+        raise TypeError(f"{mode} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{mode}(argnums=...)")
+    names = parameter_names(f, argnums)
+    single = isinstance(argnums, (int, str))
+    return Transformed(Derivative(f, mode, names, single, has_aux), jit=jit, parallel=parallel)
+
+
+def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
+    """The names of the parameters that `argnums` means.
+
+    Raises IndexError or ValueError where there is no such parameter, or one is named twice.
+    """
+    known = [n for n, p in signature_of(f).parameters.items() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    chosen = [argnums] if isinstance(argnums, (int, str)) else list(argnums)
+    names = []
+    for wish in chosen:
+        if isinstance(wish, str):
+            if wish not in known:
+                raise ValueError(f"argnums: the function has no parameter {wish!r}, but {', '.join(known)}")
+            names.append(wish)
+        elif not -len(known) <= int(wish) < len(known):
+            raise IndexError(f"argnums={wish}: the function has {len(known)} parameters: {', '.join(known)}")
+        else:
+            names.append(known[int(wish)])
+    if len(set(names)) != len(names):
+        raise ValueError(f"argnums names a parameter twice: {', '.join(names)}")
+    return tuple(names)
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool = True) -> Any:
+    """The value of a function and its pullback: `(value, pullback)`, as in JAX.
+
+    Args:
+        f: a function of numbers and arrays; any result.
+        primals: its arguments.
+
+    Returns:
+        `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
+        cotangents, one for each primal (None for what has no derivative).
+    """
+    names = [n for n in signature_of(f).parameters][: len(primals)]
+    floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
+    run = Transformed(Derivative(f, "vjp", tuple(floats), False, has_aux), jit=jit)
+    primal = Transformed(Derivative(f, "primal"), jit=jit)
+    value = primal(*primals)
+    aux: tuple[Any, ...] = ()
+    if has_aux:
+        value, aux = value[0], (value[1],)
+
+    def pullback(cotangents: Any) -> tuple[Any, ...]:
+        gradients = iter(run.with_seeds(primals, cotangents, value))
+        return tuple(next(gradients) if n in floats else None for n in names)
+
+    return (value, pullback, *aux)
+
+
+def _has_floats(value: Any) -> bool:
+    from stgrad.frontend.values import leaves
+
+    return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(value))
+
+
+def stop_gradient(x: Any) -> Any:
+    """The value of x as a constant: no derivative passes through.
+
+    >>> stop_gradient(2.0)
+    2.0
+    """
+    return x
+
+
+__all__ = ["errors", "grad", "jit", "np", "stop_gradient", "value_and_grad", "vjp"]

@@ -1,0 +1,139 @@
+"""From a Python function and the types of its arguments to a typed IR program.
+
+`read` runs a desugared function on values of which only the types are known (an abstract interpreter) and writes down
+what the running program has to do. Calls of functions that have source are read in place. Tuples, lists, closures, options and everything
+else that is known at compile time is gone from the result: it works on scalars and arrays alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stgrad import errors
+from stgrad import source as sources
+from stgrad.frontend import calls, expressions, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
+from stgrad.frontend.frame import Capture, Frame, binding_counts, counters_read_later
+from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of
+from stgrad.ir import Const, Function, Operand, Pack, Type, Var, rename
+
+__all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "splice"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A program and what surrounds it.
+
+    `result` has the structure of the function's result, with `Sym` and static leaves; `arguments` that of its arguments.
+    `captures` are the values from outside: arrays among them are the last parameters of the program.
+    """
+
+    function: Function
+    result: Value
+    arguments: Mapping[str, Value]
+    captures: tuple[Capture, ...]
+
+
+def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
+    """The program of a Python function.
+
+    Args:
+        function: a Python function, lambda, bound method's function, or what `stgrad.source.load` takes.
+        arguments: for each parameter a structure (tuple, list, dict) whose leaves are `ir.Type`s for values of the running
+            program, and anything else for values that are compiled in.
+
+    Raises:
+        StgradError: syntax, functions or types that are not supported, with their place in the source.
+    """
+    source = sources.load(function)
+    tree = desugared(source)
+    builder = Builder()
+    frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
+    values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
+    _bind(frame, tree, values)
+    params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
+    frame.execute(tree.body)
+    captures = tuple(frame.captured)
+    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
+    result = _result(frame, frame.result)
+    program = Function(
+        name=source.name if source.name.isidentifier() else "function",
+        params=params + hidden,
+        body=tuple(builder.out),
+        result=result_operand(result),
+        types=dict(builder.types),
+        constants={c.variable: c.value for c in captures if c.variable is not None},
+    )
+    return Reading(program, result, values, captures)
+
+
+def _argument(builder: Builder, name: str, spec: Any) -> Value:
+    def leaf(value: Value, path: str) -> Value:
+        return builder.variable(f"{name}{path}", value) if isinstance(value, Type) else value
+
+    return map_leaves(leaf, spec)
+
+
+def _bind(frame: Frame, tree: Any, values: Mapping[str, Value]) -> None:
+    spec = tree.args
+    names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+    args = [values[n] for n in names if n in values]
+    star = values.get(spec.vararg.id, ()) if spec.vararg is not None else ()
+    kwargs = {a.id: values[a.id] for a in spec.kwonlyargs if a.id in values}
+    double = values.get(spec.kwarg.id, {}) if spec.kwarg is not None else {}
+    bind_arguments(frame, tree, ((), (None,) * len(spec.kwonlyargs), set()), (*args, *star), {**kwargs, **double})
+
+
+def _result(frame: Frame, value: Value) -> Value:
+    """The result with every number of the running program in a variable of its own."""
+
+    def leaf(v: Value, path: str) -> Value:
+        if isinstance(v, Sym) or is_number(v) or v is None or isinstance(v, str):
+            return v
+        raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
+
+    return map_leaves(leaf, value)
+
+
+def result_operand(value: Value) -> Operand:
+    """The result as an operand: one leaf, or a Pack of all leaves in order."""
+    if not isinstance(value, (tuple, list, dict)):
+        return operand_of(value)
+    return Pack(tuple(operand_of(v) for v in leaves(value)))
+
+
+def splice(builder: Builder, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value] | None = None) -> Value:
+    """Write the body of a rule into the program that `builder` builds; the value of its result."""
+    source = sources.load(rule)
+    frame = Frame(builder, source, unroll=True, depth=1)
+    return inline_rule(frame, rule, args, kwargs or {})
+
+
+__all__ += ["Const", "Operand", "result_operand"]
+
+
+def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Value:
+    """Write a finished program into the one being read, in place of its call; the value of its result."""
+    builder, fn = frame.builder, reading.function
+    names = {name: builder.variable(name, t).name for name, t in fn.types.items()}
+    for name, value in arguments.items():
+        for param, actual in zip(leaves(reading.arguments[name]), leaves(value), strict=True):
+            if isinstance(param, Sym):
+                target = Sym(Var(names[param.name]), param.type)
+                builder.copy_to(target, actual)
+    for capture in reading.captures:
+        stands_for = frame.captured.take(builder, capture.owner, capture.name, capture.value)
+        if capture.variable is not None:
+            builder.copy_to(Sym(Var(names[capture.variable]), fn.types[capture.variable]), stands_for)
+    for stmt in rename(fn.body, names):
+        builder.emit(stmt)
+
+    def leaf(value: Value, _: str) -> Value:
+        if isinstance(value, Sym) and isinstance(value.operand, Var):
+            return Sym(Var(names[value.name]), value.type)
+        return value.operand.value if isinstance(value, Sym) and isinstance(value.operand, Const) else value
+
+    return map_leaves(leaf, reading.result)

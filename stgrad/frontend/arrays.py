@@ -1,0 +1,149 @@
+"""Attributes and methods: `x.shape`, `x.T`, `x.sum(axis=0)`, and those of modules, lists and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.frame import Frame, evaluates
+from stgrad.frontend.indexing import store
+from stgrad.frontend.operations import cast_scalar, operation, shape_of
+from stgrad.frontend.values import Closure, Method, Sym, Value, static_of
+from stgrad.ir import Type
+from stgrad.rules import lookup
+
+# Methods that are functions of NumPy under the same name, with the array as first argument.
+_FUNCTIONS = (
+    "all any argmax argmin argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
+    "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var copy"
+).split()
+
+
+@evaluates(gast.Attribute)
+def attribute(frame: Frame, node: Any) -> Value:
+    return get(frame, frame.evaluate(node.value), node.attr, node)
+
+
+def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
+    """`owner.name`."""
+    if isinstance(owner, Sym):
+        found = _ATTRIBUTES.get(name)
+        return found(frame, owner) if found is not None else Method(owner, name)
+    if isinstance(owner, (list, dict)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
+        return Method(owner, name)
+    if isinstance(owner, Closure):
+        frame.unsupported(node, "attributes of a nested function are not supported")
+    try:
+        value = getattr(owner, name)
+    except AttributeError as problem:
+        raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None) from None
+    if isinstance(owner, (ModuleType, type)) or callable(value) or isinstance(owner, (tuple, np.dtype)):
+        return value
+    return frame.capture_attribute(owner, name, value)
+
+
+def _transpose(frame: Frame, x: Sym) -> Value:
+    return operation(frame, np.transpose, (x,)) if x.type.rank > 1 else x
+
+
+def _size(frame: Frame, x: Sym) -> Value:
+    size: Value = 1
+    from stgrad.frontend.operations import binary
+
+    for n in shape_of(frame, x):
+        size = n if size == 1 and not isinstance(size, Sym) else binary(frame, gast.Mult, size, n)
+    return size
+
+
+_ATTRIBUTES: dict[str, Callable[[Frame, Sym], Value]] = {
+    "shape": shape_of,
+    "ndim": lambda frame, x: x.type.rank,
+    "size": _size,
+    "T": _transpose,
+    "dtype": lambda frame, x: np.dtype(x.type.dtype),
+    "real": lambda frame, x: operation(frame, np.real, (x,)) if x.type.dtype.startswith("complex") else x,
+    "imag": lambda frame, x: operation(frame, np.imag, (x,)),
+    "itemsize": lambda frame, x: np.dtype(x.type.dtype).itemsize,
+}
+
+
+def call_method(frame: Frame, method: Method, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`owner.name(*args, **kwargs)`."""
+    owner, name = method.owner, method.name
+    if isinstance(owner, Sym):
+        special = _METHODS.get(name)
+        if special is not None:
+            return special(frame, owner, *args, **kwargs)
+        if name in _FUNCTIONS:
+            return frame.call(getattr(np, name), (owner, *_packed(name, args)), kwargs)
+        raise errors.UnknownFunctionError(f"the array method `{name}` is not supported", frame.builder.loc, hint="use the NumPy function")
+    return _container_method(frame, owner, name, args, kwargs)
+
+
+def _packed(name: str, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`x.reshape(2, 3)` and `x.transpose(1, 0)` as one tuple."""
+    if name in ("reshape", "transpose") and len(args) > 1:
+        return (tuple(args),)
+    return args
+
+
+def _astype(frame: Frame, x: Sym, dtype: Value, **_: Value) -> Value:
+    dtype = static_of(dtype)
+    name = str(np.dtype(dtype))
+    if not x.type.array:
+        return frame.builder.call("cast", (x, name), Type(name))
+    if name == x.type.dtype:
+        return operation(frame, np.copy, (x,))
+    return frame.builder.call("np.astype", (x, np.dtype(name)), Type(name, x.type.dims, array=True))
+
+
+def _fill(frame: Frame, x: Sym, value: Value) -> None:
+    store(frame, x, Ellipsis, value, None)
+
+
+def _item(frame: Frame, x: Sym, *index: Value) -> Value:
+    from stgrad.frontend.indexing import load
+
+    scalar = load(frame, x, tuple(index) if index else (0,) * x.type.rank, None) if x.type.array and x.type.rank else x
+    kind = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex"}[np.dtype(x.type.dtype).kind]
+    return cast_scalar(frame, scalar, kind)
+
+
+_METHODS: dict[str, Callable[..., Value]] = {
+    "astype": _astype,
+    "fill": _fill,
+    "item": _item,
+    "flatten": lambda frame, x, order="C": frame.call(np.copy, (frame.call(np.ravel, (x,), {}),), {}),
+    "tolist": lambda frame, x: x,
+    "view": lambda frame, x, *a, **k: frame.unsupported(None, "`view` is not supported", hint="use .astype(...)"),
+}
+
+
+def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    if name in ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "update", "setdefault"):
+        frame.mutate(owner)
+    bound = getattr(owner, name, None)
+    if bound is None or name in ("sort", "remove", "index", "count"):
+        raise errors.UnknownFunctionError(f"`{type(owner).__name__}.{name}` is not supported", frame.builder.loc)
+    result = bound(*(static_of(a) if name in ("pop", "get", "insert") and i == 0 else a for i, a in enumerate(args)), **kwargs)
+    return list(result) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+
+
+def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: Any) -> None:
+    """`owner.name = value`."""
+    if isinstance(owner, Sym) and name == "T":
+        frame.unsupported(node, "assigning to `.T` is not supported")
+    frame.unsupported(
+        node,
+        f"assigning to the attribute `{name}` is not supported",
+        reason="the object lives outside the compiled program",
+        hint="return the new value, or keep the state in an array argument",
+    )
+
+
+__all__ = ["attribute", "attribute_store", "call_method", "get", "lookup"]

@@ -1,0 +1,101 @@
+"""Builds typed IR statement by statement: fresh names, the block being written, the type of every name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.ir import Assign, Const, Dim, Loc, Operand, Stmt, Type, Var
+from stgrad.names import Names
+
+
+@dataclass
+class Builder:
+    """The program being built. `out` is the innermost block."""
+
+    names: Names = field(default_factory=Names)
+    types: dict[str, Type] = field(default_factory=dict)
+    out: list[Stmt] = field(default_factory=list)
+    loc: Loc | None = None
+    note: str | None = None
+    symbols: int = 0
+    slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
+    regions: list[set[int]] = field(default_factory=list)  # containers that exist outside each open branch or loop
+
+    def fresh_dim(self) -> Dim:
+        """A size of which nothing is known."""
+        self.symbols += 1
+        return Dim(f"~{self.symbols}")
+
+    def variable(self, wish: str, type_: Type) -> Sym:
+        """A new variable of a type; not assigned yet."""
+        name = self.names.fresh(wish)
+        self.types[name] = type_
+        return Sym(Var(name), type_)
+
+    def emit(self, stmt: Stmt) -> None:
+        self.out.append(stmt)
+
+    def assign(self, target: Sym, op: str, *args: Operand) -> None:
+        """`target = op(*args)`."""
+        assert isinstance(target.operand, Var)
+        self.emit(Assign((target.operand,), op, args, (), self.loc, self.note))
+
+    def call(self, op: str, args: tuple[Value, ...], type_: Type | tuple[Type, ...], kwargs: dict[str, Value] | None = None, wish: str = "_t") -> Value:
+        """Emit `temporary = op(*args, **kwargs)`; a Sym, or a tuple of them for several results."""
+        several = isinstance(type_, tuple)
+        results = [self.variable(wish, t) for t in (type_ if isinstance(type_, tuple) else (type_,))]
+        targets = tuple(Var(r.name) for r in results)
+        packed = tuple((k, operand_of(v)) for k, v in (kwargs or {}).items())
+        self.emit(Assign(targets, op, tuple(operand_of(a) for a in args), packed, self.loc, self.note))
+        return tuple(results) if several else results[0]
+
+    def copy_to(self, target: Sym, value: Value) -> None:
+        """`target = value`, with a cast where a scalar's dtype differs."""
+        operand = operand_of(value)
+        if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:
+            cast = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}.get(target.type.dtype)
+            if cast is not None:
+                self.assign(target, cast, operand)
+            else:
+                self.assign(target, "cast", operand, Const(target.type.dtype))
+        elif isinstance(operand, Const):
+            self.assign(target, "alias", Const(convert(operand.value, target.type)))
+        else:
+            self.assign(target, "alias", operand)
+
+    @contextmanager
+    def block(self) -> Iterator[list[Stmt]]:
+        """Statements emitted inside go to the yielded list."""
+        outer, self.out = self.out, []
+        try:
+            yield self.out
+        finally:
+            self.out = outer
+
+    def mark(self) -> Callable[[], None]:
+        """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
+        names, types, symbols = set(self.names._taken), dict(self.types), self.symbols
+        out, length = self.out, len(self.out)
+
+        def rollback() -> None:
+            self.names._taken = set(names)
+            self.types.clear()
+            self.types.update(types)
+            self.symbols = symbols
+            del out[length:]
+            self.out = out
+
+        return rollback
+
+
+def convert(value: Any, type_: Type) -> Any:
+    """A static number as a literal of a scalar type: 0 as 0.0 for a float."""
+    if isinstance(value, (int, float)) and type_.dtype == "float64":
+        return float(value)
+    if isinstance(value, (int, float, complex)) and type_.dtype == "complex128":
+        return complex(value)
+    return value

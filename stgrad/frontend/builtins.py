@@ -1,0 +1,436 @@
+"""Python's builtins and the NumPy functions that build arrays from Python structure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors, rules
+from stgrad.frontend import operations
+from stgrad.frontend.arrays import get
+from stgrad.frontend.control import branch, counted_loop
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import normalise, store
+from stgrad.frontend.iteration import Enumerate, Range, Reversed, Zip, count_items, known_items, range_length, static_items
+from stgrad.frontend.values import Method, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
+from stgrad.ir import Const, Effect, Store, Type, Var
+
+HANDLERS: dict[Any, Callable[..., Value]] = {}
+# Operations that take a sequence of arrays: their first argument stays one.
+SEQUENCES = {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.meshgrid, np.linalg.multi_dot, np.select, np.choose, np.block, np.broadcast_arrays}
+
+
+def handles(*functions: Any) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register the meaning of calls of a function."""
+
+    def register(handler: Callable[..., Value]) -> Callable[..., Value]:
+        for function in functions:
+            HANDLERS[function] = handler
+        return handler
+
+    return register
+
+
+@handles(range)
+def _range(frame: Frame, *args: Value) -> Value:
+    for a in args:
+        if type_of(a).is_float or type_of(a).array:
+            raise errors.TypeInferenceError(f"`range` of a {type_of(a)}", frame.builder.loc, hint="write int(...)")
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    return Range(start, stop, step)
+
+
+@handles(len)
+def _len(frame: Frame, value: Value) -> Value:
+    if isinstance(value, Sym) and value.type.rank:
+        return operations.extent(frame, value, 0)
+    if isinstance(value, Range):
+        return range_length(frame, value)
+    if isinstance(value, (tuple, list, dict)) or is_static(value):
+        return len(value)
+    raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
+
+
+@handles(enumerate)
+def _enumerate(frame: Frame, value: Value, start: Value = 0) -> Value:
+    return Enumerate(value, start)
+
+
+@handles(zip)
+def _zip(frame: Frame, *values: Value, strict: Value = False) -> Value:
+    return Zip(values)
+
+
+@handles(reversed)
+def _reversed(frame: Frame, value: Value) -> Value:
+    return Reversed(value)
+
+
+@handles(float)
+def _float(frame: Frame, value: Value = 0.0) -> Value:
+    return operations.cast_scalar(frame, value, "float")
+
+
+@handles(int)
+def _int(frame: Frame, value: Value = 0) -> Value:
+    return operations.cast_scalar(frame, value, "int")
+
+
+@handles(complex)
+def _complex(frame: Frame, value: Value = 0.0, imag: Value = 0.0) -> Value:
+    if isinstance(imag, Sym) or imag != 0.0:
+        return operations.binary(frame, gast.Add, value, operations.binary(frame, gast.Mult, imag, 1j))
+    return operations.cast_scalar(frame, value, "complex")
+
+
+@handles(bool)
+def _bool(frame: Frame, value: Value = False) -> Value:
+    return operations.truth(frame, value)
+
+
+@handles(abs)
+def _abs(frame: Frame, value: Value) -> Value:
+    if is_static(value):
+        return abs(value)
+    return frame.builder.call("np.absolute", (value,), operations._elementwise_type(abs, (value,)))
+
+
+@handles(pow)
+def _pow(frame: Frame, base: Value, exp: Value) -> Value:
+    return operations.binary(frame, gast.Pow, base, exp)
+
+
+@handles(divmod)
+def _divmod(frame: Frame, a: Value, b: Value) -> Value:
+    return operations.binary(frame, gast.FloorDiv, a, b), operations.binary(frame, gast.Mod, a, b)
+
+
+@handles(round)
+def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
+    if is_static(value):
+        return round(value, ndigits)
+    if ndigits is None and not value.type.array:
+        return frame.builder.call("round", (value,), Type("int64", weak=True))
+    return operations.operation(frame, np.round, (value, ndigits or 0))
+
+
+@handles(sum)
+def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
+    items = known_items(frame, values, None)
+    if items is not None:
+        total = start
+        for item in items:
+            total = item if is_number(total) and total == 0 and not isinstance(total, Sym) else operations.binary(frame, gast.Add, total, item)
+        return total
+    if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
+        return operations.operation(frame, np.sum, (values,))
+    return _accumulate(frame, values, start)
+
+
+def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
+    """The sum of rows or of numbers of unknown count, in a loop."""
+    counted = count_items(frame, values, None)
+    name = frame.hidden_name("total")
+    frame.counts[name] = 2
+    frame.bind(name, start)
+    if is_number(start):
+        frame.env[name] = frame.lookup(name)
+
+    def body(k: Sym) -> None:
+        frame.bind(name, operations.binary(frame, gast.Add, frame.lookup(name), counted.item(k)))
+
+    counted_loop(frame, counted.length, body, "k", {name})
+    return frame.lookup(name)
+
+
+def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = None) -> Value:
+    if len(args) == 1 and isinstance(args[0], Sym):
+        return operations.operation(frame, getattr(np, name), args)
+    items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
+    best = items[0]
+    for item in items[1:]:
+        if is_static(best) and is_static(item):
+            best = min(best, item) if name == "min" else max(best, item)
+        elif not (type_of(best).is_float or type_of(item).is_float):
+            best = frame.builder.call(name, (best, item), Type("int64", weak=True))
+        else:
+            best = _choose(frame, kind, best, item)
+    return best
+
+
+def _choose(frame: Frame, kind: type, best: Value, item: Value) -> Value:
+    """`item if item > best else best`, as Python's max compares."""
+    better = operations.truth(frame, operations.binary(frame, kind, item, best))
+    return branch(frame, better, lambda: item, lambda: best, "_t")
+
+
+@handles(max)
+def _max(frame: Frame, *args: Value, **options: Value) -> Value:
+    return _extreme(frame, args, gast.Gt, "max", **options)
+
+
+@handles(min)
+def _min(frame: Frame, *args: Value, **options: Value) -> Value:
+    return _extreme(frame, args, gast.Lt, "min", **options)
+
+
+def _all_any(frame: Frame, values: Value, kind: str) -> Value:
+    result: Value = kind == "all"
+    for item in static_items(frame, values, None):
+        cond = operations.truth(frame, item)
+        if not isinstance(cond, Sym):
+            if cond is not (kind == "all"):
+                return cond
+        elif not isinstance(result, Sym):
+            result = cond
+        else:
+            left = result
+            result = branch(frame, left, *((lambda c=cond: c, lambda: False) if kind == "all" else (lambda: True, lambda c=cond: c)), "_c")
+    return result
+
+
+@handles(all)
+def _all(frame: Frame, values: Value) -> Value:
+    return operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "all")
+
+
+@handles(any)
+def _any(frame: Frame, values: Value) -> Value:
+    return operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "any")
+
+
+@handles(tuple)
+def _tuple(frame: Frame, values: Value = ()) -> Value:
+    return tuple(static_items(frame, values, None))
+
+
+@handles(list)
+def _list(frame: Frame, values: Value = ()) -> Value:
+    if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
+        return values
+    return list(static_items(frame, values, None))
+
+
+@handles(dict)
+def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
+    return {**dict(values), **named}
+
+
+@handles(map)
+def _map(frame: Frame, function: Value, *values: Value) -> Value:
+    return [frame.call(function, items, {}) for items in zip(*(static_items(frame, v, None) for v in values), strict=False)]
+
+
+@handles(filter)
+def _filter(frame: Frame, function: Value, values: Value) -> Value:
+    kept = [(v, operations.truth(frame, frame.call(function, (v,), {}))) for v in static_items(frame, values, None)]
+    if any(isinstance(c, Sym) for _, c in kept):
+        raise errors.NeedStaticError("`filter` needs conditions known at compile time", frame.builder.loc)
+    return [v for v, c in kept if c]
+
+
+@handles(sorted)
+def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = False) -> Value:
+    if isinstance(values, Sym):
+        result = operations.operation(frame, np.sort, (values,))
+        return result if not reverse else frame.call(np.flip, (result,), {})
+    items = static_items(frame, values, None)
+    if not all(is_static(v) for v in items) or key is not None:
+        raise errors.NeedStaticError("`sorted` of run-time values", frame.builder.loc, hint="put them in an array and use np.sort")
+    return sorted(items, reverse=reverse)
+
+
+@handles(slice)
+def _slice(frame: Frame, *args: Value) -> Value:
+    return slice(*args)
+
+
+@handles(isinstance)
+def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
+    if not isinstance(value, Sym):
+        return isinstance(static_of(value), classes)
+    example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
+    if value.type.weak:
+        example = example.item()
+    return isinstance(example, classes)
+
+
+@handles(callable)
+def _callable(frame: Frame, value: Value) -> Value:
+    from stgrad.frontend.values import Closure
+
+    return isinstance(value, (Closure, Method)) or callable(value)
+
+
+@handles(getattr)
+def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
+    if default and not isinstance(owner, Sym) and not hasattr(owner, name):
+        return default[0]
+    return get(frame, owner, name, None)
+
+
+@handles(hasattr)
+def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
+    return hasattr(np.ndarray if isinstance(owner, Sym) and owner.type.array else np.float64 if isinstance(owner, Sym) else owner, name)
+
+
+@handles(str, repr, format)
+def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
+    return str(static_of(value)) if is_static(static_of(value)) else "{...}"
+
+
+@handles(print)
+def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file: Value = None, flush: Value = False) -> None:
+    shown = tuple(operand_of(leaf) if isinstance(leaf, Sym) or is_number(leaf) or isinstance(leaf, str) else Const(str(leaf)) for a in args for leaf in leaves(a))
+    frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
+
+
+# --------------------------------------------------------------------------- NumPy
+
+
+@handles(np.shape)
+def _shape(frame: Frame, a: Value) -> Value:
+    return operations.shape_of(frame, a)
+
+
+@handles(np.ndim)
+def _ndim(frame: Frame, a: Value) -> Value:
+    return len(operations.shape_of(frame, a))
+
+
+@handles(np.size)
+def _size(frame: Frame, a: Value, axis: Value = None) -> Value:
+    if axis is not None:
+        return operations.shape_of(frame, a)[axis]
+    return get(frame, a, "size", None) if isinstance(a, Sym) else int(np.prod(operations.shape_of(frame, a)))
+
+
+@handles(np.isscalar)
+def _isscalar(frame: Frame, a: Value) -> Value:
+    return not a.type.array if isinstance(a, Sym) else np.isscalar(a)
+
+
+@handles(np.iscomplexobj)
+def _iscomplexobj(frame: Frame, a: Value) -> Value:
+    return type_of(a).dtype.startswith("complex")
+
+
+@handles(np.isrealobj)
+def _isrealobj(frame: Frame, a: Value) -> Value:
+    return not type_of(a).dtype.startswith("complex")
+
+
+@handles(np.result_type)
+def _result_type(frame: Frame, *values: Value) -> Value:
+    return np.result_type(*(np.dtype(v.type.dtype) if isinstance(v, Sym) else v for v in values))
+
+
+@handles(np.array, np.asarray, np.ascontiguousarray, np.asfarray if hasattr(np, "asfarray") else np.asanyarray)
+def _array(frame: Frame, value: Value, dtype: Value = None, copy: Value = True, **_: Value) -> Value:
+    """`np.array` of a number, an array, or nested lists of those."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
+    if isinstance(value, Sym):
+        if dtype is not None and value.type.dtype != str(np.dtype(static_of(dtype))):
+            return frame.call(Method(value, "astype"), (dtype,), {})
+        return operations.operation(frame, np.copy, (value,)) if value.type.array else _from_items(frame, value, (), dtype)
+    if is_number(value):
+        return _from_items(frame, value, (), dtype)
+    shape = _nested_shape(frame, value)
+    rows = list(leaves(value))
+    if any(isinstance(v, Sym) and v.type.rank for v in rows):
+        return _stack(frame, value)
+    return _from_items(frame, value, shape, dtype)
+
+
+def _nested_shape(frame: Frame, value: Value) -> tuple[int, ...]:
+    if not isinstance(value, (list, tuple)):
+        return ()
+    inner = {_nested_shape(frame, v) for v in value}
+    if len(inner) > 1:
+        raise errors.ShapeError("the nested lists have different lengths", frame.builder.loc)
+    return (len(value), *(inner.pop() if inner else ()))
+
+
+def _stack(frame: Frame, value: Value) -> Value:
+    rows = [_stack(frame, v) if isinstance(v, (list, tuple)) else v for v in value]
+    return frame.call(np.stack, (rows,), {})
+
+
+def _from_items(frame: Frame, value: Value, shape: tuple[int, ...], dtype: Value) -> Value:
+    """An array of known shape from numbers: a literal where all are known, else an empty array and its stores."""
+    items = list(leaves(value))
+    if dtype is not None:
+        name = str(np.dtype(static_of(dtype)))
+    else:
+        name = str(np.result_type(*[type_of(v).dtype for v in items])) if items else "float64"
+    known = [static_of(v) for v in items]
+    if is_static(tuple(known)) and known and len(set(known)) == 1:
+        return operations.operation(frame, np.full, (shape, np.dtype(name).type(known[0]).item(), np.dtype(name)))
+    out = operations.operation(frame, np.empty, (shape, np.dtype(name)))
+    for index, item in zip(np.ndindex(*shape), items, strict=True):
+        store(frame, out, tuple(index) if index else Ellipsis, item, None)
+    return out
+
+
+def _scalar_to_array(function: Any) -> Callable[..., Value]:
+    """`np.reshape`, `np.expand_dims` and `np.broadcast_to` of a scalar fill an array with it."""
+
+    def handler(frame: Frame, a: Value, shape: Value = None, **options: Value) -> Value:
+        if isinstance(a, (list, tuple)):
+            a = frame.call(np.array, (a,), {})
+        if isinstance(a, Sym) and a.type.array or not (isinstance(a, Sym) or is_number(a)):
+            return operations.emit(frame, function, (a,) if shape is None else (a, shape), options)
+        if function is np.expand_dims:
+            axis = static_of(options.get("axis", shape))
+            shape = (1,) * (len(axis) if isinstance(axis, tuple) else 1)
+        shape = options.get("newshape", shape)
+        if shape == ():
+            return a
+        if isinstance(shape, tuple) and -1 in shape or shape == -1:
+            shape = tuple(1 for _ in shape) if isinstance(shape, tuple) else (1,)
+        return operations.operation(frame, np.full, (shape, a))
+
+    return handler
+
+
+for _function in (np.reshape, np.expand_dims, np.broadcast_to):
+    HANDLERS[_function] = _scalar_to_array(_function)
+
+
+@handles(rules.unbroadcast)
+def _unbroadcast(frame: Frame, g: Value, like: Value) -> Value:
+    if like is None or not isinstance(g, Sym):
+        return g
+    return operations.unbroadcast(frame.builder, g, type_of(like))
+
+
+@handles(np.add.at)
+def _add_at(frame: Frame, array: Value, index: Value, value: Value) -> None:
+    entries = normalise(frame, array, index, None)
+    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    frame.builder.emit(Store(Var(array.name), operand, operand_of(value), "add_at", frame.builder.loc, frame.builder.note))
+
+
+@handles(np.copyto)
+def _copyto(frame: Frame, target: Value, value: Value) -> None:
+    store(frame, target, Ellipsis, value, None)
+
+
+
+
+def _whole_number(function: Any) -> Callable[..., Value]:
+    def handler(frame: Frame, value: Value) -> Value:
+        if is_static(static_of(value)):
+            return function(static_of(value))
+        return frame.builder.call(f"math.{function.__name__}", (value,), Type("int64", weak=True))
+
+    return handler
+
+
+for _function in (math.floor, math.ceil, math.trunc):
+    HANDLERS[_function] = _whole_number(_function)

@@ -1,0 +1,286 @@
+"""Calls: operations with rules are emitted, everything that has source is inlined."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from functools import lru_cache
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad import source as sources
+from stgrad.frontend import builtins, operations
+from stgrad.frontend.arrays import call_method
+from stgrad.frontend.frame import CALL, MAX_DEPTH, Frame, binding_counts, counters_read_later, evaluates
+from stgrad.frontend.operations import operation
+from stgrad.frontend.values import Closure, Method, Sym, Value, is_number, is_static, static_of
+from stgrad.ir import Type
+from stgrad.rules import lookup
+from stgrad.rules.core import STATIC
+from stgrad.transforms.desugar import desugar
+
+# Options that decide which operation is meant: they must be known at compile time.
+_OPTIONS = frozenset({"axis", "axes", "keepdims", "dtype", "order", "ddof", "mode", "ord", "offset", "axis1", "axis2", "full_matrices", "compute_uv", "subscripts", "norm", "UPLO", "kind", "assume_a", "lower", "trans"})
+
+
+@evaluates(gast.Call)
+def call_expression(frame: Frame, node: Any) -> Value:
+    function = frame.evaluate(node.func)
+    args: list[Value] = []
+    for arg in node.args:
+        if isinstance(arg, gast.Starred):
+            items = frame.evaluate(arg.value)
+            if not isinstance(items, (tuple, list)):
+                frame.unsupported(arg, "`*` needs a tuple or list of known length")
+            args.extend(items)
+        else:
+            args.append(frame.evaluate(arg))
+    kwargs: dict[str, Value] = {}
+    for keyword in node.keywords:
+        value = frame.evaluate(keyword.value)
+        kwargs.update(value if keyword.arg is None else {keyword.arg: value})
+    try:
+        return call(frame, function, tuple(args), kwargs)
+    except errors.StgradError as error:
+        raise error.at(frame.loc(node)) from error.__cause__
+
+
+def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """The value of `function(*args, **kwargs)`."""
+    if isinstance(function, Closure):
+        return inline_closure(frame, function, args, kwargs)
+    if isinstance(function, Method):
+        return call_method(frame, function, args, kwargs)
+    if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
+        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {type(function).__name__}")
+    hook = getattr(type(function), "_stgrad_call_", None)
+    if hook is not None:
+        return hook(function, frame, args, kwargs)
+    handler = builtins.HANDLERS.get(function) if _hashable(function) else None
+    if handler is not None:
+        return handler(frame, *args, **kwargs)
+    return _call_python(frame, function, args, kwargs)
+
+
+CALL.append(call)
+
+
+def _hashable(function: Any) -> bool:
+    return getattr(type(function), "__hash__", None) is not None
+
+
+def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    rule = lookup(function)
+    if rule is not None and rule.composite is not None:
+        return inline_rule(frame, rule.composite, args, kwargs)
+    if rule is not None or isinstance(function, np.ufunc):
+        return _call_operation(frame, function, args, kwargs)
+    if function in STATIC or _computes(function):
+        known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
+        if is_static(known_args) and is_static(known_kwargs):
+            return function(*known_args, **known_kwargs)
+    if isinstance(function, type):
+        return _construct(frame, function, args, kwargs)
+    if isinstance(function, functools.partial):
+        return frame.call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
+    if isinstance(function, types.MethodType):
+        return frame.call(function.__func__, (function.__self__, *args), kwargs)
+    if isinstance(getattr(function, "py_func", None), types.FunctionType):
+        return frame.call(function.py_func, args, kwargs)
+    if isinstance(function, types.FunctionType):
+        return inline_function(frame, function, args, kwargs)
+    if isinstance(getattr(type(function), "__call__", None), types.FunctionType):
+        return frame.call(type(function).__call__, (function, *args), kwargs)
+    raise errors.UnknownFunctionError(
+        f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
+        frame.builder.loc,
+        reason="it has no Python source that could be differentiated",
+        hint="write a rule for it (docs/extending.md), or use a function listed by `stgrad rules`",
+    )
+
+
+def _computes(function: Any) -> bool:
+    """Functions of NumPy and the standard library that only look at static values."""
+    module = getattr(function, "__module__", "") or ""
+    return module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
+
+
+def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    args, kwargs = _canonical(frame, function, args, kwargs)
+    known = static_of(tuple(args))
+    if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
+        result = function(*known, **{k: static_of(v) for k, v in kwargs.items()})
+        if is_number(result) or isinstance(result, (tuple, str, bool)) and not _has_arrays(result):
+            return result
+    for name, value in kwargs.items():
+        if name in _OPTIONS and not is_static(static_of(value)):
+            raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
+    if "out" in kwargs and kwargs["out"] is not None:
+        return _into(frame, function, args, kwargs)
+    return operation(frame, function, _as_arrays(frame, function, args), kwargs)
+
+
+operations.CANONICAL.append(_call_operation)
+
+
+def _has_arrays(value: Any) -> bool:
+    return any(isinstance(v, np.ndarray) for v in value) if isinstance(value, tuple) else False
+
+
+def _into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`f(x, out=y)` as `y[...] = f(x)`."""
+    from stgrad.frontend.indexing import store
+
+    target = kwargs.pop("out")
+    if isinstance(target, tuple):
+        (target,) = target
+    store(frame, target, Ellipsis, frame.call(function, args, kwargs), None)
+    return target
+
+
+def _as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """A list of numbers as first argument of an array function is an array: `np.sum([a, b])`."""
+    if args and isinstance(args[0], list) and function not in builtins.SEQUENCES:
+        return (frame.call(np.array, (args[0],), {}), *args[1:])
+    if isinstance(function, np.ufunc):
+        return tuple(frame.call(np.array, (a,), {}) if isinstance(a, (list, tuple)) else a for a in args)
+    return args
+
+
+@lru_cache(maxsize=1024)
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _canonical(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+    """Arguments as the operation names them: options by keyword, the rest by position."""
+    signature = None if isinstance(function, np.ufunc) else _signature(function)
+    if signature is None or any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
+        return args, dict(kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
+    positional, named = [], {}
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif name in _OPTIONS and not is_static(static_of(value)):
+            raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
+        elif named or kind is inspect.Parameter.KEYWORD_ONLY or (name in _OPTIONS and kind is not inspect.Parameter.POSITIONAL_ONLY):
+            named[name] = value
+        else:
+            positional.append(value)
+    return tuple(positional), named
+
+
+def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`Cls(...)`: a NumPy scalar type is a cast, a NamedTuple a tuple."""
+    if issubclass(cls, np.generic):
+        (value,) = args
+        if is_static(static_of(value)) and not isinstance(value, (list, tuple)):
+            return cls(static_of(value))
+        if isinstance(value, Sym) and value.type.rank:
+            return frame.call(Method(value, "astype"), (cls,), {})
+        return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return cls(*args, **kwargs)
+    raise errors.UnknownFunctionError(
+        f"making a `{cls.__name__}` inside a differentiated function is not supported", frame.builder.loc, hint="pass the object in, or use a tuple"
+    )
+
+
+# --------------------------------------------------------------------------- inlining
+
+
+_DESUGARED: dict[Any, Any] = {}
+
+
+def desugared(source: sources.Source) -> Any:
+    """The core-language tree of a source, kept."""
+    key = id(source.tree)
+    if key not in _DESUGARED:
+        _DESUGARED[key] = (source.tree, desugar(source.tree, source.loc))
+    return _DESUGARED[key][1]
+
+
+def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], *, unroll: bool | None = None) -> Value:
+    """Read a Python function in place of its call."""
+    source = sources.load(function)
+    defaults = function.__defaults__ or ()
+    kw_defaults = function.__kwdefaults__ or {}
+    tree = desugared(source)
+    kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
+    unroll = frame.unroll if unroll is None else unroll
+    return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)
+
+
+def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded."""
+    return inline_function(frame, rule, args, kwargs, unroll=True)
+
+
+def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    owner = function.frame
+    given = {a.id for a, d in zip(function.tree.args.kwonlyargs, function.tree.args.kw_defaults, strict=True) if d is not None}
+    defaults = (function.defaults, function.kw_defaults, given)
+    return _inline(frame, function.tree, owner.source, owner, defaults, args, kwargs, owner.unroll)
+
+
+def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
+    if frame.depth >= MAX_DEPTH:
+        raise errors.UnsupportedSyntaxError(
+            f"`{tree.name}` calls itself too deeply",
+            frame.builder.loc,
+            reason="recursion is followed at compile time, and this one does not end there",
+            hint="write the recursion as a loop",
+        )
+    inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
+    bind_arguments(inner, tree, defaults, args, kwargs)
+    inner.execute(tree.body)
+    return inner.result
+
+
+def bind_arguments(frame: Frame, tree: Any, defaults: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+    """Bind the parameters of a function as Python does."""
+    positional_defaults, kw_defaults, with_default = defaults
+    spec, env, rest = tree.args, frame.env, dict(kwargs)
+    names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+    for name, value in zip(names, args, strict=False):
+        if name in rest:
+            _bad_call(frame, tree, f"got multiple values for `{name}`")
+        env[name] = value
+    if len(args) > len(names):
+        if spec.vararg is None:
+            _bad_call(frame, tree, f"takes {len(names)} arguments, but {len(args)} were given")
+        env[spec.vararg.id] = tuple(args[len(names) :])
+    elif spec.vararg is not None:
+        env[spec.vararg.id] = ()
+    first_default = len(names) - len(positional_defaults)
+    for i, name in enumerate(names[len(args) :], start=len(args)):
+        if name in rest:
+            env[name] = rest.pop(name)
+        elif i >= first_default:
+            env[name] = positional_defaults[i - first_default]
+        else:
+            _bad_call(frame, tree, f"misses the argument `{name}`")
+    for arg, default in zip(spec.kwonlyargs, kw_defaults, strict=True):
+        if arg.id not in rest and arg.id not in with_default:
+            _bad_call(frame, tree, f"misses the keyword argument `{arg.id}`")
+        env[arg.id] = rest.pop(arg.id, default)
+    if spec.kwarg is not None:
+        env[spec.kwarg.id] = rest
+    elif rest:
+        _bad_call(frame, tree, f"got an unexpected keyword argument `{next(iter(rest))}`")
+
+
+def _bad_call(frame: Frame, tree: Any, problem: str) -> None:
+    raise errors.TypeInferenceError(f"`{tree.name}` {problem}", frame.builder.loc)

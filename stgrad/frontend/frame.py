@@ -1,0 +1,327 @@
+"""The state of one function while it is read, and the dispatch from syntax to meaning.
+
+The reader is an abstract interpreter: it runs a desugared function on values whose types are known and whose contents are not, and
+writes the program that does the work. Handlers of expressions and statements register themselves here by
+node type, so that this module knows none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.values import UNDEFINED, Known, Maybe, Sym, Value, is_number, map_leaves, type_of
+from stgrad.ir import Dim, Loc, Type, Var
+from stgrad.source import Source
+
+EXPRESSIONS: dict[type, Callable[[Frame, Any], Value]] = {}
+STATEMENTS: dict[type, Callable[[Frame, Any], None]] = {}
+MAX_DEPTH = 60
+
+
+@dataclass
+class Frame:
+    """One activation of a function. `env` binds its local names; free names resolve in `parent`, then in `source`."""
+
+    builder: Builder
+    source: Source
+    env: dict[str, Value] = field(default_factory=dict)
+    parent: Frame | None = None
+    counts: dict[str, int] = field(default_factory=dict)  # how often the function binds each name
+    depth: int = 0
+    unroll: bool = False  # loops over ranges known at compile time run at compile time (rule bodies)
+    result: Value = None
+    captured: Captures = field(default_factory=lambda: Captures())  # shared by all frames of one reading
+    owned: set[str] = field(default_factory=set)  # variables that stand for one local name each
+    counters_read_later: set[str] = field(default_factory=set)
+
+    # ------------------------------------------------------------- dispatch
+
+    def evaluate(self, node: Any) -> Value:
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            self.unsupported(node, f"`{type(node).__name__}` expressions are not supported")
+        return handler(self, node)
+
+    def execute(self, statements: Iterable[Any]) -> None:
+        for node in statements:
+            handler = STATEMENTS.get(type(node))
+            if handler is None:
+                self.unsupported(node, f"`{type(node).__name__}` statements are not supported")
+            outer = self.builder.loc
+            if self.depth == 0 or outer is None:
+                self.builder.loc = self.source.loc(node)
+            try:
+                handler(self, node)
+            except errors.StgradError as error:
+                raise error.at(self.builder.loc if self.unroll else self.source.loc(node)) from error.__cause__
+            finally:
+                self.builder.loc = outer
+
+    def loc(self, node: Any) -> Loc:
+        return self.source.loc(node)
+
+    def call(self, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """Call a value; see `stgrad.frontend.calls`."""
+        return CALL[0](self, function, args, kwargs)
+
+    def assign(self, target: Any, value: Value, *, fresh_temporary: bool = False) -> None:
+        """Bind a target node; see `stgrad.frontend.statements`."""
+        ASSIGN[0](self, target, value, fresh_temporary)
+
+    # ------------------------------------------------------------- containers
+
+    @contextmanager
+    def speculate(self) -> Iterator[None]:
+        """A part of the program that may run or not, or often: lists made outside must not change in it."""
+        outside: set[int] = set()
+        frame: Frame | None = self
+        while frame is not None:
+            outside.update(id(c) for v in frame.env.values() for c in containers(v))
+            frame = frame.parent
+        self.builder.regions.append(outside)
+        try:
+            yield
+        finally:
+            self.builder.regions.pop()
+
+    def mutate(self, container: Value, node: Any = None) -> None:
+        """Announce a change of a list or dict; refused where the program may not get here."""
+        if any(id(container) in outside for outside in self.builder.regions):
+            self.unsupported(
+                node,
+                "a list or dict changes in a branch or loop of the running program",
+                reason="its length must be known at compile time",
+                hint="fill an array made by np.zeros(...) instead",
+            )
+
+    def unsupported(self, node: Any, message: str, reason: str = "", hint: str = "") -> NoReturn:
+        raise errors.UnsupportedSyntaxError(message, self.loc(node), reason=reason, hint=hint)
+
+    # ------------------------------------------------------------- names
+
+    def lookup(self, name: str, node: Any = None) -> Value:
+        """The value of a name, as Python would find it: local, enclosing function, global, builtin."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env:
+                return frame._read(name, node)
+            if frame.counts.get(name):
+                self._unassigned(name, node)
+            source, frame = frame.source, frame.parent
+        return self._global(source, name, node)
+
+    def _read(self, name: str, node: Any) -> Value:
+        value = self.env[name]
+        if isinstance(value, Maybe):
+            if value.initialise is None:
+                self._unassigned(name, node)
+            value.initialise()
+            self.env[name] = value = value.value
+        if value is UNDEFINED:
+            self._unassigned(name, node)
+        return value
+
+    def _unassigned(self, name: str, node: Any) -> NoReturn:
+        raise errors.UndefinedNameError(
+            f"`{name}` may be unassigned here",
+            self.loc(node) if node is not None else None,
+            reason="on some path to this line nothing has been assigned to it",
+            hint=f"assign `{name}` a first value before the branch or loop",
+        )
+
+    def _global(self, source: Source, name: str, node: Any) -> Value:
+        try:
+            value = source.resolve(name)
+        except errors.StgradError as error:
+            raise error.at(self.loc(node) if node is not None else None) from None
+        return value if self.unroll else self.captured.take(self.builder, source, name, value)
+
+    def capture_attribute(self, owner: Any, name: str, value: Any) -> Value:
+        """The value of `owner.name` for an object from outside the program."""
+        return value if self.unroll else self.captured.take(self.builder, owner, name, value)
+
+    def hidden_name(self, wish: str) -> str:
+        """A local name that the user's code cannot use."""
+        self.counts["_hidden"] = self.counts.get("_hidden", 0) + 1
+        return f"{wish} {self.counts['_hidden']}"
+
+    def bind(self, name: str, value: Value, *, fresh_temporary: bool = False) -> None:
+        """Bind a local name; numbers and arrays get a variable of that name in the program.
+
+        `fresh_temporary` says that the value was made by the last statement for this binding alone, so that the statement can
+        assign to the name itself.
+        """
+        if isinstance(value, Sym):
+            self.env[name] = self._bind_sym(name, value, fresh_temporary)
+        elif is_number(value) and self.counts.get(name, 0) > 1:
+            target = self._target(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
+            self.builder.copy_to(target, value)
+            self.env[name] = Known(target.operand, target.type, value)
+        elif isinstance(value, (tuple, list, dict)):
+            self.env[name] = map_leaves(self._own_leaf(name), value) if self.counts.get(name, 0) > 1 or isinstance(value, tuple) else value
+        else:
+            self.env[name] = value
+
+    def _own_leaf(self, name: str) -> Callable[[Value, str], Value]:
+        def own(leaf: Value, path: str) -> Value:
+            if isinstance(leaf, Sym) and isinstance(leaf.operand, Var) and not leaf.operand.name.startswith("_"):
+                mine = self.builder.variable(f"{name}{path}", leaf.type)
+                self.builder.copy_to(mine, leaf)
+                return mine
+            return leaf
+
+        return own
+
+    def _bind_sym(self, name: str, value: Sym, fresh_temporary: bool) -> Sym:
+        target = self._target(name, value)
+        last = self.builder.out[-1] if self.builder.out else None
+        if fresh_temporary and getattr(last, "targets", None) == (value.operand,) and value.type.dtype == target.type.dtype:
+            self.builder.out[-1] = replace(last, targets=(target.operand,))  # type: ignore[arg-type, type-var]
+            self.builder.types.pop(value.name, None)
+        else:
+            self.builder.copy_to(target, value)
+        if isinstance(value, Known):
+            return Known(target.operand, target.type, value.const)
+        return target
+
+    def _target(self, name: str, value: Sym) -> Sym:
+        """The variable that a local name is written to: the one it has, where the type is the same, else a new one."""
+        old = self.env.get(name)
+        old = old.value if isinstance(old, Maybe) else old
+        if isinstance(old, Sym) and isinstance(old.operand, Var) and old.name in self.owned and same_type(old.type, value.type):
+            return Sym(old.operand, value.type)
+        new = self.builder.variable(name, value.type)
+        self.owned.add(new.name)
+        return new
+
+
+CALL: list[Callable[..., Value]] = []
+ASSIGN: list[Callable[..., None]] = []
+
+
+def containers(value: Value) -> Iterator[Value]:
+    """A container and those inside it."""
+    if isinstance(value, (tuple, list, dict)):
+        yield value
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from containers(item)
+
+
+def same_type(a: Any, b: Any) -> bool:
+    """Whether one variable can hold both: dtype, kind and extents agree."""
+    return (a.dtype, a.array, a.dims) == (b.dtype, b.array, b.dims)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A value from outside the program: `owner` is a Source (then `name` is a free name) or an object (an attribute).
+
+    `variable` is the parameter that carries it, for arrays; other values are compiled in, and the compiled program is used only
+    while they stay the same.
+    """
+
+    owner: Any
+    name: str
+    value: Any
+    variable: str | None
+
+    def current(self) -> Any:
+        return self.owner.resolve(self.name) if isinstance(self.owner, Source) else getattr(self.owner, self.name)
+
+
+class Captures:
+    """The captured values of one reading, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, str], tuple[Capture, Value]] = {}
+        self._arrays: dict[int, Value] = {}
+
+    def take(self, builder: Builder, owner: Any, name: str, value: Any) -> Value:
+        key = (id(owner), name)
+        if key not in self.found:
+            stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value
+            variable = stands_for.name if isinstance(stands_for, Sym) else None
+            self.found[key] = (Capture(owner, name, value, variable), stands_for)
+        return self.found[key][1]
+
+    def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:
+        """A hidden parameter for a captured array; one for an array that is captured under several names."""
+        if id(value) not in self._arrays:
+            dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
+            self._arrays[id(value)] = builder.variable(name, Type(str(value.dtype), dims, array=True))
+        return self._arrays[id(value)]
+
+    def __iter__(self) -> Iterator[Capture]:
+        return (capture for capture, _ in self.found.values())
+
+
+def evaluates(*kinds: type) -> Callable[[Callable[[Frame, Any], Value]], Callable[[Frame, Any], Value]]:
+    """Register the meaning of an expression node."""
+
+    def register(handler: Callable[[Frame, Any], Value]) -> Callable[[Frame, Any], Value]:
+        for kind in kinds:
+            EXPRESSIONS[kind] = handler
+        return handler
+
+    return register
+
+
+def executes(*kinds: type) -> Callable[[Callable[[Frame, Any], None]], Callable[[Frame, Any], None]]:
+    """Register the meaning of a statement node."""
+
+    def register(handler: Callable[[Frame, Any], None]) -> Callable[[Frame, Any], None]:
+        for kind in kinds:
+            STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+def counters_read_later(tree: Any) -> set[str]:
+    """Names of loop counters that are read outside the loops that bind them."""
+    found: set[str] = set()
+
+    def visit(node: Any, bound: frozenset[str]) -> None:
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load) and node.id not in bound:
+            found.add(node.id)
+        if isinstance(node, gast.For) and isinstance(node.target, gast.Name):
+            visit(node.iter, bound)
+            bound = bound | {node.target.id}
+        for child in gast.iter_child_nodes(node):
+            visit(child, bound)
+
+    for statement in tree.body:
+        visit(statement, frozenset())
+    return found
+
+
+def binding_counts(tree: Any) -> dict[str, int]:
+    """How often the body of a function binds each name; twice for a binding inside a loop. Nested functions are left out."""
+    counts: dict[str, int] = {}
+
+    def visit(node: Any, weight: int) -> None:
+        if isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Param)):
+            counts[node.id] = counts.get(node.id, 0) + weight
+        if isinstance(node, (gast.FunctionDef, gast.Lambda)):
+            if isinstance(node, gast.FunctionDef):
+                counts[node.name] = counts.get(node.name, 0) + 1
+            return
+        if isinstance(node, (gast.ListComp, gast.SetComp, gast.GeneratorExp, gast.DictComp)):
+            return
+        if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+            counts[node.target.id] = counts.get(node.target.id, 0) + weight
+        inner = 2 if isinstance(node, (gast.For, gast.While)) else weight
+        for child in gast.iter_child_nodes(node):
+            visit(child, inner)
+
+    for statement in tree.body:
+        visit(statement, 1)
+    return counts

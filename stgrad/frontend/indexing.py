@@ -1,0 +1,184 @@
+"""Reading and writing `x[index]`: which extents result, and what is a scalar, a view or a gather."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.infer import broadcast
+from stgrad.frontend.values import Known, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.ir import Dim, Store, Type
+
+
+def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
+    """`owner[index]`."""
+    if isinstance(owner, Sym):
+        if not owner.type.array:
+            raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
+        entries = normalise(frame, owner, index, node)
+        type_ = indexed_type(frame.builder, owner.type, entries)
+        return frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
+    known = static_of(index)
+    if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
+        if not is_static(known):
+            raise errors.NeedStaticError(
+                "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
+            )
+        try:
+            return owner[known]
+        except (KeyError, IndexError, TypeError) as problem:
+            raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+    frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+
+
+def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:
+    """The entries of an index, lists as arrays, Ellipsis spelled out where other entries are there."""
+    entries = index if isinstance(index, tuple) else (index,)
+    entries = tuple(_entry(frame, e, node) for e in entries)
+    used = sum(_axes(e) for e in entries)
+    if any(e is Ellipsis for e in entries):
+        at = next(i for i, e in enumerate(entries) if e is Ellipsis)
+        entries = entries[:at] + (slice(None),) * (owner.type.rank - used) + entries[at + 1 :]
+        return entries or (Ellipsis,)
+    if used > owner.type.rank:
+        raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node))
+    return entries
+
+
+def _axes(entry: Value) -> int:
+    """How many axes of the array an entry uses."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    if isinstance(entry, Sym) and entry.type.array and entry.type.dtype == "bool":
+        return entry.type.rank
+    return 1
+
+
+def _entry(frame: Frame, entry: Value, node: Any) -> Value:
+    if isinstance(entry, slice):
+        return slice(*(None if v is None else _keep_static(v) for v in (entry.start, entry.stop, entry.step)))
+    if isinstance(entry, (list, np.ndarray)):
+        entry = frame.call(np.array, (entry,), {})
+    if isinstance(entry, Known):
+        return entry.const if not entry.type.array else entry
+    if isinstance(entry, Sym) and entry.type.dtype.startswith(("float", "complex")):
+        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {entry.type}", hint="write int(...)")
+    return entry
+
+
+def _keep_static(value: Value) -> Value:
+    return static_of(value)
+
+
+def indexed_type(builder: Builder, t: Type, entries: tuple[Value, ...]) -> Type:
+    """The type of `x[entries]`."""
+    if entries == (Ellipsis,):
+        return t
+    arrays = [e for e in entries if isinstance(e, Sym) and e.type.array]
+    dims: list[Dim] = []
+    gathered_at: int | None = None
+    axis = 0
+    separated, last_array = False, None
+    for position, entry in enumerate(entries):
+        if entry is None:
+            dims.append(Dim(None, 1))
+        elif isinstance(entry, slice):
+            dims.append(slice_dim(builder, t.dims[axis], entry))
+            axis += 1
+        elif isinstance(entry, Sym) and entry.type.array:
+            separated |= last_array is not None and last_array != position - 1
+            last_array = position
+            gathered_at = len(dims) if gathered_at is None else gathered_at
+            axis += _axes(entry)
+        else:  # an integer: with arrays in the index it takes part in their broadcast
+            if arrays:
+                separated |= last_array is not None and last_array != position - 1
+                last_array = position
+                gathered_at = len(dims) if gathered_at is None else gathered_at
+            axis += 1
+    dims += t.dims[axis:]
+    if not arrays:
+        return Type(t.dtype, tuple(dims), array=bool(dims)) if dims else Type(t.dtype)
+    gathered = _gathered(builder, arrays)
+    at = 0 if separated or gathered_at is None else gathered_at
+    return Type(t.dtype, (*dims[:at], *gathered, *dims[at:]), array=True)
+
+
+def _gathered(builder: Builder, arrays: list[Sym]) -> tuple[Dim, ...]:
+    shapes = [(builder.fresh_dim(),) if a.type.dtype == "bool" else a.type.dims for a in arrays]
+    return broadcast(shapes)
+
+
+def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
+    """The extent of a slice of an axis of extent n. Only what holds for every n is claimed; else a symbol of its own."""
+    lower, upper, step = entry.start, entry.stop, 1 if entry.step is None else entry.step
+    if lower is None and upper is None and step in (1, -1):
+        return n
+    if n.constant is not None and is_static((lower, upper, step)):
+        return Dim(None, len(range(*slice(lower, upper, step).indices(n.constant))))
+    if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):
+        return Dim(n.symbol, n.offset - (lower or 0) + (upper or 0))
+    if step == 1 and (lower is None or lower == 0) and isinstance(upper, Sym) and upper.type.value == n:
+        return n
+    return _memo(builder, n, (lower, upper, step))
+
+
+def _natural(value: Value) -> bool:
+    return isinstance(value, int) and value >= 0
+
+
+def _memo(builder: Builder, n: Dim, bounds: tuple[Value, ...]) -> Dim:
+    """One symbol for equal slices of equal extents."""
+    key: list[Any] = []
+    for b in bounds:
+        if isinstance(b, Sym):
+            if b.type.value is None:
+                return builder.fresh_dim()
+            key.append(b.type.value)
+        else:
+            key.append(b)
+    return builder.slices.setdefault((n, *key), builder.fresh_dim())
+
+
+def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
+    """`owner[index] = value`."""
+    if isinstance(owner, (list, dict)):
+        _store_item(frame, owner, static_of(index), value, node)
+        return
+    if not isinstance(owner, Sym) or not owner.type.array:
+        frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
+    if isinstance(value, (tuple, list)):
+        value = frame.call(np.array, (value,), {})
+    entries = normalise(frame, owner, index, node)
+    target = indexed_type(frame.builder, owner.type, entries)
+    _fits(frame, target, type_of(value), node)
+    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    frame.builder.emit(Store(owner.operand, operand, operand_of(value), "set", frame.builder.loc, frame.builder.note))  # type: ignore[arg-type]
+
+
+def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
+    if value.rank > target.rank and any(d.constant != 1 for d in value.dims[: value.rank - target.rank]):
+        raise errors.ShapeError(f"cannot store an array of rank {value.rank} into {target.rank} axes", frame.loc(node))
+    if value.dtype.startswith("complex") and not target.dtype.startswith("complex"):
+        raise errors.TypeInferenceError("a complex value is stored into a real array", frame.loc(node), hint="take .real")
+
+
+def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
+    if not is_static(index):
+        raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
+    old = owner.get(index) if isinstance(owner, dict) else owner[index]
+    if isinstance(old, Sym) and isinstance(value, Sym) and (old.type.dtype, old.type.dims) == (value.type.dtype, value.type.dims) and old.name in frame.owned:
+        frame.builder.copy_to(old, value)
+        return
+    if isinstance(value, Sym) and value.operand.name[:1] != "_":  # type: ignore[union-attr]
+        mine = frame.builder.variable("item", replace(value.type))
+        frame.builder.copy_to(mine, value)
+        frame.owned.add(mine.name)
+        value = mine
+    frame.mutate(owner, node)
+    owner[index] = value

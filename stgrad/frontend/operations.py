@@ -1,0 +1,242 @@
+"""Emits one operation: finds its result type, writes the statement, gives back the value."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import shapes
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.infer import Sampler, broadcast, by_example, elementwise_dtype, sample
+from stgrad.frontend.values import Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.ir import Const, Dim, Type
+from stgrad.rules import lookup, op_name
+
+# node type: (Python operator, the operation that stands for it in the program)
+BINARY: dict[type, tuple[Callable[..., Any], Any]] = {
+    gast.Add: (operator.add, np.add),
+    gast.Sub: (operator.sub, np.subtract),
+    gast.Mult: (operator.mul, np.multiply),
+    gast.Div: (operator.truediv, np.divide),
+    gast.FloorDiv: (operator.floordiv, np.floor_divide),
+    gast.Mod: (operator.mod, np.remainder),
+    gast.Pow: (operator.pow, np.power),
+    gast.MatMult: (operator.matmul, np.matmul),
+    gast.BitAnd: (operator.and_, np.bitwise_and),
+    gast.BitOr: (operator.or_, np.bitwise_or),
+    gast.BitXor: (operator.xor, np.bitwise_xor),
+    gast.LShift: (operator.lshift, np.left_shift),
+    gast.RShift: (operator.rshift, np.right_shift),
+}
+COMPARE: dict[type, tuple[Callable[..., Any], Any]] = {
+    gast.Lt: (operator.lt, np.less),
+    gast.LtE: (operator.le, np.less_equal),
+    gast.Gt: (operator.gt, np.greater),
+    gast.GtE: (operator.ge, np.greater_equal),
+    gast.Eq: (operator.eq, np.equal),
+    gast.NotEq: (operator.ne, np.not_equal),
+}
+UNARY: dict[type, tuple[Callable[..., Any], Any]] = {
+    gast.USub: (operator.neg, np.negative),
+    gast.UAdd: (operator.pos, np.positive),
+    gast.Invert: (operator.invert, np.invert),
+}
+_ELEMENTWISE = (np.where, np.clip, np.sinc, np.nan_to_num, np.real, np.imag, np.angle)
+
+
+def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
+    """`a <op> b` for an operator node of Python."""
+    python, op = (BINARY.get(kind) or COMPARE[kind])
+    if is_static(a) and is_static(b):
+        return python(a, b)
+    _numeric(frame, (a, b), python.__name__)
+    if op is np.matmul:
+        return operation(frame, np.matmul, (a, b))
+    result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
+    value = _integer_value(kind, a, b)
+    return Sym(result.operand, replace(result.type, value=value)) if value is not None and result.type.weak else result
+
+
+def unary(frame: Frame, kind: type, a: Value) -> Value:
+    python, op = UNARY[kind]
+    if is_static(a):
+        return python(a)
+    _numeric(frame, (a,), python.__name__)
+    return frame.builder.call(op_name(op), (a,), _elementwise_type(python, (a,)))
+
+
+def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
+    for a in args:
+        if not (isinstance(a, Sym) or is_number(a)):
+            raise errors.TypeInferenceError(
+                f"`{what}` on a {type(a).__name__}", frame.builder.loc, reason="arithmetic is defined on numbers and arrays", hint="convert it with np.array(...)"
+            )
+
+
+def _integer_value(kind: type, a: Value, b: Value) -> Dim | None:
+    """Symbolic value of the sum or difference of an integer and a constant."""
+    va, vb = type_of(a).value, type_of(b).value
+    if va is None or vb is None or kind not in (gast.Add, gast.Sub):
+        return None
+    if vb.symbol is None:
+        return Dim(va.symbol, va.offset + (vb.offset if kind is gast.Add else -vb.offset))
+    if va.symbol is None and kind is gast.Add:
+        return Dim(vb.symbol, vb.offset + va.offset)
+    return None
+
+
+def _elementwise_type(call: Callable[..., Any], args: tuple[Value, ...]) -> Any:
+    types = [type_of(a) for a in args]
+    kinds = tuple((t.dtype, t.array, t.weak) for t in types)
+    found = elementwise_dtype(call, kinds)
+    dims = broadcast([t.dims for t in types if t.array])
+
+    def sized(t: Type) -> Type:
+        return replace(t, dims=dims) if t.array else t
+
+    return tuple(map(sized, found)) if isinstance(found, tuple) else sized(found)
+
+
+def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value] | None = None) -> Value:
+    """Emit `call(*args, **kwargs)` for a function of the rule table and return the value of its result."""
+    kwargs = kwargs or {}
+    name = op_name(call)
+    try:
+        type_ = result_type(frame, call, args, kwargs)
+    except errors.StgradError:
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as problem:
+        raise errors.TypeInferenceError(
+            f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
+        ) from problem
+    args, kwargs = static_options(frame, name, args, kwargs)
+    return frame.builder.call(name, args, type_, kwargs)
+
+
+def emit(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`operation` behind the canonical form of its options."""
+    return CANONICAL[0](frame, call, args, kwargs)
+
+
+CANONICAL: list[Callable[..., Value]] = []
+
+
+def static_options(frame: Frame, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+    """Options given by keyword that are known (axis, keepdims) become constants of the statement."""
+    return args, {k: static_of(v) for k, v in kwargs.items()}
+
+
+def _say(value: Value) -> str:
+    if isinstance(value, Sym):
+        return str(value.type)
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(_say(v) for v in value)})"
+    return repr(value)
+
+
+def result_type(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+    """The type of `call(*args, **kwargs)`; a tuple of types for several results."""
+    special = shapes.SHAPES.get(call)
+    if special is not None:
+        found = special(frame, *args, **kwargs)
+        if found is not None:
+            return found
+    if is_elementwise(call) and not kwargs and all(isinstance(a, Sym) or is_number(a) for a in args):
+        return _elementwise_type(call, args)
+    rule = lookup(call)
+
+    def build(sampler: Sampler, run: int) -> tuple[Any, Any]:
+        def one(value: Value, path: str = "") -> Any:
+            value = static_of(value)
+            return sample(value.type, sampler, run) if isinstance(value, Sym) else value
+
+        return map_leaves(one, tuple(args)), map_leaves(one, dict(kwargs))
+
+    return by_example(call, build, frame.builder.fresh_dim, values_decide=rule is not None and rule.fresh_shape)
+
+
+def is_elementwise(call: Any) -> bool:
+    """Whether each element of the result depends on the same element of each argument."""
+    if isinstance(call, np.ufunc):
+        return call.signature is None
+    rule = lookup(call)
+    return call in _ELEMENTWISE or getattr(math, getattr(call, "__name__", ""), None) is call or (rule is not None and rule.kind == "partials")
+
+
+def truth(frame: Frame, value: Value, node: Any = None) -> Value:
+    """The truth value of a condition: static where it can be told, else a bool scalar."""
+    static = static_of(value)
+    if not isinstance(static, Sym):
+        if is_static(static):
+            return bool(static)
+        return len(static) > 0
+    if value.type.array and value.type.rank:
+        raise errors.TypeInferenceError(
+            "the truth value of an array is ambiguous", frame.loc(node) if node is not None else frame.builder.loc, hint="use np.any(...) or np.all(...)"
+        )
+    if value.type.dtype == "bool":
+        return value
+    return frame.builder.call("bool", (value,), Type("bool", weak=True))
+
+
+def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
+    """`float(x)`, `int(x)`, `bool(x)`, `complex(x)` of a scalar or a 0-d array."""
+    if not isinstance(value, Sym):
+        return {"float": float, "int": int, "bool": bool, "complex": complex}[dtype](static_of(value))
+    if value.type.rank:
+        raise errors.TypeInferenceError(f"`{dtype}()` of an array with axes", frame.builder.loc, hint="index one element first")
+    result = Type({"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"}[dtype], weak=True)
+    if dtype == "int" and value.type.dtype == "int64":
+        result = replace(result, value=value.type.value)
+    return frame.builder.call(dtype, (value,), result)
+
+
+def extent(frame: Frame, array: Sym, axis: int) -> Value:
+    """`array.shape[axis]`: static where the extent is a constant."""
+    dim = array.type.dims[axis]
+    if dim.constant is not None:
+        return dim.constant
+    return frame.builder.call("shape", (array, axis), Type("int64", weak=True, value=dim))
+
+
+def shape_of(frame: Frame, value: Value) -> tuple[Value, ...]:
+    """`np.shape(value)`."""
+    if isinstance(value, Sym):
+        return tuple(extent(frame, value, axis) for axis in range(value.type.rank))
+    if is_number(value):
+        return ()
+    if isinstance(value, (tuple, list)):
+        return (len(value), *shape_of(frame, value[0])) if len(value) else (0,)
+    return tuple(np.shape(value))
+
+
+def unbroadcast(builder: Builder, g: Sym, t: Type) -> Sym:
+    """Sum a cotangent over the axes along which an operand of type t was stretched."""
+    if not g.type.array:
+        return g
+    if not t.rank:
+        return builder.call("np.sum", (g,), Type(g.type.dtype)) if g.type.rank else g
+    extra = g.type.rank - t.rank
+    if extra > 0:
+        axes: Any = tuple(range(extra)) if extra > 1 else 0
+        g = builder.call("np.sum", (g,), Type(g.type.dtype, g.type.dims[extra:], array=True), {"axis": axes})
+    stretched = tuple(i for i, (d, e) in enumerate(zip(t.dims, g.type.dims, strict=True)) if d.constant == 1 and e.constant != 1)
+    if stretched:
+        axes = stretched if len(stretched) > 1 else stretched[0]
+        g = builder.call("np.sum", (g,), Type(g.type.dtype, t.dims, array=True), {"axis": axes, "keepdims": True})
+    return g
+
+
+def constant(value: Any) -> Const:
+    return Const(value)
+
+
+__all__ = ["binary", "cast_scalar", "extent", "is_elementwise", "operand_of", "operation", "result_type", "shape_of", "truth", "unary"]

@@ -1,0 +1,171 @@
+"""Extents of results where an operation takes a shape, or where sizes of several operands must agree.
+
+Each entry is called with the frame and the operation's arguments and returns the result's Type, or None to let
+`infer.by_example` find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
+from stgrad.ir import Dim, Type
+
+SHAPES: dict[Any, Callable[..., Any]] = {}
+
+
+def shaped(*ops: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+        for op in ops:
+            SHAPES[op] = rule
+        return rule
+
+    return register
+
+
+def dims_of(frame: Frame, shape: Value) -> tuple[Dim, ...]:
+    """Extents from a shape argument: an integer or a tuple of them."""
+    shape = shape if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(dim_of(frame, n) for n in shape)
+
+
+def dim_of(frame: Frame, n: Value) -> Dim:
+    if isinstance(n, Sym):
+        if n.type.array or n.type.dtype.startswith(("float", "complex")):
+            raise errors.TypeInferenceError(f"an extent is a {n.type}, not an integer", frame.builder.loc, hint="write int(...)")
+        return n.type.value if n.type.value is not None else frame.builder.fresh_dim()
+    return Dim(None, int(n))
+
+
+def dtype_of(frame: Frame, dtype: Value, default: str) -> str:
+    dtype = static_of(dtype)
+    if dtype is None:
+        return default
+    if isinstance(dtype, Sym):
+        raise errors.NeedStaticError("a dtype must be known at compile time", frame.builder.loc)
+    return str(np.dtype(dtype))
+
+
+@shaped(np.zeros, np.ones, np.empty)
+def _zeros(frame: Frame, shape: Value, dtype: Value = None, order: Value = "C", **_: Value) -> Type:
+    return Type(dtype_of(frame, dtype, "float64"), dims_of(frame, shape), array=True)
+
+
+@shaped(np.full)
+def _full(frame: Frame, shape: Value, fill_value: Value, dtype: Value = None, order: Value = "C", **_: Value) -> Type:
+    return Type(dtype_of(frame, dtype, type_of(fill_value).dtype), dims_of(frame, shape), array=True)
+
+
+@shaped(np.zeros_like, np.ones_like, np.empty_like)
+def _like(frame: Frame, a: Value, dtype: Value = None, order: Value = "K", subok: Value = True, shape: Value = None) -> Type | None:
+    if not (isinstance(a, Sym) or is_number(a)) or shape is not None:
+        return None
+    t = type_of(a)
+    return Type(dtype_of(frame, dtype, t.dtype), t.dims, array=True)
+
+
+@shaped(np.full_like)
+def _full_like(frame: Frame, a: Value, fill_value: Value, dtype: Value = None, **_: Value) -> Type | None:
+    return _like(frame, a, dtype)
+
+
+@shaped(np.arange)
+def _arange(frame: Frame, *args: Value, dtype: Value = None) -> Type | None:
+    if all(not isinstance(static_of(a), Sym) for a in args):
+        return None
+    default = str(np.result_type(*[type_of(a).dtype for a in args]))
+    single = len(args) == 1 or (len(args) == 2 and static_of(args[0]) == 0)
+    value = type_of(args[len(args) - 1]).value if single else None
+    dim = value if value is not None and default == "int64" else frame.builder.fresh_dim()
+    return Type(dtype_of(frame, dtype, default), (dim,), array=True)
+
+
+@shaped(np.linspace)
+def _linspace(frame: Frame, start: Value, stop: Value, num: Value = 50, endpoint: Value = True, retstep: Value = False, dtype: Value = None, axis: Value = 0) -> Any:
+    if any(isinstance(a, Sym) and a.type.array for a in (start, stop)) or retstep:
+        return None
+    return Type(dtype_of(frame, dtype, "float64"), (dim_of(frame, num),), array=True)
+
+
+@shaped(np.eye, np.identity)
+def _eye(frame: Frame, n: Value = None, m: Value = None, k: Value = 0, dtype: Value = None, *, N: Value = None, M: Value = None) -> Type:  # noqa: N803
+    n, m = (N if n is None else n), (M if m is None else m)
+    rows = dim_of(frame, n)
+    return Type(dtype_of(frame, dtype, "float64"), (rows, rows if m is None else dim_of(frame, m)), array=True)
+
+
+@shaped(np.reshape)
+def _reshape(frame: Frame, a: Value, shape: Value = None, order: Value = "C", *, newshape: Value = None) -> Type | None:
+    if not isinstance(a, Sym):
+        return None
+    shape = newshape if shape is None else shape
+    dims = list(dims_of(frame, shape))
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    for axis, n in enumerate(sizes):
+        if static_of(n) == -1:
+            whole = len(dims) == 1 and a.type.rank == 1
+            dims[axis] = a.type.dims[0] if whole else _rest(frame, a.type, dims, axis)
+    return Type(a.type.dtype, tuple(dims), array=True)
+
+
+def _rest(frame: Frame, t: Type, dims: list[Dim], axis: int) -> Dim:
+    """The extent that -1 stands for."""
+    others = [d for i, d in enumerate(dims) if i != axis]
+    left = list(t.dims)
+    for d in others:
+        if d in left:
+            left.remove(d)
+        elif d.constant != 1:
+            return _quotient(frame, t, others)
+    left = [d for d in left if d.constant != 1]
+    if all(d.constant is not None for d in left):
+        return Dim(None, int(np.prod([d.offset for d in left], dtype=int)))
+    return left[0] if len(left) == 1 else frame.builder.fresh_dim()
+
+
+def _quotient(frame: Frame, t: Type, others: list[Dim]) -> Dim:
+    if all(d.constant is not None for d in (*t.dims, *others)):
+        known = int(np.prod([d.offset for d in others], dtype=int))
+        return Dim(None, int(np.prod([d.offset for d in t.dims], dtype=int)) // max(known, 1))
+    return frame.builder.fresh_dim()
+
+
+@shaped(np.ravel)
+def _ravel(frame: Frame, a: Value, order: Value = "C") -> Type | None:
+    return _reshape(frame, a, -1) if isinstance(a, Sym) and a.type.rank else None
+
+
+@shaped(np.broadcast_to)
+def _broadcast_to(frame: Frame, array: Value, shape: Value, subok: Value = False) -> Type:
+    return Type(type_of(array).dtype, dims_of(frame, shape), array=True)
+
+
+@shaped(np.matmul, np.dot)
+def _matmul(frame: Frame, a: Value, b: Value) -> Type | None:
+    if not (isinstance(a, Sym) and isinstance(b, Sym)) or not (a.type.rank and b.type.rank) or max(a.type.rank, b.type.rank) > 2:
+        return None
+    inner = (a.type.dims[-1], b.type.dims[-2] if b.type.rank == 2 else b.type.dims[0])
+    if all(d.constant is not None for d in inner) and inner[0] != inner[1]:
+        raise errors.ShapeError(f"product of shapes {a.type} and {b.type}: {inner[0]} is not {inner[1]}", frame.builder.loc)
+    dims = (*a.type.dims[:-1], *(b.type.dims[1:] if b.type.rank == 2 else ()))
+    dtype = str(np.result_type(a.type.dtype, b.type.dtype))
+    return Type(dtype, dims, array=bool(dims))
+
+
+@shaped(np.outer)
+def _outer(frame: Frame, a: Value, b: Value) -> Type | None:
+    ta, tb = type_of(a), type_of(b)
+    if ta.rank != 1 or tb.rank != 1:
+        return None
+    return Type(str(np.result_type(ta.dtype, tb.dtype)), (ta.dims[0], tb.dims[0]), array=True)
+
+
+@shaped(np.copy)
+def _copy(frame: Frame, a: Value, order: Value = "K", subok: Value = False) -> Type | None:
+    return replace(a.type, array=True, weak=False, value=None) if isinstance(a, Sym) else None

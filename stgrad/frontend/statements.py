@@ -1,0 +1,303 @@
+"""The meaning of statements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend import operations
+from stgrad.frontend.arrays import attribute_store
+from stgrad.frontend.control import bound_names, branch, counted_loop, while_loop
+from stgrad.frontend.expressions import closure
+from stgrad.frontend.frame import ASSIGN, Frame, executes
+from stgrad.frontend.indexing import indexed_type, load, normalise, store
+from stgrad.frontend.iteration import Range, count_items, known_items, range_length
+from stgrad.frontend.values import Known, Maybe, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.ir import ALL, Const, Effect, Store, Var
+
+# Nodes whose value is a new temporary of this statement alone.
+_FRESH = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
+
+
+@executes(gast.Assign)
+def assign_statement(frame: Frame, node: Any) -> None:
+    value = frame.evaluate(node.value)
+    frame.assign(node.targets[0], value, fresh_temporary=isinstance(node.value, _FRESH) or _is_operation(frame, node.value))
+
+
+def _is_operation(frame: Frame, node: Any) -> bool:
+    """A call whose last statement makes the value, not an inlined function that may have kept it."""
+    last = frame.builder.out[-1] if frame.builder.out else None
+    return isinstance(node, gast.Call) and getattr(last, "op", "alias") != "alias"
+
+
+def assign(frame: Frame, target: Any, value: Value, fresh_temporary: bool = False) -> None:
+    """Bind a target: a name, an item, an attribute, or a tuple of targets."""
+    if isinstance(target, gast.Name):
+        frame.bind(target.id, value, fresh_temporary=fresh_temporary)
+    elif isinstance(target, (gast.Tuple, gast.List)):
+        _unpack(frame, target, value)
+    elif isinstance(target, gast.Subscript):
+        store(frame, frame.evaluate(target.value), frame.evaluate(target.slice), value, target)
+    elif isinstance(target, gast.Attribute):
+        attribute_store(frame, frame.evaluate(target.value), target.attr, value, target)
+    else:
+        frame.unsupported(target, f"assignment to `{type(target).__name__}` is not supported")
+
+
+ASSIGN.append(assign)
+
+
+def _unpack(frame: Frame, target: Any, value: Value) -> None:
+    items = _unpacked(frame, target, value)
+    starred = next((i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)), None)
+    if starred is not None:
+        after = len(target.elts) - starred - 1
+        if len(items) < len(target.elts) - 1:
+            frame.unsupported(target, f"not enough values to unpack: {len(items)}")
+        items = [*items[:starred], items[starred : len(items) - after], *items[len(items) - after :]]
+    elif len(items) != len(target.elts):
+        raise errors.ShapeError(f"{len(items)} values for {len(target.elts)} names", frame.loc(target))
+    items = [_snapshot(frame, v, len(items) > 1) for v in items]
+    for sub, item in zip(target.elts, items, strict=True):
+        frame.assign(sub.value if isinstance(sub, gast.Starred) else sub, item)
+
+
+def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
+    """A copy of a name that one of the targets may rebind: `a, b = b, a`."""
+    if several and isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in frame.owned:
+        copy = frame.builder.variable("_t", value.type)
+        frame.builder.copy_to(copy, value)
+        return copy
+    if isinstance(value, (tuple, list)):
+        return operations.map_leaves(lambda leaf, _: _snapshot(frame, leaf, several), value)
+    return value
+
+
+def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:
+    if isinstance(value, Sym) and value.type.array and value.type.rank:
+        length = operations.extent(frame, value, 0)
+        count = len(target.elts)
+        if any(isinstance(t, gast.Starred) for t in target.elts) and not is_static(length):
+            frame.unsupported(target, "`*` cannot unpack an array of unknown length")
+        if isinstance(length, Sym):
+            message = Const(f"cannot unpack an array into {count} names")
+            frame.builder.emit(Effect("check_equal", (length.operand, Const(count), message), (), frame.builder.loc))
+        return [load(frame, value, i, target) for i in range(length if is_static(length) else count)]
+    items = known_items(frame, value, target)
+    if items is None:
+        frame.unsupported(target, f"a {type(value).__name__} cannot be unpacked")
+    return items
+
+
+@executes(gast.AugAssign)
+def augmented(frame: Frame, node: Any) -> None:
+    """`x += v`: in place on arrays, a rebinding of scalars."""
+    kind = type(node.op)
+    if isinstance(node.target, gast.Name):
+        old = frame.lookup(node.target.id, node.target)
+        if isinstance(old, Sym) and old.type.array:
+            _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+        else:
+            value = frame.evaluate(node.value)
+            if isinstance(old, list) and kind is gast.Add:
+                frame.mutate(old, node)
+                old.extend(known_items(frame, value, node) or [])
+            else:
+                result = operations.binary(frame, kind, old, value)
+                frame.bind(node.target.id, result, fresh_temporary=True)
+        return
+    if isinstance(node.target, gast.Subscript):
+        owner, index = frame.evaluate(node.target.value), frame.evaluate(node.target.slice)
+        if isinstance(owner, Sym):
+            _update(frame, owner, index, kind, frame.evaluate(node.value), node)
+        else:
+            result = operations.binary(frame, kind, load(frame, owner, index, node.target), frame.evaluate(node.value))
+            store(frame, owner, index, result, node.target)
+        return
+    owner = frame.evaluate(node.target.value)
+    old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
+    if isinstance(old, Sym) and old.type.array:
+        _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+    else:
+        attribute_store(frame, owner, node.target.attr, operations.binary(frame, kind, old, frame.evaluate(node.value)), node.target)
+
+
+def _update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
+    """`owner[index] op= value`; `+=` and `-=` keep their form, as their adjoints need no old value."""
+    if isinstance(value, (tuple, list)):
+        import numpy as np
+
+        value = frame.call(np.array, (value,), {})
+    entries = normalise(frame, owner, index, node)
+    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    repeated = any(isinstance(e, Sym) and e.type.array for e in entries)
+    if kind in (gast.Add, gast.Sub) and not repeated and owner.type.is_float:
+        value = operations.unary(frame, gast.USub, value) if kind is gast.Sub else value
+        target = indexed_type(frame.builder, owner.type, entries)
+        if type_of(value).rank > target.rank:
+            raise errors.ShapeError(f"`+=` of an array of rank {type_of(value).rank} to one of rank {target.rank}", frame.loc(node))
+        frame.builder.emit(Store(Var(owner.name), operand, operand_of(value), "add", frame.builder.loc, frame.builder.note))
+        return
+    old = load(frame, owner, entries if len(entries) != 1 else entries[0], node)
+    new = operations.binary(frame, kind, old, value)
+    if entries == (Ellipsis,):
+        frame.builder.emit(Store(Var(owner.name), ALL, operand_of(new), "set", frame.builder.loc, frame.builder.note))
+    else:
+        store(frame, owner, entries if len(entries) != 1 else entries[0], new, node)
+
+
+@executes(gast.Expr)
+def expression_statement(frame: Frame, node: Any) -> None:
+    if not isinstance(node.value, gast.Constant):
+        frame.evaluate(node.value)
+
+
+@executes(gast.Return)
+def return_statement(frame: Frame, node: Any) -> None:
+    frame.result = None if node.value is None else frame.evaluate(node.value)
+
+
+@executes(gast.FunctionDef)
+def function_definition(frame: Frame, node: Any) -> None:
+    value: Value = closure(frame, node)
+    for decorator in reversed(node.decorator_list):
+        value = frame.call(frame.evaluate(decorator), (value,), {})
+    frame.env[node.name] = value
+
+
+@executes(gast.If)
+def if_statement(frame: Frame, node: Any) -> None:
+    cond = operations.truth(frame, frame.evaluate(node.test), node.test)
+    if not isinstance(cond, Sym):
+        frame.execute(node.body if cond else node.orelse)
+        return
+
+    def side(body: list[Any]) -> Any:
+        return lambda: frame.execute(body)
+
+    branch(frame, cond, side(node.body), side(node.orelse), "_t")
+
+
+@executes(gast.For)
+def for_statement(frame: Frame, node: Any) -> None:
+    value = frame.evaluate(node.iter)
+    items = known_items(frame, value, node.iter)
+    until = getattr(node, "until", None)
+    if items is not None:
+        for item in items:
+            frame.assign(node.target, item)
+            frame.execute(node.body)
+            if until is not None and static_of(frame.env.get(until)) is True:
+                break
+        return
+    if until is not None:
+        _interrupted(frame, node, value, until)
+    elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
+        _range_loop(frame, node, value)
+    else:
+        counted = count_items(frame, value, node.iter)
+
+        def body(k: Sym) -> None:
+            frame.assign(node.target, counted.item(k))
+            frame.execute(node.body)
+
+        counted_loop(frame, counted.length, body, "k", bound_names([node]))
+
+
+def _range_loop(frame: Frame, node: Any, value: Range) -> None:
+    """A loop over a range runs with the user's counter, unless the body or what follows needs it as a variable of its own."""
+    name = node.target.id
+    names = bound_names(node.body)
+    private = name in names or name in frame.counters_read_later
+    start, stop, step = (static_of(v) for v in (value.start, value.stop, value.step))
+
+    def body(k: Sym) -> None:
+        if private:
+            frame.bind(name, k)
+        else:
+            frame.env[name] = k
+        frame.execute(node.body)
+
+    carried = names | {name} if private else names - {name}
+    counted_loop(frame, stop, body, f"{name}_k" if private else name, carried, start, step)
+    if not private:
+        frame.env.pop(name, None)
+
+
+def _interrupted(frame: Frame, node: Any, value: Value, until: str) -> None:
+    """A loop that a flag may end: a `while` over a counter."""
+    counted = count_items(frame, value, node.iter)
+    counter = frame.hidden_name("k")
+    frame.counts[counter] = 2
+    frame.bind(counter, 0)
+
+    def test() -> Value:
+        more = operations.binary(frame, gast.Lt, frame.lookup(counter), counted.length)
+        flag = frame.lookup(until)
+        if not isinstance(flag, Sym) or not isinstance(more, Sym):
+            flag = flag if isinstance(flag, Sym) else bool(flag)
+            return operations.truth(frame, more) if flag is False else False
+        going = frame.builder.call("not", (flag,), flag.type)
+        return branch(frame, more, lambda: going, lambda: False, "_c")
+
+    def body() -> None:
+        flag = frame.lookup(until)
+        if isinstance(flag, Sym):
+            frame.env[until] = Known(flag.operand, flag.type, False)
+        k = frame.lookup(counter)
+        frame.assign(node.target, counted.item(k))
+        frame.execute(node.body)
+        frame.bind(counter, operations.binary(frame, gast.Add, frame.lookup(counter), 1), fresh_temporary=True)
+
+    while_loop(frame, test, body, bound_names([node]) | {counter})
+
+
+@executes(gast.While)
+def while_statement(frame: Frame, node: Any) -> None:
+    def test() -> Value:
+        return operations.truth(frame, frame.evaluate(node.test), node.test)
+
+    while_loop(frame, test, lambda: frame.execute(node.body), bound_names([node]))
+
+
+@executes(gast.Assert)
+def assert_statement(frame: Frame, node: Any) -> None:
+    cond = operations.truth(frame, frame.evaluate(node.test), node.test)
+    message = static_of(frame.evaluate(node.msg)) if node.msg is not None else ""
+    if not isinstance(cond, Sym):
+        if not cond:
+            raise errors.ShapeError(f"this assertion is false whenever the function is called like this: {message}", frame.loc(node))
+        return
+    _raise_unless(frame, cond, "AssertionError", message if isinstance(message, str) else "")
+
+
+def _raise_unless(frame: Frame, cond: Sym, kind: str, message: str) -> None:
+    branch(frame, cond, lambda: None, lambda: _emit_raise(frame, kind, message), "_t")
+
+
+def _emit_raise(frame: Frame, kind: str, message: str) -> None:
+    frame.builder.emit(Effect("raise", (Const(kind), Const(message)), (), frame.builder.loc, frame.builder.note))
+
+
+@executes(gast.Raise)
+def raise_statement(frame: Frame, node: Any) -> None:
+    """`raise Kind(message)`: where it is certain to run, it is raised while compiling, else by the program."""
+    exc = node.exc
+    call = exc if isinstance(exc, gast.Call) else None
+    kind = frame.evaluate(call.func if call is not None else exc)
+    parts = [static_of(frame.evaluate(a)) for a in call.args] if call is not None else []
+    message = " ".join(p if isinstance(p, str) else "..." if not is_static(p) else str(p) for p in parts)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        frame.unsupported(node, "only `raise Class(message)` is supported")
+    if kind.__module__ != "builtins":
+        frame.unsupported(node, "only built-in exceptions can be raised by compiled code", hint="raise ValueError or RuntimeError")
+    if not frame.builder.regions:
+        raise kind(message)
+    _emit_raise(frame, kind.__name__, message)
+
+
+__all__ = ["Maybe", "assign", "range_length", "replace"]

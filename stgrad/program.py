@@ -1,0 +1,238 @@
+"""From a function, a mode and example arguments to the program that does the work: typed, differentiated, lowered, printed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad import source as sources
+from stgrad.frontend import Reading, inline, read, splice
+from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves
+from stgrad.ir import Dim, Function, Type
+from stgrad.printer import to_source
+from stgrad.transforms.pipeline import Trace, differentiate, specialise
+
+Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What is asked for: which function, with respect to which parameters, and which results.
+
+    `mode` is 'primal', 'grad', 'value_and_grad' or 'vjp' (cotangents of the results are extra arguments).
+    """
+
+    function: Any
+    mode: str = "grad"
+    wrt: tuple[str, ...] = ()
+    single: bool = True  # one gradient rather than a tuple of them
+    has_aux: bool = False
+
+
+def spec_of(value: Any, path: str) -> Spec:
+    """The specification of an argument: types of its numbers and arrays, the rest as it is.
+
+    Extents that are 1 are part of the type, since they broadcast.
+    """
+    kind = type(value)
+    if kind in (float, complex, bool):
+        return Type({float: "float64", complex: "complex128", bool: "bool"}[kind], weak=True)
+    if kind is int:
+        return Type("int64", weak=True, value=Dim(path))
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "fciub":
+            raise errors.NotDifferentiableError(f"`{path}` is an array of {value.dtype}", hint="pass numbers")
+        if not value.ndim:
+            return Type(value.dtype.name)
+        return Type(value.dtype.name, tuple(Dim(None, 1) if n == 1 else Dim(f"{path}.{i}") for i, n in enumerate(value.shape)), array=True)
+    if isinstance(value, np.generic) and value.dtype.kind in "fciub":
+        return Type(value.dtype.name)
+    if kind in (tuple, list) or isinstance(value, tuple) and hasattr(kind, "_fields"):
+        items = [spec_of(v, f"{path}_{i}") for i, v in enumerate(value)]
+        return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    if kind is dict:
+        return {k: spec_of(v, f"{path}_{k}") for k, v in value.items()}
+    return value
+
+
+def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace) -> Reading:
+    """The array-level program of a function, or of a derivative of one."""
+    request = getattr(target, "derivative", target)
+    if not isinstance(request, Derivative):
+        return read(request, specs)
+    inner = array_program(request.function, specs, Trace())
+    if request.mode == "primal":
+        return inner
+    return _derive(request, inner, trace)
+
+
+def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
+    result, aux = _outputs(request, inner)
+    wrt = [leaf.name for name in request.wrt for leaf in _differentiable(name, inner.arguments[name])]
+    leaf_list = list(leaves(inner.result))
+    chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
+    if request.mode != "vjp":
+        _must_be_scalar(request, result)
+        chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
+    fn = inner.function
+    with_value = request.mode != "grad" or request.has_aux
+    program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
+    return _with_structure(request, inner, program, aux is not None)
+
+
+def _outputs(request: Derivative, inner: Reading) -> tuple[Value, Value]:
+    if not request.has_aux:
+        return inner.result, None
+    if not isinstance(inner.result, tuple) or len(inner.result) != 2:
+        raise errors.NotDifferentiableError("with has_aux=True the function must return a pair (value, auxiliary data)")
+    return inner.result[0], inner.result
+
+
+def _must_be_scalar(request: Derivative, result: Value) -> None:
+    if isinstance(result, Sym) and not result.type.rank and result.type.is_float or isinstance(result, float):
+        return
+    what = f"a {result.type}" if isinstance(result, Sym) else f"a {type(result).__name__}"
+    raise errors.NotDifferentiableError(
+        f"the gradient of a function that returns {what} is not defined",
+        reason="`grad` needs one real number as result",
+        hint="reduce the result (np.sum), use `has_aux=True` for extra results, or `stgrad.vjp`",
+    )
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value, Sym) and value.type.is_float
+
+
+def _differentiable(name: str, value: Value) -> list[Sym]:
+    """The float leaves of an argument."""
+    found = [leaf for leaf in leaves(value) if _is_float(leaf)]
+    if not found:
+        what = f"a {value.type}" if isinstance(value, Sym) else f"{value!r:.60}"
+        raise errors.NotDifferentiableError(
+            f"cannot differentiate with respect to `{name}`", reason=f"it is {what}", hint="pass a float, or choose other arguments with `argnums`"
+        )
+    return found
+
+
+def _with_structure(request: Derivative, inner: Reading, program: Function, aux: bool) -> Reading:
+    """The reading of a gradient program: its flat results in the structure the caller expects."""
+    flat = iter(program.result.items if hasattr(program.result, "items") else (program.result,))
+
+    def take(type_: Type) -> Value:
+        operand = next(flat)
+        return Sym(operand, type_)
+
+    def same(leaf: Value, _: str) -> Value:
+        if isinstance(leaf, Sym) or is_number(leaf):
+            return take(leaf.type) if isinstance(leaf, Sym) else _skip(flat, leaf)
+        return _skip(flat, leaf)
+
+    value = map_leaves(same, inner.result) if (request.mode != "grad" or request.has_aux) else None
+
+    def gradient(leaf: Value, _: str) -> Value:
+        return take(replace(leaf.type, value=None)) if _is_float(leaf) else None
+
+    grads = tuple(map_leaves(gradient, inner.arguments[name]) for name in request.wrt)
+    gradients = grads[0] if request.single else grads
+    if request.mode == "grad" and aux:
+        result: Value = (gradients, value[1])
+    else:
+        result = gradients if request.mode == "grad" else (value, gradients)
+    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
+    return Reading(program, result, {**inner.arguments, **seeds}, inner.captures)
+
+
+def _skip(flat: Any, leaf: Value) -> Value:
+    next(flat)
+    return leaf
+
+
+def _seed_params(inner: Reading, program: Function) -> tuple[Any, ...]:
+    known = {p.name for p in inner.function.params}
+    return tuple(p for p in program.params if p.name not in known)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program ready to be loaded: its text, and the structure of what goes in and comes out."""
+
+    reading: Reading
+    function: Function
+    text: str
+    trace: Trace
+
+
+def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
+    """Run the whole pipeline for one signature."""
+    trace = Trace(keep)
+    reading = array_program(target, specs, trace)
+    if getattr(target, "derivative", target).mode == "primal":
+        from stgrad.transforms.simplify import simplify
+
+        trace.add("anf", reading.function)
+        reading = replace(reading, function=trace.add("optimised", simplify(reading.function)))
+    flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
+    fn = specialise(flat, trace)
+    return Compiled(reading, fn, to_source(fn), trace)
+
+
+def _result_operand(reading: Reading) -> Any:
+    """The flat results that the compiled function returns: its variables, in the order of the structure."""
+    from stgrad.ir import Pack
+
+    operands = [leaf.operand for leaf in leaves(reading.result) if isinstance(leaf, Sym)]
+    return operands[0] if len(operands) == 1 else Pack(tuple(operands))
+
+
+def _doc(request: Derivative) -> str:
+    name = function_name(request)
+    if request.mode == "primal":
+        return ""
+    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product"}[request.mode]
+    names = request.wrt
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{what} of {name} with respect to {listed}."
+
+
+def function_name(request: Any) -> str:
+    """The name of what is differentiated: `loss`, `loss_grad`."""
+    inner = request.function
+    if hasattr(inner, "derivative"):
+        return f"{function_name(inner.derivative)}_grad"
+    return getattr(inner, "__name__", type(inner).__name__)
+
+
+def signature_of(target: Any) -> inspect.Signature:
+    """The signature of the innermost Python function."""
+    while hasattr(target, "derivative"):
+        target = target.derivative.function
+    try:
+        return inspect.signature(target, follow_wrapped=False)
+    except (TypeError, ValueError) as problem:
+        raise errors.SourceNotFoundError(f"`{target!r}` has no signature that can be read", reason=str(problem)) from None
+
+
+def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> Value:
+    """The value of a derivative that is called inside a function that is being read."""
+    signature = signature_of(target)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
+    bound.apply_defaults()
+
+    def spec(value: Value, path: str) -> Spec:
+        return value.type if isinstance(value, Sym) else spec_of(value, path) if is_number(value) else value
+
+    specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
+    reading = array_program(target, specs, Trace())
+    return inline(frame, reading, bound.arguments)
+
+
+Unwrapped = Callable[..., Any]
+__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "compile_program", "function_name", "signature_of", "sources", "spec_of"]

@@ -1,0 +1,95 @@
+"""Which arrays have adjoints that are values, and which need shadows that follow every view and rebinding.
+
+An alias class gets shadows where an update of one name can be seen through another live name, or where a name of it is
+bound anew in a loop and read after the loop. Everywhere else the adjoint of an array is a value, moved and added to
+like a scalar's. Alias pairs are flow-sensitive, so `a, b = b, a` keeps two buffers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
+from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
+
+Pairs = frozenset[frozenset[str]]
+
+
+def shadowed(fn: Function, classes: Classes) -> frozenset[str]:
+    """Representatives of the classes that need shadows."""
+    return frozenset(_Conflicts(fn, classes).found)
+
+
+def updated(fn: Function, classes: Classes) -> frozenset[str]:
+    """Representatives of the classes through which something is stored."""
+    return frozenset(classes.find(n) for n in stored(fn.body))
+
+
+class _Conflicts:
+    """Walks the program once to a fixpoint and collects the classes in conflict."""
+
+    def __init__(self, fn: Function, classes: Classes) -> None:
+        self.types: Mapping[str, Type] = fn.types
+        self.classes = classes
+        self.liveness = Liveness(fn.body, result_names(fn))
+        self.found: set[str] = set()
+        self.block(fn.body, frozenset())
+
+    def block(self, block: Block, pairs: Pairs) -> Pairs:
+        for stmt in block:
+            pairs = self.stmt(stmt, pairs)
+        return pairs
+
+    def stmt(self, stmt: Stmt, pairs: Pairs) -> Pairs:
+        match stmt:
+            case Assign():
+                source = viewed(stmt, self.types)
+                for target in assigns(stmt):
+                    pairs = self.bind(pairs, target, source)
+                return pairs
+            case Push() if isinstance(stmt.value, Var) and self.types[stmt.value.name].array:
+                return pairs | self.joined(pairs, stmt.stack, stmt.value.name)
+            case Pop() if self.types[stmt.target.name].array:
+                return self.bind(pairs, stmt.target.name, stmt.stack)
+            case Store():
+                self.update(stmt, pairs)
+                return pairs
+            case If():
+                return self.block(stmt.then, pairs) | self.block(stmt.orelse, pairs)
+            case For() | While():
+                return self.loop(stmt, pairs)
+            case Custom():
+                return self.block(stmt.body, pairs)
+        return pairs
+
+    def bind(self, pairs: Pairs, target: str, source: str | None) -> Pairs:
+        if source is None:
+            return frozenset(p for p in pairs if target not in p)
+        partners = {n for p in pairs if source in p for n in p} | {source}
+        kept = frozenset(p for p in pairs if target not in p)
+        return kept | frozenset(frozenset((target, n)) for n in partners if n != target)
+
+    def joined(self, pairs: Pairs, stack: str, name: str) -> Pairs:
+        partners = {n for p in pairs if name in p for n in p} | {name}
+        return frozenset(frozenset((stack, n)) for n in partners if n != stack)
+
+    def update(self, stmt: Store, pairs: Pairs) -> None:
+        target, live = stmt.target.name, self.liveness.after[id(stmt)]
+        if any(target in p and (p - {target}) & live for p in pairs):
+            self.found.add(self.classes.find(target))
+
+    def loop(self, stmt: For | While, pairs: Pairs) -> Pairs:
+        body = stmt.body if isinstance(stmt, For) else (*stmt.head, *stmt.body)
+        for name in assigned(body) & self.liveness.after[id(stmt)]:
+            if self.types[name].array and self._bound_anew(body, name):
+                self.found.add(self.classes.find(name))
+        while True:
+            after = self.block(body, pairs) | pairs
+            if after == pairs:
+                return pairs
+            pairs = after
+
+    def _bound_anew(self, body: Block, name: str) -> bool:
+        """Whether a trip starts without the last one's value and extents may vary: then its adjoint would be a zero of unknown shape."""
+        varying = any((d.symbol or "").startswith("~") for d in self.types[name].dims)
+        return varying and name not in Liveness(body, {name}).before

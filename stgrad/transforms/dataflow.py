@@ -1,0 +1,239 @@
+"""Facts about programs that several passes need: alias classes, liveness, and the removal of dead statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Slice,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigns,
+    operand_vars,
+    operands,
+    reads,
+    walk,
+)
+from stgrad.rules import lookup
+
+# --------------------------------------------------------------------------- views and classes
+
+
+def viewed(stmt: Stmt, types: Mapping[str, Type]) -> str | None:
+    """The array whose memory the result of an assignment shares, or may share; None where it is fresh or a scalar."""
+    if not isinstance(stmt, Assign) or not types[stmt.targets[0].name].array:
+        return None
+    if stmt.op in ("alias", "stop_gradient"):
+        position: int | None = 0
+    elif stmt.op == "getitem":
+        position = None if gathers(stmt.args[1], types) else 0
+    else:
+        rule = lookup(stmt.op)
+        position = rule.views if rule is not None else None
+    if position is None or position >= len(stmt.args):
+        return None
+    source = stmt.args[position]
+    return source.name if isinstance(source, Var) and types[source.name].array else None
+
+
+def gathers(index: Operand, types: Mapping[str, Type]) -> bool:
+    """Whether an index holds an array, so that reading with it copies."""
+    return any(types[n].array for n in operand_vars(index) if n in types)
+
+
+class Classes:
+    """Connected components of array names and stacks that may share memory; flow-insensitive."""
+
+    def __init__(self, block: Block, types: Mapping[str, Type]) -> None:
+        self._parent: dict[str, str] = {}
+        for stmt in walk(block):
+            source = viewed(stmt, types)
+            if source is not None and isinstance(stmt, Assign):
+                for target in stmt.targets:
+                    self.unite(target.name, source)
+            elif isinstance(stmt, Push) and isinstance(stmt.value, Var) and types[stmt.value.name].array:
+                self.unite(stmt.stack, stmt.value.name)
+            elif isinstance(stmt, Pop) and types[stmt.target.name].array:
+                self.unite(stmt.stack, stmt.target.name)
+
+    def find(self, name: str) -> str:
+        while self._parent.get(name, name) != name:
+            name = self._parent[name]
+        return name
+
+    def unite(self, a: str, b: str) -> None:
+        self._parent[self.find(a)] = self.find(b)
+
+    def same(self, a: str, b: str) -> bool:
+        return self.find(a) == self.find(b)
+
+
+# --------------------------------------------------------------------------- liveness
+
+
+class Liveness:
+    """Names live after each statement: read later, on some path, before they are assigned.
+
+    A store into an array reads it. `after[id(stmt)]` holds for the statement objects of one block tree.
+    """
+
+    def __init__(self, block: Block, live_out: Iterable[str]) -> None:
+        self.after: dict[int, frozenset[str]] = {}
+        self.before = self._block(block, frozenset(live_out))
+
+    def _block(self, block: Block, live: frozenset[str]) -> frozenset[str]:
+        for stmt in reversed(block):
+            self.after[id(stmt)] = self.after.get(id(stmt), frozenset()) | live
+            live = self._stmt(stmt, live)
+        return live
+
+    def _stmt(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
+        if isinstance(stmt, If):
+            return self._block(stmt.then, live) | self._block(stmt.orelse, live) | set(reads(stmt))
+        if isinstance(stmt, (For, While)):
+            return self._loop(stmt, live)
+        if isinstance(stmt, Custom):
+            live = live | {n for s in walk(stmt.pullback) for n in reads(s)}
+            return self._block(stmt.body, live) | set(reads(stmt))
+        used = set(reads(stmt))
+        if isinstance(stmt, (Push, Pop)):
+            used.add(stmt.stack)
+        return (live - set(assigns(stmt))) | used
+
+    def _loop(self, stmt: For | While, live: frozenset[str]) -> frozenset[str]:
+        head = live
+        while True:
+            if isinstance(stmt, For):
+                entry = self._block(stmt.body, head) - {stmt.var.name}
+            else:
+                body = self._block(stmt.body, head)
+                entry = self._block(stmt.head, body | live | set(operand_vars(stmt.cond)))
+            if entry | live <= head:
+                return head | set(reads(stmt)) if isinstance(stmt, For) else head
+            head = head | entry | live
+
+
+# --------------------------------------------------------------------------- dead statements
+
+
+def result_names(fn: Function) -> set[str]:
+    return set(operand_vars(fn.result))
+
+
+def eliminate_dead(block: Block, live_out: Iterable[str], types: Mapping[str, Type], classes: Classes | None = None) -> Block:
+    """The block without statements whose results nobody reads.
+
+    A store lives as long as some name of its alias class does; a branch or loop as long as something in it; a stack as long as
+    something is popped from it that lives.
+    """
+    return _Eliminator(classes or Classes(block, types)).block(block, set(live_out))[0]
+
+
+class _Eliminator:
+    def __init__(self, classes: Classes) -> None:
+        self.classes = classes
+
+    def block(self, block: Block, live: set[str]) -> tuple[Block, set[str]]:
+        kept: list[Stmt] = []
+        for stmt in reversed(block):
+            new, live = self.stmt(stmt, live)
+            if new is not None:
+                kept.append(new)
+        return tuple(reversed(kept)), live
+
+    def stmt(self, stmt: Stmt, live: set[str]) -> tuple[Stmt | None, set[str]]:
+        match stmt:
+            case Assign():
+                if not any(t.name in live for t in stmt.targets):
+                    return None, live
+                return stmt, (live - set(assigns(stmt))) | set(reads(stmt))
+            case Store():
+                if not self._stored_live(stmt.target.name, live):
+                    return None, live
+                return stmt, live | set(reads(stmt))
+            case Push():
+                return (stmt, live | set(reads(stmt))) if stmt.stack in live else (None, live)
+            case Pop():
+                # a pop whose value is dead still has to take the value off a stack that lives
+                if stmt.target.name not in live and stmt.stack not in live:
+                    return None, live
+                return stmt, (live - {stmt.target.name}) | {stmt.stack}
+            case Stack():
+                return (stmt, live) if stmt.name in live else (None, live)
+            case If():
+                return self._if(stmt, live)
+            case For() | While():
+                return self._loop(stmt, live)
+            case Custom():
+                return self._custom(stmt, live)
+            case Effect():
+                return stmt, live | set(reads(stmt))
+        raise AssertionError(stmt)
+
+    def _stored_live(self, target: str, live: set[str]) -> bool:
+        return target in live or any(self.classes.same(target, name) for name in live)
+
+    def _if(self, stmt: If, live: set[str]) -> tuple[Stmt | None, set[str]]:
+        then, live_then = self.block(stmt.then, set(live))
+        orelse, live_else = self.block(stmt.orelse, set(live))
+        if _idle(then) and _idle(orelse):
+            return None, live
+        return replace(stmt, then=then, orelse=orelse), live_then | live_else | set(reads(stmt))
+
+    def _loop(self, stmt: For | While, live: set[str]) -> tuple[Stmt | None, set[str]]:
+        head = set(live)
+        while True:
+            if isinstance(stmt, For):
+                body, entry = self.block(stmt.body, set(head))
+                entry.discard(stmt.var.name)
+                new: Stmt = replace(stmt, body=body)
+                empty = _idle(body)
+            else:
+                body, before = self.block(stmt.body, set(head))
+                empty = _idle(body) and not any(isinstance(s, Effect) for s in walk(stmt.head)) and not self._needed(stmt, live)
+                first, entry = self.block(stmt.head, before | live | set(operand_vars(stmt.cond)))
+                new = replace(stmt, head=first, body=body)
+            if empty:
+                return None, live
+            entry = entry | set(reads(stmt))
+            if entry <= head:
+                return new, head
+            head |= entry
+
+    def _needed(self, stmt: While, live: set[str]) -> bool:
+        return any(n in live for s in walk(stmt.head) for n in assigns(s))
+
+    def _custom(self, stmt: Custom, live: set[str]) -> tuple[Stmt | None, set[str]]:
+        if not any(o.name in live for o in stmt.outputs):
+            return None, live
+        inner = live | {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
+        body, entry = self.block(stmt.body, inner)
+        return replace(stmt, body=body), entry | set(reads(stmt))
+
+
+def _idle(block: Block) -> bool:
+    """Whether a block does nothing: empty, or marks of the reverse pass alone."""
+    return all(isinstance(s, Effect) and s.op == "restore" for s in block)
+
+
+def operand_names(stmt: Stmt) -> set[str]:
+    return {n for o in operands(stmt) for n in operand_vars(o)}
+
+
+__all__ = ["Classes", "Liveness", "Pack", "Slice", "eliminate_dead", "gathers", "operand_names", "result_names", "viewed"]

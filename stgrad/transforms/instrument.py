@@ -1,0 +1,188 @@
+"""Adds to a program what its reverse sweep will need, without changing what it computes.
+
+Parameters whose memory is written are copied first, so that callers' arrays stay as they are. `while` loops count their trips.
+Arrays of shadowed classes get their shadow where the array is made, and views, swaps and stacks of them run in
+lockstep on the shadows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from stgrad import errors
+from stgrad.ir import (
+    ALL,
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    Operand,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Type,
+    Var,
+    While,
+    assigned,
+    map_blocks,
+    rename,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.alias import shadowed, updated
+from stgrad.transforms.dataflow import Classes, viewed
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """The program, its alias classes, the shadow of each shadowed name and the trip counter of each `while`."""
+
+    function: Function
+    classes: Classes
+    shadows: Mapping[str, str]
+    trips: Mapping[int, str]  # by the position of the `while` among all `while`s
+
+
+def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
+    """The program with copies, trip counters and shadows."""
+    fn = rotate(fn, frozenset(active))
+    classes = Classes(fn.body, fn.types)
+    need = shadowed(fn, classes)
+    fn, new = _copy_parameters(fn, classes, updated(fn, classes) | need, names)
+    active = frozenset(active) | {new[n] for n in new if n in frozenset(active)}
+    classes = Classes(fn.body, fn.types)
+    need = shadowed(fn, classes)
+    types = dict(fn.types)
+    lockstep = _Lockstep(types, classes, need, active, names)
+    body = lockstep.block(fn.body)
+    body, trips = _count_trips(body, types, names)
+    return Instrumented(replace(fn, body=body, types=types), Classes(body, types), lockstep.shadows, trips)
+
+
+def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], names: Names) -> tuple[Function, dict[str, str]]:
+    copies: list[Stmt] = []
+    new: dict[str, str] = {}
+    types = dict(fn.types)
+    for param in fn.params:
+        if not types[param.name].array or classes.find(param.name) not in written:
+            continue
+        if param.name in fn.constants and classes.find(param.name) in updated(fn, classes):
+            raise errors.AliasingError(
+                f"the function writes to `{param.name}`, an array from outside of it",
+                next((s.loc for s in walk(fn.body) if getattr(s, "target", None) == param), None),
+                reason="what other code would see of the change cannot be differentiated",
+                hint=f"pass `{param.name}` as an argument, or write to a copy of it",
+            )
+        new[param.name] = names.fresh(param.name)
+        types[new[param.name]] = types[param.name]
+        copies.append(Assign((Var(new[param.name]),), "np.copy", (param,)))
+    body = rename(fn.body, new)
+    return replace(fn, body=(*copies, *body), types=types, result=_renamed(fn.result, new)), new
+
+
+def _renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
+    from stgrad.ir import map_operand
+
+    return map_operand(lambda o: Var(names.get(o.name, o.name)) if isinstance(o, Var) else o, operand)
+
+
+def rotate(fn: Function, active: frozenset[str]) -> Function:
+    """Move the head of a `while` that does active work before the loop and to the end of its body."""
+
+    def block(b: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in b:
+            stmt = map_blocks(block, stmt)
+            if isinstance(stmt, While) and assigned(stmt.head) & active:
+                out.extend(stmt.head)
+                stmt = replace(stmt, head=(), body=(*stmt.body, *stmt.head))
+            out.append(stmt)
+        return tuple(out)
+
+    return replace(fn, body=block(fn.body))
+
+
+def _count_trips(body: Block, types: dict[str, Type], names: Names) -> tuple[Block, dict[int, str]]:
+    trips: dict[int, str] = {}
+
+    def block(b: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in b:
+            if isinstance(stmt, While):
+                counter = names.fresh("trips")
+                trips[len(trips)] = counter
+                types[counter] = Type("int64", weak=True)
+                stmt = map_blocks(block, stmt)
+                assert isinstance(stmt, While)
+                step = Assign((Var(counter),), "np.add", (Var(counter), Const(1)))
+                out += [Assign((Var(counter),), "alias", (Const(0),)), replace(stmt, body=(*stmt.body, step))]
+            else:
+                out.append(map_blocks(block, stmt))
+        return tuple(out)
+
+    return block(body), trips
+
+
+class _Lockstep:
+    """Follows every statement on arrays of shadowed classes with the same statement on their shadows."""
+
+    def __init__(self, types: dict[str, Type], classes: Classes, need: frozenset[str], active: frozenset[str], names: Names) -> None:
+        self.types, self.classes, self.need, self.active, self.names = types, classes, need, active, names
+        self.shadows: dict[str, str] = {}
+
+    def shadow(self, name: str) -> str | None:
+        """The shadow of a name; None where it needs none."""
+        if self.classes.find(name) not in self.need or name not in self.active:
+            return None
+        if name not in self.shadows:
+            self.shadows[name] = self.names.fresh(f"{name}_bar")
+            self.types[self.shadows[name]] = self.types[name]
+        return self.shadows[name]
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            stmt = map_blocks(self.block, stmt)
+            out += [stmt, *self.follow(stmt)]
+        return tuple(out)
+
+    def follow(self, stmt: Stmt) -> list[Stmt]:
+        if isinstance(stmt, Assign):
+            return [s for target in stmt.targets for s in self._assign(stmt, target.name)]
+        if isinstance(stmt, Stack):
+            bar = self.shadow(stmt.name)
+            return [Stack(bar)] if bar is not None else []
+        if isinstance(stmt, Push) and isinstance(stmt.value, Var):
+            bar, value = self.shadow(stmt.stack), self.shadow(stmt.value.name)
+            return [Push(bar, Var(value))] if bar is not None and value is not None else []
+        if isinstance(stmt, Pop):
+            bar, target = self.shadow(stmt.stack), self.shadow(stmt.target.name)
+            return [Pop(Var(target), bar)] if bar is not None and target is not None else []
+        return []
+
+    def _assign(self, stmt: Assign, target: str) -> list[Stmt]:
+        bar = self.shadow(target) if self.types[target].array else None
+        if bar is None:
+            return []
+        source = viewed(stmt, self.types)
+        if source is None:
+            return [Assign((Var(bar),), "np.zeros_like", (Var(target),))]
+        source_bar = self.shadow(source)
+        if source_bar is None:
+            raise errors.AliasingError(
+                "an array that is overwritten may share memory with one that has no derivative", stmt.loc, hint="write `.copy()` here"
+            )
+        if stmt.op not in ("alias", "getitem", "np.transpose"):
+            raise errors.AliasingError(
+                f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
+                stmt.loc,
+                reason="which of the two depends on strides that are known only at run time",
+                hint=f"write `{stmt.op}(...).copy()`",
+            )
+        return [replace(stmt, targets=(Var(bar),), args=(Var(source_bar), *stmt.args[1:]))]
+
+
+__all__ = ["ALL", "For", "Instrumented", "instrument"]

@@ -1,0 +1,65 @@
+"""The passes in order, as data: what each stage is called, and the program after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
+from stgrad.transforms.activity import activity
+from stgrad.transforms.lower import lower
+from stgrad.transforms.reverse import reverse
+from stgrad.transforms.simplify import simplify
+from stgrad.verify import verify
+
+CHECK = os.environ.get("STGRAD_CHECK", "") not in ("", "0")
+
+
+@dataclass
+class Trace:
+    """The programs after each stage, kept only where somebody wants to see them."""
+
+    keep: bool = False
+    stages: dict[str, Function] = field(default_factory=dict)
+
+    def add(self, name: str, fn: Function) -> Function:
+        if CHECK:
+            verify(fn)
+        if self.keep:
+            self.stages[name] = fn
+        return fn
+
+
+def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, **options: Any) -> Function:
+    """The array-level gradient program of a program just read, or of another gradient program."""
+    trace.add("anf", fn)
+    fn = simplify(fn)
+    if trace.keep:
+        trace.add("activity", annotate(fn, wrt))
+    fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
+    return trace.add("optimised", simplify(fn))
+
+
+def specialise(fn: Function, trace: Trace) -> Function:
+    """The program as it is compiled: loops over scalars, typed storage."""
+    return trace.add("specialised", simplify(lower(fn)))
+
+
+def annotate(fn: Function, wrt: Sequence[str]) -> Function:
+    """The program with a comment on each statement that has an active result."""
+    active = activity(fn, wrt).active
+
+    def block(b: Block) -> Block:
+        return tuple(_mark(map_blocks(block, s), active) for s in b)
+
+    return fn.with_body(block(fn.body))
+
+
+def _mark(stmt: Stmt, active: frozenset[str]) -> Stmt:
+    names = [n for n in assigns(stmt) if n in active] or [s for s in (getattr(getattr(stmt, "target", None), "name", ""),) if s in active]
+    return replace(stmt, note=f"active: {', '.join(names)}" if names else None)
+
+
+Pass = Callable[[Function], Function]

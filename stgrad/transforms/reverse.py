@@ -1,0 +1,422 @@
+"""Reverse mode: a program becomes its forward sweep, then the adjoint of every statement in reverse order.
+
+    y = f(x)  for each statement        x_bar += f'(x) * y_bar
+
+Values are read where they are meant, through placeholders; `saves` turns those into names, stacks and recomputations once the
+whole sweep is there. The rules for arrays that are overwritten are those of docs/memory.md. After Griewank and Walther,
+Evaluating Derivatives (2008), chapters 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.values import Sym, Value
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    operand_vars,
+    rename,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.activity import activity
+from stgrad.transforms.adjoints import Adjoints, Splice
+from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
+from stgrad.transforms.instrument import Instrumented, instrument
+from stgrad.transforms.places import Place, Region, layout
+from stgrad.transforms.saves import RESTORE, Saver, declare, insert_forward, insert_reverse
+
+
+def reverse(
+    fn: Function, wrt: Sequence[str], splice: Splice, *, seeds: bool = False, with_value: bool = False, outputs: Sequence[int] | None = None
+) -> Function:
+    """The program that computes the adjoints of the parameters `wrt`.
+
+    Args:
+        fn: a program; its results must be scalars where `seeds` is False.
+        wrt: names of parameters.
+        splice: writes the body of a rule into a program.
+        seeds: whether the cotangents of the results are parameters; else the only result is a scalar and its is 1.
+        with_value: whether the results of `fn` are results too, before the adjoints.
+        outputs: which leaves of the result are differentiated; all of them by default.
+    """
+    names = Names([*fn.types, *(p.name for p in fn.params)])
+    chosen = tuple(range(len(_leaves(fn.result)))) if outputs is None else tuple(outputs)
+    program = instrument(fn, _active(fn, wrt, chosen), names)
+    return _Reverse(program, wrt, splice, names, seeds, chosen).run(with_value)
+
+
+def _active(fn: Function, wrt: Sequence[str], outputs: Sequence[int]) -> frozenset[str]:
+    leaves = _leaves(fn.result)
+    return activity(replace(fn, result=Pack(tuple(leaves[i] for i in outputs))), wrt).active
+
+
+class _Reverse:
+    """The walk over the program; built and used up inside `reverse`."""
+
+    def __init__(self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int]) -> None:
+        self.outputs = outputs
+        self.program, self.fn, self.wrt = program, program.function, wrt
+        self.builder = Builder(names=names, types=dict(self.fn.types))
+        self.seeded = seeds
+        active = _active(self.fn, wrt, outputs)
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows))
+        self.top = layout(self.fn.body)
+        self.trips = self._trip_counters()
+        self.seed_params: list[Var] = []
+        self._counted: dict[int, str] = {}
+
+    def _trip_counters(self) -> dict[int, str]:
+        whiles = [p for p in _all(self.top) if isinstance(p.stmt, While)]
+        return {p.number: self._counter_of(p) for p in whiles}
+
+    def _counter_of(self, place: Place) -> str:
+        """The trip counter stands in the statement before the loop."""
+        before = place.region.places[place.index - 1].stmt
+        assert isinstance(before, Assign)
+        return before.target.name
+
+    def run(self, with_value: bool) -> Function:
+        self._seed()
+        self.region(self.top)
+        results = [self._gradient(name) for name in self.wrt]
+        code = tuple(self.builder.out)
+        classes = self._classes(code)
+        code = _without_dead(code, {r.name for r in results if isinstance(r, Var)}, self.builder.types, classes)
+        saver = Saver(self.builder, self.top, self.program.classes, self.adjoints.placeholders)
+        saver.read_all(code)
+        saver.restore_contents(code)
+        plan = saver.finish()
+        forward = insert_forward(self.fn.body, self.top, plan)
+        sweep = insert_reverse(code, saver.names, plan, {})
+        value = self._value(forward) if with_value else ((), ())
+        body = (*declare(plan), *forward, *value[0], *sweep)
+        return self._function(body, (*value[1], *results))
+
+    def _function(self, body: Block, results: tuple[Operand, ...]) -> Function:
+        count = len(self.fn.params) - len(self.fn.constants)
+        params = (*self.fn.params[:count], *self.seed_params, *self.fn.params[count:])
+        result = results[0] if len(results) == 1 else Pack(results)
+        types = {n: t for n, t in self.builder.types.items() if "§" not in n}
+        return replace(self.fn, name=f"{self.fn.name}_grad", params=params, body=body, result=result, types=types)
+
+    def _value(self, forward: Block) -> tuple[Block, tuple[Operand, ...]]:
+        """The results of the primal; arrays that the reverse sweep writes to are copied."""
+        copies: list[Stmt] = []
+        leaves: list[Operand] = []
+        for leaf in _leaves(self.fn.result):
+            if isinstance(leaf, Var) and self.builder.types[leaf.name].array:
+                copy = self.builder.variable(leaf.name, self.builder.types[leaf.name])
+                copies.append(Assign((Var(copy.name),), "np.copy", (leaf,)))
+                leaf = Var(copy.name)
+            leaves.append(leaf)
+        return tuple(copies), tuple(leaves)
+
+    # ------------------------------------------------------------- ends of the sweep
+
+    def _seed(self) -> None:
+        """Adjoints of the results: parameters, or 1."""
+        last = self.top.places[-1] if self.top.places else None
+        self.adjoints.place = last or Place(Effect("print", ()), self.top, 0, 0, set(), set())
+        leaves = _leaves(self.fn.result)
+        for leaf in (leaves[i] for i in self.outputs):
+            active = isinstance(leaf, Var) and leaf.name in self.adjoints.active
+            if self.seeded:
+                wish = f"{leaf.name}_bar" if isinstance(leaf, Var) else "y_bar"
+                t = self.builder.types[leaf.name] if isinstance(leaf, Var) else Type("float64", weak=True)
+                seed = self.builder.variable("y_bar" if wish.startswith("_") else wish, replace(t, value=None))
+                self.seed_params.append(Var(seed.name))
+                g: Value = seed
+            else:
+                g = 1.0
+            if active:
+                assert isinstance(leaf, Var)
+                self._add_seed(leaf.name, g)
+
+    def _add_seed(self, name: str, g: Value) -> None:
+        a = self.adjoints
+        if name in a.shadows:
+            target = a.value(a.shadows[name], True)
+            self.builder.emit(Store(Var(target.name), Const(Ellipsis), _operand(g), "add"))
+        elif self.builder.types[name].array and not isinstance(g, Sym):
+            self.builder.assign(a.bar(name), "np.full_like", a.value(name, True).operand, Const(g))
+            a.present.add(name)
+        else:
+            a.add(name, g, owned=False)
+
+    def _gradient(self, name: str) -> Operand:
+        """The adjoint of a parameter at the end of the sweep; zeros where nothing arrived."""
+        a, t = self.adjoints, self.builder.types[name]
+        if self.top.places:
+            a.place = self.top.places[0]
+        if name in a.active and name not in a.present and name not in a.shadows:
+            a.zero(name)
+        if name in a.active:
+            return a.bar(name).operand
+        zero = self.builder.variable(f"{name}_bar", replace(t, value=None))
+        if t.array:
+            self.builder.assign(zero, "np.zeros_like", Var(name))
+        else:
+            self.builder.assign(zero, "alias", Const(0.0))
+        return zero.operand
+
+    # ------------------------------------------------------------- regions and statements
+
+    def region(self, region: Region) -> None:
+        """The adjoints of a block's statements, last one first."""
+        for place in reversed(region.places):
+            self.builder.emit(Effect(RESTORE, (Const(id(region)), Const(place.index))))
+            self.adjoints.place = place
+            self.builder.loc = place.stmt.loc
+            self.builder.note = _note(place.stmt)
+            self.statement(place)
+        self.builder.note = None
+
+    def statement(self, place: Place) -> None:
+        stmt = place.stmt
+        match stmt:
+            case Assign():
+                self.adjoints.assign(stmt)
+            case Store():
+                self.adjoints.store(stmt)
+            case If():
+                self.branch(place, stmt)
+            case For():
+                self.loop(place, stmt)
+            case While():
+                self.unbounded(place, stmt)
+            case Custom():
+                self.adjoints.custom(stmt, self._instance)
+            case Push():
+                self._push(stmt)
+            case Pop():
+                self._pop(stmt)
+            case Stack():
+                pass
+
+    def _push(self, stmt: Push) -> None:
+        """The adjoint of a push takes the cotangent off the adjoint's stack."""
+        a = self.adjoints
+        if stmt.stack in a.active and stmt.stack not in a.shadows and isinstance(stmt.value, Var):
+            t = self.builder.types[stmt.value.name]
+            g = self.builder.variable("_t", replace(t, value=None))
+            self.builder.emit(Pop(Var(g.name), self._bar_stack(stmt.stack)))
+            if stmt.value.name in a.active:
+                a.add(stmt.value.name, g, owned=True)
+
+    def _pop(self, stmt: Pop) -> None:
+        a = self.adjoints
+        if stmt.stack not in a.active or stmt.stack in a.shadows:
+            return
+        name = stmt.target.name
+        if name not in a.present:
+            a.zero(name, after=True)
+        a.present.discard(name)
+        self.builder.emit(Push(self._bar_stack(stmt.stack), a.bar(name).operand))
+
+    def _bar_stack(self, stack: str) -> str:
+        a = self.adjoints
+        if stack not in a.bars:
+            a.bars[stack] = self.builder.variable(f"{stack}_bar", self.builder.types[stack]).name
+            self._stacks.append(a.bars[stack])
+        return a.bars[stack]
+
+    @property
+    def _stacks(self) -> list[str]:
+        return self.__dict__.setdefault("_bar_stacks", [])
+
+    def _instance(self, pullback: Block) -> tuple[Block, dict[str, str]]:
+        """A pullback with names of its own, its reads of the program as placeholders."""
+        own = assigned(pullback)
+        names = {n: self.builder.variable(n, self.builder.types[n]).name for n in sorted(own)}
+        outside = {n for s in walk(pullback) for o in _operands(s) for n in operand_vars(o)} - own
+        known = {n: self.adjoints.value(n, True).name for n in sorted(outside) if n in self.fn.types}
+        return rename(pullback, {**known, **names}), {**known, **names}
+
+    # ------------------------------------------------------------- control flow
+
+    def branch(self, place: Place, stmt: If) -> None:
+        a = self.adjoints
+        before = set(a.present)
+        arms = []
+        for region in place.inner:
+            a.present = set(before)
+            with self.builder.block() as out:
+                self.region(region)
+            arms.append((out, set(a.present)))
+        union = arms[0][1] | arms[1][1]
+        for out, present in arms:
+            a.place, a.present = place, present
+            outer, self.builder.out = self.builder.out, out
+            for name in sorted(union - present):
+                a.zero(name)
+            self.builder.out = outer
+        a.present = union
+        a.place = place
+        if any(not _is_mark(s) for out, _ in arms for s in out):
+            cond = a.operand(stmt.cond)
+            self.builder.note = None
+            self.builder.emit(If(_operand(cond), tuple(arms[0][0]), tuple(arms[1][0]), stmt.loc))
+
+    def loop(self, place: Place, stmt: For) -> None:
+        a = self.adjoints
+        start, stop, step = (a.operand(o) for o in (stmt.start, stmt.stop, stmt.step))
+
+        def emit(body: Block) -> None:
+            a.place = place
+            bounds = self._reversed_range(start, stop, step)
+            self.builder.note = None
+            self.builder.emit(For(stmt.var, *map(_operand, bounds), body, stmt.loc))
+
+        self._repeat(place, lambda: self.region(place.inner[0]), emit)
+
+    def _reversed_range(self, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
+        s = self.adjoints.splice
+        if step == 1:
+            return s(self.builder, _minus_one, (stop,), {}), s(self.builder, _minus_one, (start,), {}), -1
+        if step == -1:
+            return s(self.builder, _plus_one, (stop,), {}), s(self.builder, _plus_one, (start,), {}), 1
+        return (*s(self.builder, _reversed_bounds, (start, stop, step), {}), -step)
+
+    def unbounded(self, place: Place, stmt: While) -> None:
+        a = self.adjoints
+        trips = a.value(self.trips[place.number], True)
+
+        def body() -> None:
+            self.region(place.inner[1])
+
+        def emit(block: Block) -> None:
+            a.place = place
+            counter = self.builder.variable("k", Type("int64", weak=True))
+            self.builder.note = None
+            self.builder.emit(For(Var(counter.name), Const(0), trips.operand, Const(1), block, stmt.loc))
+
+        self._repeat(place, body, emit)
+
+    def _repeat(self, place: Place, body: Callable[[], None], emit: Callable[[Block], None]) -> None:
+        """A reversed loop: which adjoints it carries from trip to trip is found by repetition."""
+        a = self.adjoints
+        entry = set(a.present)
+        carried = set(entry)
+        while True:
+            rollback = self.builder.mark()
+            made, bars = dict(a.placeholders), dict(a.bars)
+            a.present = set(carried)
+            with self.builder.block() as out:
+                body()
+                after = set(a.present)
+                self._clear(place, carried - after)
+            if after <= carried:
+                break
+            rollback()
+            a.bars = bars
+            a.placeholders = made
+            carried |= after
+            a._made = {k: m for k, m in a._made.items() if m in made}
+            for name in carried:
+                a.bar(name)
+        if not any(not _is_mark(s) for s in out):
+            a.present = entry
+            return
+        a.place = place
+        a.present = set(entry)
+        for name in sorted(carried - entry):
+            a.zero(name)
+        emit(tuple(out))
+        a.present = set(carried)
+
+    def _clear(self, place: Place, consumed: Iterable[str]) -> None:
+        """At the end of a trip: adjoints that it used up are zero for the one before."""
+        self.builder.note = None
+        for name in sorted(consumed):
+            if place.inner:
+                self.adjoints.place = place.inner[-1].places[0] if place.inner[-1].places else place
+            self.adjoints.zero(name)
+
+    def _classes(self, code: Block) -> Classes:
+        """Alias classes of the reverse sweep: placeholders of one class of the primal share memory."""
+        classes = Classes(code, self.builder.types)
+        primal = self.program.classes
+        by_class: dict[str, str] = {}
+        for mark, (name, _, _) in self.adjoints.placeholders.items():
+            if self.builder.types[mark].array:
+                classes.unite(mark, by_class.setdefault(primal.find(name), mark))
+        return classes
+
+
+# --------------------------------------------------------------------------- small things
+
+
+def _minus_one(n: Any) -> Any:
+    return n - 1
+
+
+def _plus_one(n: Any) -> Any:
+    return n + 1
+
+
+def _reversed_bounds(start: Any, stop: Any, step: Any) -> Any:
+    trips = -((start - stop) // step)
+    return start + (trips - 1) * step, start - step
+
+
+def _operand(value: Value) -> Operand:
+    from stgrad.frontend.values import operand_of
+
+    return operand_of(value)
+
+
+def _operands(stmt: Stmt) -> tuple[Operand, ...]:
+    from stgrad.ir import operands
+
+    return operands(stmt)
+
+
+def _leaves(result: Operand) -> list[Operand]:
+    return list(result.items) if isinstance(result, Pack) else [result]
+
+
+def _is_mark(stmt: Stmt) -> bool:
+    return isinstance(stmt, Effect) and stmt.op == RESTORE
+
+
+def _all(region: Region) -> Iterable[Place]:
+    for place in region.places:
+        yield place
+        for inner in place.inner:
+            yield from _all(inner)
+
+
+def _without_dead(code: Block, live: set[str], types: Any, classes: Classes) -> Block:
+    return eliminate_dead(code, live, types, classes)
+
+
+def _note(stmt: Stmt) -> str | None:
+    """The comment above the adjoint of a statement: the user's line it belongs to."""
+    if stmt.loc is None or isinstance(stmt, (If, For, While)):
+        return None
+    return f"grad of line {stmt.loc.line}: {stmt.loc.text.strip()}"
+
+
+__all__ = ["reverse", "viewed"]

@@ -1,0 +1,265 @@
+"""Copies followed to their source, constants folded, operations without effect dropped.
+
+    t = x * 1.0        ->      y = x
+    y = t
+
+Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which is NaN for an infinite x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    map_blocks,
+    map_operand,
+    map_operands,
+    operand_vars,
+    reads,
+    walk,
+)
+from stgrad.transforms.dataflow import eliminate_dead, result_names
+
+
+def simplify(fn: Function) -> Function:
+    """The program with copies propagated, constants folded, and nothing that is not read."""
+    for _ in range(4):
+        before = fn.body
+        fn = fn.with_body(_retarget(fn.body, fn))
+        fn = _propagate(fn)
+        fn = fn.with_body(eliminate_dead(fn.body, result_names(fn), fn.types))
+        if fn.body == before:
+            break
+    used = {n for s in walk(fn.body) for n in (*reads(s), *assigns(s))} | {p.name for p in fn.params} | _stacks(fn.body) | result_names(fn)
+    used |= {n for s in walk(fn.body) if isinstance(s, Custom) for n in _custom_names(s)}
+    return replace(fn, types={n: t for n, t in fn.types.items() if n in used})
+
+
+def _custom_names(stmt: Custom) -> set[str]:
+    names = {v.name for v in (*stmt.outputs, *stmt.bars)} | {n for s in walk(stmt.pullback) for n in (*reads(s), *assigns(s))}
+    return names | {n for r in stmt.results for n in operand_vars(r)} | _stacks(stmt.pullback)
+
+
+def _stacks(block: Block) -> set[str]:
+    return {s.stack for s in walk(block) if isinstance(s, (Push, Pop))}
+
+
+# --------------------------------------------------------------------------- copies and constants
+
+
+def _propagate(fn: Function) -> Function:
+    walker = _Propagator(fn.types)
+    body = walker.block(fn.body)
+    return replace(fn, body=body, result=map_operand(walker.leaf, fn.result))
+
+
+class _Propagator:
+    """Walks the program with what each name is known to equal: another name, or a constant."""
+
+    def __init__(self, types: Mapping[str, Type]) -> None:
+        self.types = types
+        self.known: dict[str, Operand] = {}
+
+    def leaf(self, operand: Operand) -> Operand:
+        return self.known.get(operand.name, operand) if isinstance(operand, Var) else operand
+
+    def forget(self, names: set[str]) -> None:
+        if names:
+            self.known = {n: o for n, o in self.known.items() if n not in names and not names & set(operand_vars(o))}
+
+    def block(self, block: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in block:
+            new = self.stmt(stmt)
+            if new is not None:
+                out.append(new)
+        return tuple(out)
+
+    def stmt(self, stmt: Stmt) -> Stmt | None:
+        if isinstance(stmt, Store):
+            value, index = map_operand(self.leaf, stmt.value), map_operand(self.leaf, stmt.index)
+            target = self.leaf(stmt.target)
+            return replace(stmt, target=target, value=value, index=index)  # type: ignore[arg-type]
+        if isinstance(stmt, (For, While)):
+            return self.loop(stmt)
+        stmt = map_operands(self.leaf, stmt)
+        if isinstance(stmt, If):
+            return self.branch(stmt)
+        if isinstance(stmt, Custom):
+            self.forget(assigned((stmt,)) | {o.name for o in stmt.outputs})
+            return stmt
+        if isinstance(stmt, Assign):
+            return self.assign(stmt)
+        self.forget(set(assigns(stmt)))
+        return stmt
+
+    def assign(self, stmt: Assign) -> Stmt | None:
+        stmt = _fold(stmt, self.types)
+        if stmt.op == "alias" and stmt.args[0] == stmt.targets[0]:
+            return None
+        self.forget(set(assigns(stmt)))
+        if stmt.op == "alias" and self._copyable(stmt.target.name, stmt.args[0]):
+            self.known[stmt.target.name] = stmt.args[0]
+        return stmt
+
+    def _copyable(self, target: str, source: Operand) -> bool:
+        """Constants of the name's own dtype, and names of the same type."""
+        t = self.types[target]
+        if isinstance(source, Const):
+            weak = {"float64": float, "int64": int, "bool": bool, "complex128": complex}.get(t.dtype)
+            return not t.array and (type(source.value) is weak or getattr(source.value, "dtype", None) == t.dtype)
+        if not isinstance(source, Var):
+            return False
+        s = self.types[source.name]
+        return (s.dtype, s.array, s.rank) == (t.dtype, t.array, t.rank)
+
+    def branch(self, stmt: If) -> Stmt | None:
+        if isinstance(stmt.cond, Const):
+            pass  # both arms are kept: a constant condition is rare and harmless
+        before = dict(self.known)
+        then = self.block(stmt.then)
+        self.known = dict(before)
+        orelse = self.block(stmt.orelse)
+        self.known = before
+        self.forget(assigned((stmt,)))
+        return replace(stmt, then=then, orelse=orelse)
+
+    def loop(self, stmt: For | While) -> Stmt:
+        if isinstance(stmt, For):
+            stmt = map_operands(self.leaf, stmt)  # type: ignore[assignment]
+        self.forget(assigned((stmt,)))
+        before = dict(self.known)
+        if isinstance(stmt, While):
+            head = self.block(stmt.head)
+            stmt = replace(stmt, head=head, cond=map_operand(self.leaf, stmt.cond), body=self.block(stmt.body))
+        else:
+            stmt = replace(stmt, body=self.block(stmt.body))
+        self.known = before
+        return stmt
+
+
+_PYTHON = {"np.add": lambda a, b: a + b, "np.subtract": lambda a, b: a - b, "np.multiply": lambda a, b: a * b, "np.negative": lambda a: -a}
+
+
+def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """One operation, simplified where that is exact."""
+    if len(stmt.targets) != 1 or stmt.kwargs:
+        return stmt
+    args, t = stmt.args, types[stmt.target.name]
+
+    def alias(operand: Operand) -> Assign:
+        if isinstance(operand, Var) and not _same_kind(types[operand.name], t):
+            return stmt
+        if isinstance(operand, Var) and t.array:
+            return stmt  # a new array must stay one: a later store would reach the operand
+        return replace(stmt, op="alias", args=(operand,))
+
+    if stmt.op in _PYTHON and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
+        return replace(stmt, op="alias", args=(Const(_PYTHON[stmt.op](*(a.value for a in args))),))  # type: ignore[union-attr, operator]
+    if stmt.op in ("float", "int") and isinstance(args[0], Const) and type(args[0].value) in (int, float, bool):
+        return replace(stmt, op="alias", args=(Const(float(args[0].value) if stmt.op == "float" else int(args[0].value)),))
+    if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":
+        return alias(args[0])
+    if stmt.op == "np.multiply":
+        if _is(args[0], 1):
+            return alias(args[1])
+        if _is(args[1], 1):
+            return alias(args[0])
+    if stmt.op in ("np.add", "np.subtract") and _is_int(args[1], 0):
+        return alias(args[0])
+    if stmt.op == "np.add" and _is_int(args[0], 0):
+        return alias(args[1])
+    if stmt.op == "np.divide" and _is(args[1], 1):
+        return alias(args[0])
+    return stmt
+
+
+def _same_kind(a: Type, b: Type) -> bool:
+    return (a.dtype, a.array, a.rank) == (b.dtype, b.array, b.rank)
+
+
+def _is(operand: Operand, value: float) -> bool:
+    return isinstance(operand, Const) and not isinstance(operand.value, (bool, np.generic)) and isinstance(operand.value, (int, float)) and operand.value == value
+
+
+def _is_int(operand: Operand, value: int) -> bool:
+    return isinstance(operand, Const) and type(operand.value) is int and operand.value == value
+
+
+# --------------------------------------------------------------------------- results named at once
+
+
+def _retarget(block: Block, fn: Function) -> Block:
+    """`t = op(...); y = t` with no other use of t becomes `y = op(...)`."""
+    uses: dict[str, int] = {}
+    definitions: dict[str, int] = {}
+    for stmt in walk(fn.body):
+        for name in reads(stmt):
+            uses[name] = uses.get(name, 0) + 1
+        for name in assigns(stmt):
+            definitions[name] = definitions.get(name, 0) + 1
+        if isinstance(stmt, Custom):
+            for name in _custom_names(stmt):
+                uses[name] = uses.get(name, 0) + 2
+    for name in operand_vars(fn.result):
+        uses[name] = uses.get(name, 0) + 1
+    params = {p.name for p in fn.params}
+
+    def single(name: str) -> bool:
+        return uses.get(name) == 1 and definitions.get(name) == 1 and name not in params
+
+    return _retarget_block(block, single, fn.types)
+
+
+def _retarget_block(block: Block, single: object, types: Mapping[str, Type]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
+        if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var) and single(stmt.args[0].name):  # type: ignore[operator]
+            at = _definition(out, stmt.args[0].name, stmt.target.name)
+            if at is not None and _same_kind(types[stmt.args[0].name], types[stmt.target.name]):
+                source = out[at]
+                assert isinstance(source, (Assign, Pop))
+                if isinstance(source, Pop):
+                    out[at] = replace(source, target=stmt.target)
+                else:
+                    out[at] = replace(source, targets=tuple(stmt.target if v.name == stmt.args[0].name else v for v in source.targets))
+                continue
+        out.append(stmt)
+    return tuple(out)
+
+
+def _definition(out: list[Stmt], name: str, target: str) -> int | None:
+    """Where `name` is made, if `target` is neither read nor assigned since."""
+    for at in range(len(out) - 1, -1, -1):
+        stmt = out[at]
+        if isinstance(stmt, (Assign, Pop)) and name in assigns(stmt):
+            return at if target not in assigns(stmt) else None
+        touched = {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
+        if target in touched or isinstance(stmt, Custom):
+            return None
+    return None
+
+
+__all__ = ["Pack", "simplify"]
