@@ -101,7 +101,7 @@ def test_no_references_are_lost():
 def test_from_threads_without_the_gil():
     fast, plain = program("runtime.call_python('lambda a: np.flip(a)', 'float64[:, :]', a).sum()")
     wrong = []
-    work = lambda: wrong.extend(1 for _ in range(500) if fast(A) != plain(A))  # noqa: E731
+    work = lambda: wrong.extend(1 for _ in range(500) if fast(A) != plain(A))
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
