@@ -39,7 +39,7 @@ def yv(y, v, z):
     return None, 0.5 * (sp.yv(v - 1.0, z) - sp.yv(v + 1.0, z))
 
 
-@partials(sp.i0)
+@partials(sp.i0, np.i0)
 def i0(y, x):
     return sp.i1(x)
 
@@ -104,7 +104,7 @@ def spherical_jn(y, n, z):
     return None, n / z * y - sp.spherical_jn(n + 1, z)
 
 
-unary(sp.j0, sp.j1, sp.i0, sp.i1)
+unary(np.i0, sp.j0, sp.j1, sp.i0, sp.i1)
 unary(sp.y0, sp.y1, sp.k0, sp.k1, sp.k0e, sp.k1e, sp.i0e, sp.i1e, low=0.3, high=3.0)
 
 

@@ -123,22 +123,22 @@ def ldexp(y, x, i):
     return np.exp2(1.0 * i), None
 
 
-@adjoint(np.frexp)
+@adjoint(np.frexp, math.frexp)
 def frexp(y, y_bar, x):
     return np.ldexp(y_bar[0], -y[1])
 
 
-@tangent(np.frexp)
+@tangent(np.frexp, math.frexp)
 def frexp_dot(y, x, x_dot):
     return np.ldexp(x_dot, -y[1]), np.zeros_like(y[1])
 
 
-@adjoint(np.modf)
+@adjoint(np.modf, math.modf)
 def modf(y, y_bar, x):
     return y_bar[0]
 
 
-@tangent(np.modf)
+@tangent(np.modf, math.modf)
 def modf_dot(y, x, x_dot):
     return x_dot, np.zeros_like(x_dot)
 
@@ -149,6 +149,7 @@ unary(np.nan_to_num, np.frexp, np.modf, low=0.3, high=0.9)
 binary(np.maximum, np.minimum, np.fmax, np.fmin, np.hypot)
 binary(np.copysign, np.heaviside, low=0.2)
 scalar(math.fabs, low=0.3)
+scalar(math.frexp, math.modf, low=0.3, high=0.9)
 scalar(math.copysign, low=0.2, count=2)
 scalar(math.hypot, count=3)
 
@@ -280,6 +281,6 @@ nondiff(np.floor, np.ceil, np.rint, np.trunc, np.fix, np.round, np.around, np.si
 nondiff(np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 nondiff(np.logical_and, np.logical_or, np.logical_not, np.logical_xor, np.isnan, np.isinf, np.isfinite, np.isposinf, np.isneginf)
 nondiff(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm)
-nondiff(np.isclose, np.allclose, np.array_equal, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.isscalar)
+nondiff(np.isclose, np.allclose, np.array_equal, np.array_equiv, np.isin, np.isreal, np.iscomplex, np.iscomplexobj, np.isrealobj, np.isscalar)
 nondiff(math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose)
 nondiff(math.comb, math.perm, math.factorial, math.gcd, math.lcm, math.isqrt, math.ulp)

@@ -110,7 +110,7 @@ def sqrt(y, x):
     return 0.5 / np.where(y > 0.0, y, np.inf)
 
 
-@partials(np.cbrt)
+@partials(np.cbrt, math.cbrt)
 def cbrt(y, x):
     return 1.0 / (3.0 * y * y)
 
@@ -120,7 +120,7 @@ def exp(y, x):
     return y
 
 
-@partials(np.exp2)
+@partials(np.exp2, math.exp2)
 def exp2(y, x):
     return LOG_2 * y
 
@@ -174,8 +174,8 @@ unary(np.exp, np.exp2, np.expm1, complex_too=True)
 unary(np.sqrt, np.log, np.log2, np.log10, np.log1p, low=0.3, complex_too=True)
 unary(np.cbrt, low=0.3)
 binary(np.logaddexp, np.logaddexp2)
-scalar(math.exp, math.expm1)
-scalar(math.sqrt, math.log, math.log2, math.log10, math.log1p, low=0.3)
+scalar(math.exp, math.exp2, math.expm1)
+scalar(math.sqrt, math.cbrt, math.log, math.log2, math.log10, math.log1p, low=0.3)
 scalar(math.log, low=1.5, high=3.0, count=2)
 
 # ------------------------------------------------------------------ trigonometric and hyperbolic

@@ -220,6 +220,18 @@ def polyval(p, x):
     return y
 
 
+@composite(np.polymul)
+def polymul(a1, a2):
+    return np.convolve(a1, a2)
+
+
+@composite(np.polyder)
+def polyder(p, m=1):
+    if m == 0:
+        return p
+    return np.polyder(p[:-1] * np.arange(np.size(p) - 1, 0, -1), m - 1)
+
+
 @composite(np.polyfit)
 def polyfit(x, y, deg):
     powers = np.vander(x, deg + 1)
@@ -234,9 +246,19 @@ def _(rng):
     yield (rng.normal(size=4), 0.5), {}
 
 
+@samples(np.polymul)
+def _(rng):
+    yield (rng.normal(size=4), rng.normal(size=3)), {}
+
+
+@samples(np.polyder)
+def _(rng):
+    yield (rng.normal(size=4), 2), {}
+
+
 @samples(np.polyfit)
 def _(rng):
     yield (rng.normal(size=6), rng.normal(size=6), 2), {}
 
 
-nondiff(np.histogram_bin_edges)
+nondiff(np.histogram_bin_edges, np.hanning, np.hamming, np.blackman, np.bartlett)

@@ -9,15 +9,7 @@ import numpy as np
 
 from .arrays import raised
 from .core import composite, linear, samples
-from .reductions import back, last
-
-
-def part(a, start, stop, axis):
-    """a[start:stop] along an axis."""
-    if axis == 0:
-        return a[start:stop]
-    return back(last(a, axis)[..., start:stop], axis)
-
+from .reductions import back, last, part
 
 # ------------------------------------------------------------------ joining
 
@@ -174,6 +166,13 @@ def split(ary, indices_or_sections, axis=0):
     return np.array_split(ary, indices_or_sections, axis)
 
 
+@composite(np.unstack)
+def unstack(x, /, *, axis=0):
+    """As many arrays as the axis is long: its extent is static."""
+    rows = x if axis == 0 else np.moveaxis(x, axis, 0)
+    return tuple(rows[i] for i in range(np.shape(rows)[0]))
+
+
 @composite(np.vsplit)
 def vsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, 0)
@@ -218,6 +217,11 @@ def _(rng):
     yield (x, 2), {}
     yield (x, 3, 1), {}
     yield (x, (1, 4), 1), {}
+
+
+@samples(np.unstack)
+def _(rng):
+    yield (rng.normal(size=(2, 3)),), {"axis": 1}
 
 
 @samples(np.array_split)

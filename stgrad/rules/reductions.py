@@ -52,6 +52,13 @@ def back(a, axis):
     return a if is_last(axis, np.ndim(a)) else np.moveaxis(a, -1, axis)
 
 
+def part(a, start, stop, axis):
+    """a[start:stop] along an axis."""
+    if axis == 0:
+        return a[start:stop]
+    return back(last(a, axis)[..., start:stop], axis)
+
+
 def leading_axis(a, axis):
     """`a` with an axis moved to the front."""
     if axis is None:

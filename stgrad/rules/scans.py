@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .core import adjoint, composite, linear, samples, tangent
-from .reductions import axes, back, last, leading_axis, restore, rows, unrows
+from .reductions import axes, back, last, leading_axis, part, restore, rows, unrows
 
 # ------------------------------------------------------------------ products
 
@@ -86,6 +86,27 @@ def cumsum(y, y_bar, a, axis=None, dtype=None, out=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis=axis), axis)
 
 
+@composite(np.cumulative_sum)
+def cumulative_sum(x, *, axis=None, include_initial=False):
+    y = np.cumsum(x, axis=0 if axis is None else axis)
+    if not include_initial:
+        return y
+    return np.concatenate((np.zeros_like(part(y, 0, 1, 0 if axis is None else axis)), y), axis=0 if axis is None else axis)
+
+
+@composite(np.cumulative_prod)
+def cumulative_prod(x, *, axis=None, include_initial=False):
+    y = np.cumprod(x, axis=0 if axis is None else axis)
+    if not include_initial:
+        return y
+    return np.concatenate((np.ones_like(part(y, 0, 1, 0 if axis is None else axis)), y), axis=0 if axis is None else axis)
+
+
+@composite(np.nancumprod)
+def nancumprod(a, axis=None, dtype=None, out=None):
+    return np.cumprod(np.where(np.isnan(a), 1.0, a), axis=axis)
+
+
 @composite(np.nancumsum)
 def nancumsum(a, axis=None, dtype=None, out=None):
     return np.cumsum(np.where(np.isnan(a), 0.0, a), axis=axis)
@@ -161,7 +182,14 @@ def _(rng):
     yield (np.array([1.5]),), {}
 
 
-@samples(np.nancumsum)
+@samples(np.cumulative_sum, np.cumulative_prod)
+def _(rng):
+    yield (rng.normal(size=4),), {}
+    yield (rng.normal(size=4),), {"include_initial": True}
+    yield (rng.normal(size=(2, 3)),), {"axis": 1, "include_initial": True}
+
+
+@samples(np.nancumsum, np.nancumprod)
 def _(rng):
     yield (np.array([2.0, np.nan, 3.0]),), {}
 

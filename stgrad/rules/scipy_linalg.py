@@ -10,7 +10,15 @@ import scipy.linalg as sl
 
 from .core import adjoint, composite, samples, static, tangent
 from .decompositions import cholesky as cholesky_adjoint
-from .decompositions import cholesky_dot, diagonal_of, inverse_gaps, positive, real_part, symmetrised, times_columns
+from .decompositions import (
+    cholesky_dot,
+    diagonal_of,
+    inverse_gaps,
+    positive,
+    real_part,
+    symmetrised,
+    times_columns,
+)
 from .joining import offset
 from .linalg import spread
 from .products import conj, hermitian

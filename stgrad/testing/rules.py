@@ -17,7 +17,9 @@ from stgrad.rules.broadcasting import unbroadcast
 from stgrad.rules.core import Rule, lookup, op_name
 
 # Operations that read one triangle of a Hermitian matrix: differences go along Hermitian directions.
-HERMITIAN = frozenset({"np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.eigh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor"})
+HERMITIAN = frozenset(
+    ("np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor", "scipy.linalg.eigh")
+)
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 

@@ -1,0 +1,124 @@
+"""Where a derivative is a convention: ties, borders, zeros and branches that are not taken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stgrad.rules as rules
+from stgrad.testing.rules import pull
+
+
+def cotangents(op: Callable[..., Any], *args: Any, y_bar: Any = 1.0, **kwargs: Any) -> Any:
+    rule = rules.lookup(op)
+    assert rule is not None
+    y = op(*args, **kwargs)
+    bars = pull(rule, y, np.broadcast_to(y_bar, np.shape(y)), args, kwargs)
+    return bars[0] if len(bars) == 1 else bars
+
+
+@pytest.mark.parametrize("op", [np.absolute, np.fabs, math.fabs, np.sqrt, math.sqrt])
+def test_zero_at_zero(op: Callable[..., Any]) -> None:
+    assert cotangents(op, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("op", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_elementwise_ties_are_shared(op: Callable[..., Any]) -> None:
+    a_bar, b_bar = cotangents(op, 2.0, 2.0)
+    assert a_bar == b_bar == 0.5
+    a_bar, b_bar = cotangents(op, np.inf, np.inf)
+    assert a_bar == b_bar == 0.5
+
+
+@pytest.mark.parametrize("op", [np.max, np.min, np.nanmax, np.nanmin])
+def test_ties_of_a_reduction_are_shared(op: Callable[..., Any]) -> None:
+    np.testing.assert_array_equal(cotangents(op, np.full(4, 3.0)), np.full(4, 0.25))
+    np.testing.assert_array_equal(cotangents(op, np.ones((2, 2)), axis=0), np.full((2, 2), 0.5))
+
+
+def test_clip_passes_on_its_borders() -> None:
+    x_bar = cotangents(np.clip, np.array([-2.0, -1.0, 0.0, 1.0, 2.0]), -1.0, 1.0)[0]
+    np.testing.assert_array_equal(x_bar, [0.0, 1.0, 1.0, 1.0, 0.0])
+
+
+def test_clip_with_crossed_borders_is_its_maximum() -> None:
+    x_bar, low_bar, high_bar = cotangents(np.clip, np.array([0.0, 5.0]), 2.0, 1.0)
+    assert x_bar.tolist() == [0.0, 0.0] and low_bar == 0.0 and high_bar == 2.0
+
+
+@pytest.mark.parametrize("op", [np.hypot, np.arctan2, math.hypot, math.atan2])
+def test_zero_at_the_origin(op: Callable[..., Any]) -> None:
+    assert cotangents(op, 0.0, 0.0) == (0.0, 0.0)
+
+
+def test_distance_of_a_point_to_itself() -> None:
+    rule = rules.lookup(math.dist)
+    assert rule is not None and rule.adjoint is not None
+    assert rule.adjoint(0.0, 1.0, (1.0, 2.0), (1.0, 2.0)) == ((0.0, 0.0), (0.0, 0.0))
+
+
+def test_where_gives_exact_zeros_to_the_branch_not_taken() -> None:
+    bars = cotangents(np.where, np.array([True, False]), np.array([1.0, np.inf]), np.array([np.nan, 1.0]))
+    np.testing.assert_array_equal(bars[1], [1.0, 0.0])
+    np.testing.assert_array_equal(bars[2], [0.0, 1.0])
+
+
+def test_guarded_square_root() -> None:
+    x = np.array([-1.0, 0.0, 4.0])
+    with np.errstate(invalid="ignore"):
+        branch_bar = cotangents(np.where, x > 0, np.sqrt(x), 0.0)[1]
+        np.testing.assert_array_equal(cotangents(np.sqrt, x, y_bar=branch_bar), [0.0, 0.0, 0.25])
+
+
+def test_products_with_zeros_are_exact() -> None:
+    np.testing.assert_array_equal(cotangents(np.prod, np.array([2.0, 0.0, 3.0])), [0.0, 6.0, 0.0])
+    np.testing.assert_array_equal(cotangents(np.prod, np.array([0.0, 0.0, 3.0])), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(cotangents(np.cumprod, np.array([2.0, 0.0, 3.0])), [1.0, 8.0, 0.0])
+
+
+def test_powers_of_zero() -> None:
+    assert cotangents(np.power, 0.0, 2.0)[0] == 0.0
+    assert cotangents(np.power, 0.0, 1.0)[0] == 1.0
+    assert cotangents(np.power, 0.0, 0.0)[0] == 0.0
+    assert cotangents(np.power, 0.0, 2.0)[1] == 0.0
+
+
+def test_logaddexp_of_minus_infinities() -> None:
+    assert cotangents(np.logaddexp, -np.inf, -np.inf) == (0.0, 0.0)
+    assert cotangents(np.logaddexp, -np.inf, 1.0) == (0.0, 1.0)
+
+
+def test_squared_modulus_is_steepest_ascent() -> None:
+    z = 1.0 + 2.0j
+    size_bar = cotangents(np.square, np.abs(z))
+    assert cotangents(np.absolute, z, y_bar=size_bar) == pytest.approx(2.0 + 4.0j)
+
+
+def test_vectors_of_repeated_eigenvalues_leave_their_share_out() -> None:
+    rule = rules.lookup(np.linalg.eigh)
+    assert rule is not None and rule.adjoint is not None
+    a = np.eye(3)
+    a_bar = rule.adjoint(np.linalg.eigh(a), (np.ones(3), np.ones((3, 3))), a)
+    np.testing.assert_allclose(a_bar, np.eye(3))
+
+
+def test_svd_columns_that_are_a_free_choice_give_nan() -> None:
+    rule = rules.lookup(np.linalg.svd)
+    assert rule is not None and rule.adjoint is not None
+    a = np.arange(6.0).reshape(3, 2) + np.eye(3, 2)
+    u, s, vh = np.linalg.svd(a)
+    quiet = rule.adjoint((u, s, vh), (np.zeros((3, 3)), np.ones(2), np.zeros((2, 2))), a)
+    assert np.all(np.isfinite(quiet))
+    loud = rule.adjoint((u, s, vh), (np.ones((3, 3)), np.ones(2), np.zeros((2, 2))), a)
+    assert np.all(np.isnan(loud))
+
+
+def test_what_has_no_rule_is_none() -> None:
+    rules.load_scipy()
+    assert rules.lookup("scipy.special.jv").partials(0.0, 1.5, 0.3)[0] is None  # type: ignore[union-attr, misc]
+    assert rules.lookup(lambda x: x) is None
+    assert rules.lookup([]) is None
