@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import inspect
-
-import numpy as np
-
-from stgrad import errors
+from stgrad.frontend.values import leaves
+from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.program import Derivative, signature_of
 from stgrad.transformed import Transformed
 
@@ -116,18 +114,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
 
 
 def _has_floats(value: Any) -> bool:
-    from stgrad.frontend.values import leaves
-
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(value))
 
 
-def stop_gradient(x: Any) -> Any:
-    """The value of x as a constant: no derivative passes through.
-
-    >>> stop_gradient(2.0)
-    2.0
-    """
-    return x
-
-
-__all__ = ["errors", "grad", "jit", "np", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]

@@ -53,6 +53,19 @@ class Transformed:
                 self._reset()
         return self._call(*args, **kwargs)
 
+    def with_seeds(self, primals: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
+        """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
+        arguments = self._bind(primals, {})
+        if self._captures and self._stale():
+            self._reset()
+        key = tuple(_key(wrapper.describe(v)) for v in arguments.values())
+        entry = self._known.get(key)
+        if entry is None:
+            program, nodes = self._build(arguments, keep=False)
+            run = self._loaded(program)
+            entry = self._known[key] = lambda seeds, args: run(*_flat(nodes, args), *seeds)
+        return entry(_seeds(cotangents, value), tuple(arguments.values()))[1]
+
     # ------------------------------------------------------------- seeing
 
     def source(self, *args: Any, **kwargs: Any) -> str:
@@ -119,8 +132,7 @@ class Transformed:
                     self._call = wrapper.make_wrapper(self.__name__, self._signature, self._cases, self._slow)
         else:
             nodes = next(n for n, r in self._cases if r is run)
-        flat = [leaf for node, value in zip(nodes, arguments.values(), strict=True) for leaf in wrapper.leaves(node, value)]
-        return run(*flat)
+        return run(*_flat(nodes, tuple(arguments.values())))
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
@@ -159,6 +171,30 @@ class Transformed:
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
         return any(c.current() is not c.value and not _same(c.current(), c.value) for c in self._captures.values())
+
+
+def _flat(nodes: Any, values: tuple[Any, ...]) -> list[Any]:
+    return [leaf for node, value in zip(nodes, values, strict=True) for leaf in wrapper.leaves(node, value)]
+
+
+def _seeds(cotangents: Any, value: Any) -> list[Any]:
+    """Cotangents leaf by leaf, with the dtype and shape of the value's leaves.
+
+    Raises ValueError where a shape is another one, TypeError where the structure is.
+    """
+    given, wanted = list(leaves(cotangents)), list(leaves(value))
+    if len(given) != len(wanted):
+        raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
+    seeds = []
+    for g, v in zip(given, wanted, strict=True):
+        dtype = np.result_type(v)
+        if dtype.kind not in "fc":
+            continue
+        array = np.asarray(0.0 if g is None else g, dtype=dtype)
+        if array.shape != np.shape(v):
+            raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
+        seeds.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))
+    return seeds
 
 
 def _same(a: Any, b: Any) -> bool:

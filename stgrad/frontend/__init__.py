@@ -13,7 +13,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import calls, expressions, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
 from stgrad.frontend.frame import Capture, Frame, binding_counts, counters_read_later

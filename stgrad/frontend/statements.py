@@ -197,7 +197,7 @@ def for_statement(frame: Frame, node: Any) -> None:
     if until is not None:
         _interrupted(frame, node, value, until)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
-        _range_loop(frame, node, value)
+        _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
     else:
         counted = count_items(frame, value, node.iter)
 
@@ -206,6 +206,27 @@ def for_statement(frame: Frame, node: Any) -> None:
             frame.execute(node.body)
 
         counted_loop(frame, counted.length, body, "k", bound_names([node]))
+
+
+UNROLL = 64
+
+
+def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
+    """Read a loop; where its body needs the counter at compile time and the trips are known and few, unroll it."""
+    known = value.known
+    rollback, env, owned = frame.builder.mark(), dict(frame.env), set(frame.owned)
+    try:
+        read()
+    except errors.NeedStaticError:
+        if known is None or len(known) > UNROLL:
+            raise
+        rollback()
+        frame.env = env
+        frame.owned.clear()
+        frame.owned.update(owned)
+        for item in known:
+            frame.assign(node.target, item)
+            frame.execute(node.body)
 
 
 def _range_loop(frame: Frame, node: Any, value: Range) -> None:

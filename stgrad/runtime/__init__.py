@@ -1,8 +1,29 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
+from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.scalars import radd, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
-__all__ = ["call_python", "cos", "erf", "exp", "expm1", "log", "log1p", "new_stack", "pop", "pow", "push", "radd", "sigmoid", "sin", "tan", "tanh", "vmax", "vmin"]
+__all__ = [
+    "call_python",
+    "cos",
+    "erf",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "new_stack",
+    "pop",
+    "pow",
+    "push",
+    "radd",
+    "sigmoid",
+    "sin",
+    "tan",
+    "tanh",
+    "unbroadcast",
+    "vmax",
+    "vmin",
+]

@@ -3,7 +3,7 @@
     y = runtime.call_python("lambda a, b: np.einsum('ij,ij->i', a, b)", "float64[:]", a, b)
 
 The text is the whole call: everything static (axes, flags, subscripts) stands in it, scalars and arrays are handed over. It
-sees `np`, `math` and `scipy`. The second text says what comes back:
+sees `np`, `math`, `scipy` and this `runtime`. The second text says what comes back:
 
     "float64"                      a scalar of this dtype ("int64", "bool", "complex128", "float32"...)
     "float64[:]"  "bool[:, :]"     a C-contiguous array; "float64[()]" one of rank 0
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -50,7 +51,7 @@ def prepared(text: str, result: str) -> Callable[..., Any]:
 
 
 def _evaluate(text: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"np": np, "math": math}
+    namespace: dict[str, Any] = {"np": np, "math": math, "runtime": sys.modules["stgrad.runtime"]}
     for module in re.findall(r"\bscipy(?:\.[a-z]\w*)?(?=\.)", text):
         namespace["scipy"] = __import__(module)
     function: Callable[..., Any] = eval(text, namespace)

@@ -17,9 +17,10 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.frontend.operations import unbroadcast
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
-from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Slice, Stmt, Store, Type, Var, operand_vars
+from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Pop, Slice, Stmt, Store, Type, Var, assigns, operand_vars
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
+from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import gathers, viewed
 from stgrad.transforms.places import Place
 
@@ -43,14 +44,15 @@ class Adjoints:
 
     # ------------------------------------------------------------- reading the primal
 
-    def value(self, name: str, after: bool = False) -> Sym:
+    def value(self, name: str, after: bool = False, place: Place | None = None) -> Sym:
         """The value that a primal name has before (or after) the statement at hand."""
-        assert self.place is not None
-        key = (name, self.place.number, after)
+        place = place or self.place
+        assert place is not None
+        key = (name, place.number, after)
         if key not in self._made:
-            mark = f"{name}§{self.place.number}{'b' if after else 'a'}"
+            mark = f"{name}§{place.number}{'b' if after else 'a'}"
             self._made[key] = mark
-            self.placeholders[mark] = (name, self.place, after)
+            self.placeholders[mark] = (name, place, after)
             self.builder.types[mark] = self.builder.types[name]
         return Sym(Var(self._made[key]), self.builder.types[name])
 
@@ -80,11 +82,29 @@ class Adjoints:
         if name not in self.active:
             return None
         if name in self.shadows:
-            return self.value(self.shadows[name], after)
+            return self.value(self.shadows[name], after, self._follower(self.shadows[name]) if after else None)
         if name not in self.present:
             return None
         self.present.discard(name)
         return self.bar(name)
+
+    def _follower(self, shadow: str) -> Place | None:
+        """The statement after this one that makes or moves the shadow in lockstep; None where it is made elsewhere."""
+        assert self.place is not None
+        for place in self.place.region.places[self.place.index + 1 : self.place.index + 1 + 2 * len(self.place.assigned)]:
+            if isinstance(place.stmt, (Assign, Pop)) and shadow in place.assigned:
+                return place
+        return None
+
+    def _new_shadow(self, shadow: str) -> Sym:
+        """The shadow of a name just assigned: the statements that follow in lockstep made it."""
+        here = self.place
+        assert here is not None
+        followers = here.region.places[here.index + 1 : here.index + 1 + len(assigns(here.stmt))]
+        self.place = next((p for p in followers if shadow in assigns(p.stmt)), here)
+        value = self.value(shadow, True)
+        self.place = here
+        return value
 
     def zero(self, name: str, *, after: bool = False) -> None:
         """Make an absent value adjoint a zero."""
@@ -162,6 +182,8 @@ class Adjoints:
             return  # the shadow of a view is a view of the shadow
         bars = [self.take(t.name) for t in stmt.targets]
         if all(b is None for b in bars):
+            return
+        if not differentiable(stmt.op):
             return
         if stmt.op in _CASTS:
             self._pass_on(stmt, bars[0])

@@ -85,7 +85,7 @@ class _Reverse:
         self.top = layout(self.fn.body)
         self.trips = self._trip_counters()
         self.seed_params: list[Var] = []
-        self._counted: dict[int, str] = {}
+        self.bar_stacks: list[str] = []
 
     def _trip_counters(self) -> dict[int, str]:
         whiles = [p for p in _all(self.top) if isinstance(p.stmt, While)]
@@ -111,7 +111,7 @@ class _Reverse:
         forward = insert_forward(self.fn.body, self.top, plan)
         sweep = insert_reverse(code, saver.names, plan, {})
         value = self._value(forward) if with_value else ((), ())
-        body = (*declare(plan), *forward, *value[0], *sweep)
+        body = (*declare(plan), *forward, *value[0], *map(Stack, self.bar_stacks), *sweep)
         return self._function(body, (*value[1], *results))
 
     def _function(self, body: Block, results: tuple[Operand, ...]) -> Function:
@@ -239,12 +239,8 @@ class _Reverse:
         a = self.adjoints
         if stack not in a.bars:
             a.bars[stack] = self.builder.variable(f"{stack}_bar", self.builder.types[stack]).name
-            self._stacks.append(a.bars[stack])
+            self.bar_stacks.append(a.bars[stack])
         return a.bars[stack]
-
-    @property
-    def _stacks(self) -> list[str]:
-        return self.__dict__.setdefault("_bar_stacks", [])
 
     def _instance(self, pullback: Block) -> tuple[Block, dict[str, str]]:
         """A pullback with names of its own, its reads of the program as placeholders."""

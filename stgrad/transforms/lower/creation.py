@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
-from stgrad.transforms.lower.nest import (
-    ZERO,
-    Axis,
-    Entry,
-    Fixed,
-    Kernel,
-    Lit,
-    Load,
-    Position,
-)
+from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
 from stgrad.transforms.lower.numeric import ELEMENTWISE, literal, typed
 from stgrad.transforms.lower.scalarise import (
     HANDLERS,
@@ -63,6 +54,9 @@ def copy(state: Scalariser, stmt: Assign) -> bool:
         return False
     if any(key not in ("dtype",) for key, _ in stmt.kwargs):
         return False
+    view = state.view(source.name)
+    if state.types[stmt.target.name].dtype == state.types[source.name].dtype and state.last_use(view, stmt.target.name):
+        return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
     return spread(state, stmt, source)
 
 
@@ -118,6 +112,22 @@ def getitem(state: Scalariser, stmt: Assign) -> bool:
 def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
     """`x[indices]`: not lowered yet."""
     return False
+
+
+@handles("shape")
+def shape(state: Scalariser, stmt: Assign) -> bool:
+    """An extent, read where it is known without the array itself."""
+    source, axis = stmt.args
+    if not isinstance(source, Var) or not isinstance(axis, Const) or not state.types[source.name].array:
+        return False
+    if source.name not in state.views:  # an array from before: its own shape is as good
+        state.view(source.name)
+        return False
+    dim = state.extents.canonical(state.view(source.name).dims[axis.value])
+    if not state.extents.known((dim,)):
+        return False
+    state.units.append(Kernel((), stmt.target.name, (), Extent(dim), "def", "int64", stmt.loc, stmt.note))
+    return True
 
 
 @handles("np.transpose")

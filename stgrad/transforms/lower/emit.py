@@ -164,7 +164,7 @@ class Emitter:
         self.memo.pop()
         self.open.pop()
         first = next(leaves(node))
-        loc, note = (first.loc, first.note) if isinstance(first, Kernel) else (None, None)
+        loc, note = (first.loc, first.note if level == 1 else None) if isinstance(first, Kernel) else (None, None)
         self.out[-1].append(For(var, Const(0), stop, Const(1), tuple(body), loc, note))
         for key in promoted:
             self.cells[key].dirty = self.cells[key].dirty or self._in_memory(key[0])
@@ -233,7 +233,7 @@ class Emitter:
         if not isinstance(last, Assign) or last.targets != (value,):
             return value
         local = self.fresh(self._local_name(unit.target, level), self.types[value.name], level)
-        self.out[-1][-1] = Assign((local,), last.op, last.args, last.kwargs, unit.loc, unit.note)
+        self.out[-1][-1] = Assign((local,), last.op, last.args, last.kwargs, unit.loc)
         for table in self.memo:
             for key, var in table.items():
                 if var == value:
@@ -245,17 +245,18 @@ class Emitter:
 
     def _scalar(self, unit: Kernel) -> None:
         target = Var(unit.target)
+        note = unit.note if len(self.out) == 1 else None
         self.levels.setdefault(unit.target, len(self.out) - 1)
         value = self.expr(unit.expr)
         if unit.accumulates:
-            self.out[-1].append(Assign((target,), COMBINE[unit.mode], (target, value), loc=unit.loc, note=unit.note))
+            self.out[-1].append(Assign((target,), COMBINE[unit.mode], (target, value), loc=unit.loc, note=note))
             return
-        self.out[-1].append(Assign((target,), "alias", (value,), loc=unit.loc, note=unit.note))
+        self.out[-1].append(Assign((target,), "alias", (value,), loc=unit.loc, note=note))
 
     def _accumulate(self, unit: Kernel, key: Key, value: Operand, level: int) -> None:
         cell = self.cells.get(key)
         if cell is not None and isinstance(cell.value, Var) and cell.value.name in self.sums and not cell.addend:
-            self.out[-1].append(Assign((cell.value,), COMBINE[unit.mode], (cell.value, value), loc=unit.loc, note=unit.note))
+            self.out[-1].append(Assign((cell.value,), COMBINE[unit.mode], (cell.value, value), loc=unit.loc))
             cell.dirty = self._in_memory(unit.target)
             return
         if cell is None and unit.mode in ("add", "radd") and self._in_memory(unit.target):

@@ -106,6 +106,8 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> li
     numbered, back = number(run, live, context.types, context.names, context.classes)
     extents = Extents(context.names, context.types, dict(context.sources))
     state = Scalariser(context.types, context.names, context.classes, extents)
+    state.later.update(n for s in (*numbered, *back) for n in reads(s))
+    state.later.update(live)
     for stmt in numbered:
         state.statement(stmt)
     if not any(unit.space for unit in state.units):

@@ -54,7 +54,7 @@ def identity(mode: str, dtype: str) -> Const:
 def reduction(state: Scalariser, stmt: Assign) -> bool:
     """Sum, product, extremes, any, all and mean over any axes, with keepdims."""
     source = stmt.args[0]
-    if not isinstance(source, Var) or not state.types[source.name].array or any(k not in ("axis", "keepdims") for k, _ in stmt.kwargs):
+    if not isinstance(source, Var) or not state.types[source.name].array or any(k not in ("axis", "keepdims", "dtype") for k, _ in stmt.kwargs):
         return False
     rank = state.types[source.name].rank
     axes = axes_of(argument(stmt, 1, "axis", Const(None)), rank)

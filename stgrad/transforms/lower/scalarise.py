@@ -6,6 +6,7 @@ element form, or no proof that its positions are in range, stays as it is (`Raw`
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -75,11 +76,13 @@ class Scalariser:
     views: dict[str, View] = field(default_factory=dict)
     unmade: dict[str, Assign] = field(default_factory=dict)  # views that no statement has needed in memory so far
     exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
+    later: Counter[str] = field(default_factory=Counter)  # reads of each name in the rest of the run, and behind it
 
     # ------------------------------------------------------------ statements
 
     def statement(self, stmt: Stmt) -> None:
         mark = len(self.units)
+        self.later.subtract(reads(stmt))
         if isinstance(stmt, Store) and self._store(stmt):
             return
         if isinstance(stmt, Assign):
@@ -159,6 +162,12 @@ class Scalariser:
         self.views[name] = view
         self.unmade[name] = stmt
         return True
+
+    def last_use(self, view: View, target: str) -> bool:
+        """Whether a buffer of this run, seen whole, is read no more: its copy may be the buffer itself."""
+        if view.base not in self.buffers or view.base in self.exposed or view != self.view(view.base):
+            return False
+        return not any(self.later[name] > 0 for name, seen in self.views.items() if seen.base == view.base and name != target)
 
     # --------------------------------------------------------------- kernels
 
