@@ -25,25 +25,25 @@ def fill(state: Scalariser, stmt: Assign) -> bool:
     type_ = state.types[name]
     if not type_.array or any(key not in ("shape", "dtype", "fill_value") for key, _ in stmt.kwargs):
         return False
-    for operand in stmt.args:
-        for item in operand.items if isinstance(operand, Pack) else (operand,):
-            if isinstance(item, Var) and state.types[item.name].array:
-                state.view(item.name)
-            else:
-                state.extents.witness_scalar(item)
-    space, places = state.layout(type_.dims)
+    if stmt.op.endswith("_like"):
+        if not isinstance(stmt.args[0], Var) or not state.types[stmt.args[0].name].array:
+            return False
+        dims = state.view(stmt.args[0].name).dims
+    else:
+        dims = state.shape_of(argument(stmt, 0, "shape", Const(0)))
+    space, places = state.layout(dims)
     if not state.extents.known(space):
         return False
     if stmt.op in ("np.empty", "np.empty_like"):
-        state.new_buffer(name)
+        state.new_buffer(name, dims)
         return True
     if stmt.op.startswith("np.full"):
-        value = state.element_of(argument(stmt, 1, "fill_value", Const(None)), type_.dims, places)
+        value = state.element_of(argument(stmt, 1, "fill_value", Const(None)), dims, places)
         if value is None:
             return False
     else:
         value = Lit(literal(1 if "ones" in stmt.op else 0, type_.dtype), type_.dtype, weak=False)
-    return state.define(name, value, space, places, stmt)
+    return state.define(name, value, dims, stmt)
 
 
 @handles("np.copy", "np.astype", "np.array", "copy", "astype")
@@ -57,15 +57,13 @@ def copy(state: Scalariser, stmt: Assign) -> bool:
     view = state.view(source.name)
     if state.types[stmt.target.name].dtype == state.types[source.name].dtype and state.last_use(view, stmt.target.name):
         return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
-    return spread(state, stmt, source)
+    return spread(state, stmt, source, view.dims)
 
 
-def spread(state: Scalariser, stmt: Assign, source: Operand) -> bool:
+def spread(state: Scalariser, stmt: Assign, source: Operand, dims: tuple[Dim, ...]) -> bool:
     """`target = source`, broadcast, as a new array."""
-    type_ = state.types[stmt.target.name]
-    space, places = state.layout(type_.dims)
-    expr = state.element_of(source, type_.dims, places)
-    return expr is not None and state.define(stmt.target.name, expr, space, places, stmt)
+    expr = state.element_of(source, dims, state.layout(dims)[1])
+    return expr is not None and state.define(stmt.target.name, expr, dims, stmt)
 
 
 @handles("alias", "stop_gradient", "np.asarray")
@@ -79,16 +77,13 @@ def alias(state: Scalariser, stmt: Assign) -> bool:
 @handles("np.broadcast_to")
 def broadcast_to(state: Scalariser, stmt: Assign) -> bool:
     """A view that does not move along the axes it is stretched over; of a scalar, a fill."""
-    source = stmt.args[0]
-    type_ = state.types[stmt.target.name]
-    if not isinstance(source, Var) or not state.types[source.name].array:
-        return spread(state, stmt, source)
-    for item in stmt.args[1].items if len(stmt.args) > 1 and isinstance(stmt.args[1], Pack) else ():
-        state.extents.witness_scalar(item)
-    load = state.element_of(source, type_.dims, [Axis(k) for k in range(type_.rank)])
-    if not isinstance(load, Load) or not state.extents.known(type_.dims):
+    source, dims = stmt.args[0], state.shape_of(argument(stmt, 1, "shape", Const(0)))
+    if not state.extents.known(dims):
         return False
-    return state.bind_view(stmt, View(load.buffer, load.index, type_.dims))
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return spread(state, stmt, source, dims)
+    load = state.element_of(source, dims, [Axis(k) for k in range(len(dims))])
+    return isinstance(load, Load) and state.bind_view(stmt, View(load.buffer, load.index, dims))
 
 
 @handles("getitem")
@@ -121,9 +116,9 @@ def shape(state: Scalariser, stmt: Assign) -> bool:
     if not isinstance(source, Var) or not isinstance(axis, Const) or not state.types[source.name].array:
         return False
     if source.name not in state.views:  # an array from before: its own shape is as good
-        state.view(source.name)
+        state.values[stmt.target.name] = state.view(source.name).dims[axis.value]
         return False
-    dim = state.extents.canonical(state.view(source.name).dims[axis.value])
+    dim = state.values[stmt.target.name] = state.extents.canonical(state.view(source.name).dims[axis.value])
     if not state.extents.known((dim,)):
         return False
     state.units.append(Kernel((), stmt.target.name, (), Extent(dim), "def", "int64", stmt.loc, stmt.note))
@@ -170,24 +165,38 @@ def extent_one(state: Scalariser, stmt: Assign) -> bool:
     source = stmt.args[0]
     if not isinstance(source, Var) or not state.types[source.name].array:
         return False
-    view, dims = state.view(source.name), state.types[stmt.target.name].dims
-    places = match_axes(tuple(map(state.extents.canonical, view.dims)), tuple(map(state.extents.canonical, dims)))
-    index = None if places is None else compose(view.index, places)
+    view = state.view(source.name)
+    old = tuple(map(state.extents.canonical, view.dims))
+    dims = new_dims(old, tuple(d == ONE for d in state.types[stmt.target.name].dims))
+    if dims is None:
+        return False
+    index = compose(view.index, match_axes(old, dims))
     return index is not None and state.bind_view(stmt, View(view.base, index, dims))
+
+
+def new_dims(old: tuple[Dim, ...], ones: tuple[bool, ...]) -> tuple[Dim, ...] | None:
+    """The extents after axes of extent 1 came or went; `ones` tells where they are in the result."""
+    rest = [d for d in old if d != ONE]
+    if len(rest) != ones.count(False):
+        return None
+    left = iter(rest)
+    return tuple(ONE if one else next(left) for one in ones)
 
 
 @handles("np.reshape")
 def reshape(state: Scalariser, stmt: Assign) -> bool:
     """Only reshapes that add or drop axes of extent 1."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return False
+    if state.types[stmt.target.name].dims and [d for d in state.types[source.name].dims if d != ONE] != [d for d in state.types[stmt.target.name].dims if d != ONE]:
+        return False
     return extent_one(state, stmt)
 
 
-def match_axes(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> list[Entry] | None:
+def match_axes(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> list[Entry]:
     """Places of the old axes in the new ones, where only axes of extent 1 differ."""
-    left, right = [d for d in old if d != ONE], [(k, d) for k, d in enumerate(new) if d != ONE]
-    if left != [d for _, d in right]:
-        return None
-    axes = iter(k for k, _ in right)
+    axes = iter(k for k, d in enumerate(new) if d != ONE)
     return [Fixed(ZERO) if d == ONE else Axis(next(axes)) for d in old]
 
 
@@ -197,21 +206,20 @@ def arange(state: Scalariser, stmt: Assign) -> bool:
     type_ = state.types[stmt.target.name]
     if len(stmt.args) != 1 or type_.dtype != "int64":
         return False
-    state.extents.witness_scalar(stmt.args[0])
-    space, places = state.layout(type_.dims)
-    if not space or not isinstance(places[0], Axis):
-        return False
-    return state.define(stmt.target.name, Position(places[0]), space, places, stmt)
+    dims = state.shape_of(stmt.args[0])
+    _, places = state.layout(dims)
+    return isinstance(places[0], Axis) and state.define(stmt.target.name, Position(places[0]), dims, stmt)
 
 
 @handles("np.outer")
 def outer(state: Scalariser, stmt: Assign) -> bool:
     type_ = state.types[stmt.target.name]
-    space, places = state.layout(type_.dims)
-    if not all(isinstance(a, Var) and state.types[a.name].rank == 1 for a in stmt.args) or len(stmt.args) != 2:
+    if len(stmt.args) != 2 or not all(isinstance(a, Var) and state.types[a.name].rank == 1 for a in stmt.args):
         return False
-    left = state.element_of(stmt.args[0], type_.dims[:1], places[:1])
-    right = state.element_of(stmt.args[1], type_.dims[1:], places[1:])
+    dims = tuple(state.view(a.name).dims[0] for a in stmt.args if isinstance(a, Var))
+    _, places = state.layout(dims)
+    left = state.element_of(stmt.args[0], dims[:1], places[:1])
+    right = state.element_of(stmt.args[1], dims[1:], places[1:])
     if left is None or right is None:
         return False
-    return state.define(stmt.target.name, typed("np.multiply", (left, right), type_.dtype), space, places, stmt)
+    return state.define(stmt.target.name, typed("np.multiply", (left, right), type_.dtype), dims, stmt)

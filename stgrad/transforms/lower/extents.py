@@ -25,6 +25,7 @@ class Extents:
     names: Names
     types: dict[str, Type]
     sources: dict[str, tuple[str, int | None, int]] = field(default_factory=dict)
+    trusted: frozenset[str] = frozenset()  # symbols of parameters: one value for the whole call
     equal: dict[str, Dim] = field(default_factory=dict)
 
     def canonical(self, dim: Dim) -> Dim:

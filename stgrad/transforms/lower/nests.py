@@ -74,26 +74,26 @@ def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
     return extents.sources
 
 
-def block(context: Context, statements: Block, live: frozenset[str]) -> Block:
+def block(context: Context, statements: Block, live: frozenset[str], in_loop: bool = False) -> Block:
     """Lower a block; `live` are the names read after it."""
     result: list[Stmt] = []
     run: list[Stmt] = []
     after = live  # live behind the run that is being collected, which grows upwards
     for stmt in reversed(statements):
         if isinstance(stmt, (If, For, While, Custom, Stack)):
-            result[:0] = lower_run(context, run, after)
+            result[:0] = lower_run(context, run, after, in_loop)
             inner = live_around(stmt, live) if isinstance(stmt, (For, While)) else live
-            result.insert(0, map_blocks(lambda b, inner=inner: block(context, b, inner), stmt))  # type: ignore[misc]
+            result.insert(0, map_blocks(lambda b, inner=inner, loop=in_loop or isinstance(stmt, (For, While)): block(context, b, inner, loop), stmt))  # type: ignore[misc]
             run = []
         else:
             run.insert(0, stmt)
         live = live_before(stmt, live)
         if not run:
             after = live
-    return (*lower_run(context, run, after), *result)
+    return (*lower_run(context, run, after, in_loop), *result)
 
 
-def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
+def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], in_loop: bool) -> list[Stmt]:
     """One straight run of statements; unchanged if nothing in it becomes a loop."""
     if not any(
         isinstance(s, (Assign, Store))
@@ -104,8 +104,8 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str]) -> li
     ):
         return list(run)
     numbered, back = number(run, live, context.types, context.names, context.classes)
-    extents = Extents(context.names, context.types, dict(context.sources))
-    state = Scalariser(context.types, context.names, context.classes, extents)
+    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources))
+    state = Scalariser(context.types, context.names, context.classes, extents, in_loop)
     state.later.update(n for s in (*numbered, *back) for n in reads(s))
     state.later.update(live)
     for stmt in numbered:

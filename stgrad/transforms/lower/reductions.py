@@ -82,14 +82,17 @@ def reduce_into(state: Scalariser, stmt: Assign, target: str, mode: str, source:
     if mode in ("max", "min"):
         guard_nonempty(state, stmt, [dims[a] for a in axes], mode)
     index = [Fixed(ZERO) if k in axes else p for k, p in enumerate(places) if keep or k not in axes]
-    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space)
+    left = tuple(ONE if k in axes else d for k, d in enumerate(dims) if keep or k not in axes)
+    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space, left)
     return True
 
 
-def _emit(state: Scalariser, stmt: Assign, target: str, mode: str, index: list[Entry], value: Expr, space: tuple[Dim, ...]) -> None:
+def _emit(
+    state: Scalariser, stmt: Assign, target: str, mode: str, index: list[Entry], value: Expr, space: tuple[Dim, ...], dims: tuple[Dim, ...] = ()
+) -> None:
     type_ = state.types[target]
     if type_.array:
-        state.new_buffer(target)
+        state.new_buffer(target, dims)
     depths = [e.depth for e in index if isinstance(e, Axis)]
     first = tuple(Axis(depths.index(e.depth)) if isinstance(e, Axis) else e for e in index)
     start = Lit(identity(mode, type_.dtype), type_.dtype, weak=False)
@@ -117,9 +120,9 @@ def mean(state: Scalariser, stmt: Assign, source: Var, axes: tuple[int, ...], ke
     for axis in axes:
         extent = Extent(state.extents.canonical(dims[axis]))
         count = extent if isinstance(count, Lit) else Call("np.multiply", (count, extent), "int64")
-    space, places = state.layout(type_.dims)
-    load = Load(total, tuple(places) if type_.array else (), type_.dtype)
-    return state.define(name, typed("np.divide", (load, as_dtype(count, type_.dtype)), type_.dtype), space, places, stmt)
+    left = state.view(total).dims if type_.array else ()
+    load = Load(total, tuple(state.layout(left)[1]), type_.dtype)
+    return state.define(name, typed("np.divide", (load, as_dtype(count, type_.dtype)), type_.dtype), left, stmt)
 
 
 @handles("unbroadcast")
@@ -151,7 +154,8 @@ def _sum_to(state: Scalariser, stmt: Assign, g: Var, axes: list[int], skip: int)
         return False
     mode = "radd" if np.dtype(type_.dtype).kind == "f" else "add"
     index = [Fixed(ZERO) if k in axes else places[k] for k in range(skip, len(dims))]
-    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space)
+    left = tuple(ONE if k in axes else dims[k] for k in range(skip, len(dims)))
+    _emit(state, stmt, target, mode, index if type_.array else [], as_dtype(load, type_.dtype), space, left)
     return True
 
 
@@ -164,9 +168,12 @@ def dot(state: Scalariser, stmt: Assign) -> bool:
     a, b, type_ = state.types[left.name], state.types[right.name], state.types[stmt.target.name]
     if a.rank != 1 or b.rank != 1 or np.dtype(type_.dtype).kind != "f":
         return False
-    space, places = state.layout(a.dims)
-    x, y = state.element_of(left, a.dims, places), state.element_of(right, a.dims, places)
-    if x is None or y is None or not state.extents.known(space) or b.dims[0] == ONE != a.dims[0]:
+    dims = state.view(left.name).dims
+    space, places = state.layout(dims)
+    if [state.extents.canonical(d) == ONE for d in (*dims, *state.view(right.name).dims)] != [dims[0] == ONE] * 2:
+        return False
+    x, y = state.element_of(left, dims, places), state.element_of(right, dims, places)
+    if x is None or y is None or not state.extents.known(space):
         return False
     _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), type_.dtype), space)
     return True

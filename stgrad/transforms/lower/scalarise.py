@@ -7,7 +7,7 @@ element form, or no proof that its positions are in range, stays as it is (`Raw`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from stgrad.ir import (
     Dim,
     Effect,
     Operand,
+    Pack,
     Pop,
     Push,
     Stmt,
@@ -71,11 +72,13 @@ class Scalariser:
     names: Names
     classes: Classes
     extents: Extents
+    in_loop: bool = False
     units: list[Unit] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
     unmade: dict[str, Assign] = field(default_factory=dict)  # views that no statement has needed in memory so far
     exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
+    values: dict[str, Dim] = field(default_factory=dict)  # integers of this run whose symbolic value is known
     later: Counter[str] = field(default_factory=Counter)  # reads of each name in the rest of the run, and behind it
 
     # ------------------------------------------------------------ statements
@@ -112,9 +115,17 @@ class Scalariser:
         type_ = self.types[name]
         if not type_.array:
             return
-        dims = tuple(self.extents.fresh() for _ in type_.dims) if clipped else type_.dims
+        dims = tuple(self.extents.fresh() for _ in type_.dims) if clipped else self.declared(name)
         self.views[name] = whole(name, dims)
         self.extents.witness_array(name, dims)
+
+    def declared(self, name: str) -> tuple[Dim, ...]:
+        """The extents of an array that this run finds or cannot look into.
+
+        In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted.
+        """
+        dims = self.types[name].dims
+        return tuple(self.extents.fresh() if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for d in dims)
 
     def in_memory(self, name: str) -> Var:
         """The name under which an array exists in memory, a view of it made where none is."""
@@ -149,16 +160,13 @@ class Scalariser:
     def view(self, name: str) -> View:
         found = self.views.get(name)
         if found is None:
-            found = self.views[name] = whole(name, self.types[name].dims)
-            self.extents.witness_array(name, self.types[name].dims)
+            found = self.views[name] = whole(name, self.declared(name))
+            self.extents.witness_array(name, found.dims)
         return found
 
     def bind_view(self, stmt: Assign, view: View) -> bool:
         """The target of a statement is a view; the statement itself is emitted only if something needs it."""
         name = stmt.target.name
-        for declared, found in zip(self.types[name].dims, view.dims, strict=True):
-            if not self.extents.known((declared,)):  # a new symbol of the front end, for just this extent
-                self.extents.assume(declared, found)
         self.views[name] = view
         self.unmade[name] = stmt
         return True
@@ -207,21 +215,48 @@ class Scalariser:
         index = compose(view.index, at)
         return None if index is None else Load(view.base, index, type_.dtype)
 
-    def define(self, name: str, expr: Expr, space: tuple[Dim, ...], places: list[Entry], stmt: Stmt) -> bool:
-        """`name[places] = expr` for every element of a new buffer."""
+    def define(self, name: str, expr: Expr, dims: tuple[Dim, ...], stmt: Stmt) -> bool:
+        """`name[...] = expr` for every element of a new buffer of extents `dims`."""
         type_ = self.types[name]
+        space, places = self.layout(dims)
         if not self.extents.known(space):
             return False
         if type_.array:
-            self.new_buffer(name)
+            self.new_buffer(name, dims)
         index = tuple(places) if type_.array else ()
         self.units.append(Kernel(space, name, index, as_dtype(expr, type_.dtype) if type_.array else expr, "def", type_.dtype, stmt.loc, stmt.note))
         return True
 
-    def new_buffer(self, name: str) -> None:
-        dims = tuple(self.extents.canonical(d) for d in self.types[name].dims)
+    def new_buffer(self, name: str, dims: tuple[Dim, ...]) -> None:
+        dims = tuple(map(self.extents.canonical, dims))
         self.buffers[name] = Buffer(name, dims, self.types[name].dtype, local=True)
         self.views[name] = whole(name, dims)
+
+    def broadcast(self, operands: Iterable[Operand]) -> tuple[Dim, ...]:
+        """The extents of an elementwise result: of each axis the first that is not 1."""
+        shapes = [self.view(o.name).dims for o in operands if isinstance(o, Var) and self.types[o.name].array]
+        result = []
+        for axis in range(-max(map(len, shapes), default=0), 0):
+            here = [self.extents.canonical(d[axis]) for d in shapes if len(d) >= -axis]
+            result.append(next((d for d in here if d != ONE), ONE))
+        return tuple(result)
+
+    def shape_of(self, operand: Operand) -> tuple[Dim, ...]:
+        """The extents that a shape argument asks for."""
+        return tuple(map(self.number, operand.items if isinstance(operand, Pack) else (operand,)))
+
+    def number(self, operand: Operand) -> Dim:
+        """An integer as a symbolic value; a symbol of its own if nothing is known of it."""
+        if isinstance(operand, Const):
+            return Dim(None, operand.value)
+        assert isinstance(operand, Var)
+        known = self.values.get(operand.name) or self.types[operand.name].value
+        if known is not None and (known.symbol is None or known.symbol in self.extents.trusted or self.extents.known((known,)) and not self.in_loop):
+            return known
+        own = self.values[operand.name] = self.extents.fresh()
+        assert own.symbol is not None
+        self.extents.sources[own.symbol] = (operand.name, None, 0)
+        return own
 
     def temporary(self, wish: str, type_: Type) -> str:
         name = self.names.fresh(wish)
@@ -260,7 +295,7 @@ class Scalariser:
 
     def _buffered(self, value: Load, stmt: Store, region: View, space: tuple[Dim, ...], places: list[Entry]) -> Expr:
         name = self.temporary("_t", Type(value.dtype, region.dims, array=True))
-        self.new_buffer(name)
+        self.new_buffer(name, region.dims)
         self.units.append(Kernel(space, name, tuple(places), value, "def", value.dtype, stmt.loc, stmt.note))
         return Load(name, tuple(places), value.dtype)
 
@@ -286,12 +321,13 @@ def elementwise(state: Scalariser, stmt: Assign) -> bool:
     type_ = state.types[stmt.target.name]
     if stmt.kwargs or not type_.array:
         return False
-    space, places = state.layout(type_.dims)
-    args = [state.element_of(a, type_.dims, places) for a in stmt.args if a != Const(None)]
+    dims = state.broadcast(stmt.args)
+    _, places = state.layout(dims)
+    args = [state.element_of(a, dims, places) for a in stmt.args if a != Const(None)]
     exprs = tuple(a for a in args if a is not None)
     if len(exprs) != len(args) or not exprs:
         return False
     if stmt.op == "np.clip" and len(exprs) != 3:
         return False
     expr = element(stmt.op, exprs, type_.dtype)
-    return expr is not None and state.define(stmt.target.name, expr, space, places, stmt)
+    return expr is not None and len(dims) == type_.rank and state.define(stmt.target.name, expr, dims, stmt)
