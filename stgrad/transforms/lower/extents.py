@@ -44,8 +44,9 @@ class Extents:
             self.equal[a.symbol] = Dim(b.symbol, b.offset - a.offset)
         return b
 
-    def fresh(self) -> Dim:
-        return Dim(self.names.fresh("extent"))
+    def own(self, name: str, axis: int) -> Dim:
+        """A symbol for one axis of one array of this run, or for an integer (axis -1)."""
+        return Dim(f"{name}[{axis}]")
 
     def known(self, dims: Iterable[Dim]) -> bool:
         return all(d.symbol is None or d.symbol in self.sources for d in map(self.canonical, dims))
@@ -69,11 +70,16 @@ class Extents:
             return True
         if a.symbol == b.symbol or not self.known((a, b)):
             return False
+        self.check(a, b, state)
+        return True
+
+    def check(self, a: Dim, b: Dim, state: Scalariser) -> None:
+        """Emit a check that two extents are equal; from here on they are one."""
+        a, b = self.canonical(a), self.canonical(b)
         if a.symbol is None:
             a, b = b, a
         state.units.append(Guard(a, b, "operands could not be broadcast together", self.witnesses((a, b))))
         self.assume(a, b)
-        return True
 
     def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:
         """Names that must exist where these extents are read."""

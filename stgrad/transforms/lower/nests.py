@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.ir import (
     Assign,
     Block,
     Custom,
+    Dim,
     For,
     Function,
     If,
@@ -32,7 +33,7 @@ from stgrad.transforms.lower.emit import Emitter, LoopNames
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
-from stgrad.transforms.lower.nest import Kernel, Unit
+from stgrad.transforms.lower.nest import Guard, Kernel, Unit
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.versions import number
@@ -56,7 +57,7 @@ def to_loops(fn: Function) -> Function:
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     context = Context(types, names, aliases(fn), LoopNames(names), parameter_extents(fn), fixed_parameters(fn))
-    body = block(context, fn.body, frozenset(operand_vars(fn.result)))
+    body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
     return replace(fn, body=(*context.prelude.values(), *body), types=types)
 
 
@@ -74,59 +75,76 @@ def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
     return extents.sources
 
 
-def block(context: Context, statements: Block, live: frozenset[str], in_loop: bool = False) -> Block:
-    """Lower a block; `live` are the names read after it."""
+def block(context: Context, statements: Block, live: frozenset[str], equal: Mapping[str, Dim], in_loop: bool = False) -> Block:
+    """Lower a block; `live` are the names read after it, `equal` what earlier checks found to be equal."""
+    known = dict(equal)
     result: list[Stmt] = []
+    for part, after in reversed(parts(statements, live)):
+        if isinstance(part, list):
+            result += lower_run(context, part, after, known, in_loop)
+            continue
+        inner = live_around(part, after) if isinstance(part, (For, While)) else after
+        loop = in_loop or isinstance(part, (For, While))
+        result.append(map_blocks(lambda b, inner=inner, loop=loop: block(context, b, inner, known, loop), part))  # type: ignore[misc]
+    return tuple(result)
+
+
+def parts(statements: Block, live: frozenset[str]) -> list[tuple[list[Stmt] | Stmt, frozenset[str]]]:
+    """Straight runs and compound statements, last first, each with the names that are live behind it."""
+    found: list[tuple[list[Stmt] | Stmt, frozenset[str]]] = []
     run: list[Stmt] = []
-    after = live  # live behind the run that is being collected, which grows upwards
+    after = live
     for stmt in reversed(statements):
         if isinstance(stmt, (If, For, While, Custom, Stack)):
-            result[:0] = lower_run(context, run, after, in_loop)
-            inner = live_around(stmt, live) if isinstance(stmt, (For, While)) else live
-            result.insert(0, map_blocks(lambda b, inner=inner, loop=in_loop or isinstance(stmt, (For, While)): block(context, b, inner, loop), stmt))  # type: ignore[misc]
+            found += [(run, after)] if run else []
+            found.append((stmt, live))
             run = []
         else:
             run.insert(0, stmt)
         live = live_before(stmt, live)
         if not run:
             after = live
-    return (*lower_run(context, run, after, in_loop), *result)
+    return [*found, (run, after)] if run else found
 
 
-def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], in_loop: bool) -> list[Stmt]:
+def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known: dict[str, Dim], in_loop: bool) -> list[Stmt]:
     """One straight run of statements; unchanged if nothing in it becomes a loop."""
-    if not any(
-        isinstance(s, (Assign, Store))
-        and any(context.types[n].array for n in reads(s))
-        or isinstance(s, Assign)
-        and any(context.types[t.name].array for t in s.targets)
-        for s in run
-    ):
+    if not any(context.types[n].array for s in run if isinstance(s, (Assign, Store)) for n in (*reads(s), *assigns(s))):
         return list(run)
     numbered, back = number(run, live, context.types, context.names, context.classes)
-    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources))
-    state = Scalariser(context.types, context.names, context.classes, extents, in_loop)
-    state.later.update(n for s in (*numbered, *back) for n in reads(s))
-    state.later.update(live)
-    for stmt in numbered:
-        state.statement(stmt)
+    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
+    state = scalarised(context, numbered, back, live, extents, in_loop)
     if not any(unit.space for unit in state.units):
         return list(run)
     back = keep_live(state, numbered, back, live)
     units = drop_dead(state, live | {n for s in back for n in reads(s)})
     tree = fuse(substitute(units, state.buffers, state.shares), state.shares)
-    emitter = Emitter(
-        context.types,
-        context.names,
-        context.loops,
-        extents,
-        state.buffers,
-        contract(tree, state.buffers),
-        state.shares,
-        context.fixed,
-        context.prelude,
-    )
+    kept = contract(tree, state.buffers)
+    known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
+    emitter = Emitter(context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude)
     return [*emitter.run(tree), *back]
+
+
+def scalarised(
+    context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: Extents, in_loop: bool
+) -> Scalariser:
+    """The element statements of a run. Checks of extents that are known before it come first, so that all of it may rely on them."""
+    guards: list[Guard] = []
+    bound = {n for s in run for n in assigns(s)}
+    while True:
+        state = Scalariser(context.types, context.names, context.classes, replace(extents, sources=dict(extents.sources), equal=dict(extents.equal)), in_loop)
+        state.later.update(n for s in (*run, *back) for n in reads(s))
+        state.later.update(live)
+        for guard in guards:
+            state.see(guard.witnesses)
+            if guard.b is not None:
+                state.extents.check(guard.a, guard.b, state)
+        for stmt in run:
+            state.statement(stmt)
+        early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not bound.intersection(u.witnesses)]
+        if len(early) == len(guards):
+            return state
+        guards = early
 
 
 def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: frozenset[str]) -> list[Assign]:

@@ -115,7 +115,7 @@ class Scalariser:
         type_ = self.types[name]
         if not type_.array:
             return
-        dims = tuple(self.extents.fresh() for _ in type_.dims) if clipped else self.declared(name)
+        dims = tuple(self.extents.own(name, k) for k in range(type_.rank)) if clipped else self.declared(name)
         self.views[name] = whole(name, dims)
         self.extents.witness_array(name, dims)
 
@@ -125,7 +125,7 @@ class Scalariser:
         In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted.
         """
         dims = self.types[name].dims
-        return tuple(self.extents.fresh() if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for d in dims)
+        return tuple(self.extents.own(name, k) if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for k, d in enumerate(dims))
 
     def in_memory(self, name: str) -> Var:
         """The name under which an array exists in memory, a view of it made where none is."""
@@ -241,6 +241,14 @@ class Scalariser:
             result.append(next((d for d in here if d != ONE), ONE))
         return tuple(result)
 
+    def see(self, names: Iterable[str]) -> None:
+        """Learn the extents that arrays and integers from before this run tell."""
+        for name in names:
+            if self.types[name].array:
+                self.view(name)
+            else:
+                self.number(Var(name))
+
     def shape_of(self, operand: Operand) -> tuple[Dim, ...]:
         """The extents that a shape argument asks for."""
         return tuple(map(self.number, operand.items if isinstance(operand, Pack) else (operand,)))
@@ -253,7 +261,7 @@ class Scalariser:
         known = self.values.get(operand.name) or self.types[operand.name].value
         if known is not None and (known.symbol is None or known.symbol in self.extents.trusted or self.extents.known((known,)) and not self.in_loop):
             return known
-        own = self.values[operand.name] = self.extents.fresh()
+        own = self.values[operand.name] = self.extents.own(operand.name, -1)
         assert own.symbol is not None
         self.extents.sources[own.symbol] = (operand.name, None, 0)
         return own
