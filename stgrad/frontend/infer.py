@@ -27,16 +27,17 @@ _SIZES = [(6, 9, 13), (5, 11, 7), (8, 7, 17), (11, 6, 8), (7, 14, 10), (10, 5, 1
 class Sampler:
     """Sizes for the symbols of one call."""
 
-    def __init__(self, merged: bool = False) -> None:
+    def __init__(self, merged: tuple[int, ...] | None = None) -> None:
         self.sizes: dict[str, tuple[int, ...]] = {}
         self.merged = merged
+        self.constants: set[int] = set()
 
     def size(self, dim: Dim, run: int) -> int:
         if dim.symbol is None:
+            self.constants.add(dim.offset)
             return dim.offset
         if dim.symbol not in self.sizes:
-            known = len(self.sizes)
-            self.sizes[dim.symbol] = _SIZES[0] if self.merged else _SIZES[known % len(_SIZES)]
+            self.sizes[dim.symbol] = self.merged or _SIZES[len(self.sizes) % len(_SIZES)]
         return max(self.sizes[dim.symbol][run] + dim.offset, 0)
 
     def dim(self, extents: Sequence[int]) -> Dim | None:
@@ -96,10 +97,20 @@ def by_example(call: Callable[..., Any], build: Callable[[Sampler, int], tuple[A
     sampler = Sampler()
     try:
         results = [run(call, *build(sampler, r)) for r in range(RUNS)]
-    except (ValueError, IndexError, np.linalg.LinAlgError):
-        sampler = Sampler(merged=True)
-        results = [run(call, *build(sampler, r)) for r in range(RUNS)]
+    except (ValueError, IndexError, np.linalg.LinAlgError) as problem:
+        results, sampler = _agreeing(call, build, sampler, problem)
     return _common(results, sampler, fresh, values_decide)
+
+
+def _agreeing(call: Callable[..., Any], build: Callable[[Sampler, int], tuple[Any, Any]], first: Sampler, problem: Exception) -> tuple[list[Any], Sampler]:
+    """Results where all symbols have one size: what the operands must agree in is found out at run time."""
+    for sizes in (_SIZES[0], *((n,) * RUNS for n in sorted(first.constants, reverse=True) if n > 1)):
+        sampler = Sampler(sizes)
+        try:
+            return [run(call, *build(sampler, r)) for r in range(RUNS)], sampler
+        except (ValueError, IndexError, np.linalg.LinAlgError):
+            continue
+    raise problem
 
 
 def _common(results: list[Any], sampler: Sampler, fresh: Fresh, values_decide: bool) -> Any:

@@ -202,6 +202,7 @@ def _filled(frame: Frame, node: Any, value: Value, element: Callable[[Frame], Va
     with frame.builder.block():
         first(frame.builder.variable("k", Type("int64", weak=True)))
     rollback()
+    frame.env.clear()
     t = types[0]
     out = frame.call(np.empty, ((counted.length, *_extents(frame, t, node)), np.dtype(t.dtype)), {})
 

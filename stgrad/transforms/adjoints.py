@@ -17,7 +17,7 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.frontend.operations import unbroadcast
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
-from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Pop, Slice, Stmt, Store, Type, Var, assigns, operand_vars
+from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Pop, Slice, Stmt, Store, Type, Var, assigns, operand_vars, reads
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.transforms.activity import differentiable
@@ -183,6 +183,7 @@ class Adjoints:
         bars = [self.take(t.name) for t in stmt.targets]
         if all(b is None for b in bars):
             return
+        bars = [self._moved(b) if b is not None and t.name in set(reads(stmt)) else b for b, t in zip(bars, stmt.targets, strict=True)]
         if not differentiable(stmt.op):
             return
         if stmt.op in _CASTS:
@@ -191,6 +192,12 @@ class Adjoints:
             self._read(stmt, bars[0])
         else:
             self._rule(stmt, bars)
+
+    def _moved(self, g: Sym) -> Sym:
+        """The cotangent under another name: `x = x[1:]` makes a new adjoint of x from it."""
+        moved = self.builder.variable("_t", g.type)
+        self.builder.assign(moved, "alias", g.operand)
+        return moved
 
     def _pass_on(self, stmt: Assign, g: Sym | None) -> None:
         source = stmt.args[0]
@@ -315,12 +322,12 @@ class Adjoints:
         index = self.operand(stmt.index)
         return indexed_type(self.builder, t, index if isinstance(index, tuple) else (index,))
 
-    def custom(self, stmt: Custom, rename: Callable[[Block], tuple[Block, dict[str, str]]]) -> None:
+    def custom(self, stmt: Custom, instance: Callable[[Custom], tuple[Block, dict[str, str]]]) -> None:
         """The adjoint of a region with its own pullback: bind the bars, write the pullback, hand on its results."""
         taken = [self.take(o.name) for o in stmt.outputs]
         if all(g is None for g in taken):
             return
-        body, names = rename(stmt.pullback)
+        body, names = instance(stmt)
         for bar, output, g in zip(stmt.bars, stmt.outputs, taken, strict=True):
             value = g if g is not None else self._zeros(self.value(output.name, True))
             target = Sym(Var(names.get(bar.name, bar.name)), self.builder.types[bar.name])

@@ -242,9 +242,10 @@ class _Reverse:
             self.bar_stacks.append(a.bars[stack])
         return a.bars[stack]
 
-    def _instance(self, pullback: Block) -> tuple[Block, dict[str, str]]:
+    def _instance(self, stmt: Custom) -> tuple[Block, dict[str, str]]:
         """A pullback with names of its own, its reads of the program as placeholders."""
-        own = assigned(pullback)
+        pullback = stmt.pullback
+        own = assigned(pullback) | {b.name for b in stmt.bars}
         names = {n: self.builder.variable(n, self.builder.types[n]).name for n in sorted(own)}
         outside = {n for s in walk(pullback) for o in _operands(s) for n in operand_vars(o)} - own
         known = {n: self.adjoints.value(n, True).name for n in sorted(outside) if n in self.fn.types}
@@ -338,7 +339,7 @@ class _Reverse:
         a.place = place
         a.present = set(entry)
         for name in sorted(carried - entry):
-            a.zero(name)
+            a.zero(name, after=True)
         emit(tuple(out))
         a.present = set(carried)
 
