@@ -1,0 +1,333 @@
+"""Whether a gradient is right: the generated program against the function itself, in random directions.
+
+The reference is a directional complex step where the function takes complex numbers and agrees with central differences, and
+central differences at several step sizes elsewhere. The second order is the gradient program, differenced, against the gradient of
+the gradient program. After Squire and Trapp, Using complex variables to estimate derivatives of real functions (1998).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stgrad.api import grad
+from stgrad.frontend.values import leaves, map_leaves, rebuild
+from stgrad.program import signature_of
+
+STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+TINY = 1e-30  # the complex step: no subtraction, so no cancellation
+Function = Callable[..., Any]
+
+
+class GradientError(AssertionError):
+    """A gradient is wrong; the text says what is off, in which argument and element, and by how much."""
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Largest errors, relative to the larger of 1, the derivative and the norm of the gradient."""
+
+    complex_step: float = 1e-9
+    differences: float = 2e-6
+    single: float = 2e-3  # where an argument is float32
+    second: float = 2e-5
+
+
+# --------------------------------------------------------------------------- structures of numbers
+
+
+def is_float(leaf: Any) -> bool:
+    """Whether a leaf of an argument can carry a derivative."""
+    return isinstance(leaf, (float, complex, np.floating, np.complexfloating)) or isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc"
+
+
+def noise(rng: np.random.Generator, leaf: Any) -> Any:
+    """A random direction for a leaf: None for what has no derivative."""
+    if not is_float(leaf):
+        return None
+    v = rng.uniform(0.3, 1.0, np.shape(leaf)) * rng.choice([-1.0, 1.0], np.shape(leaf))
+    if np.iscomplexobj(leaf):
+        v = v + 1j * rng.uniform(0.3, 1.0, np.shape(leaf))
+    return v
+
+
+def moved(value: Any, direction: Any, step: complex) -> Any:
+    """`value + step * direction`, leaf by leaf, in double precision."""
+    steps = iter(list(leaves(direction)))
+
+    def leaf(x: Any, _: str) -> Any:
+        v = next(steps)
+        if v is None:
+            return copy.copy(x)
+        wide = np.asarray(x, np.result_type(x, np.float64)) + step * v
+        return wide if isinstance(x, np.ndarray) else wide[()].item()
+
+    return map_leaves(leaf, value)
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of a gradient and a direction; leaves that are None in either count nothing."""
+    total = 0.0
+    for u, v in zip(leaves(a), leaves(b), strict=True):
+        if u is not None and v is not None:
+            total += float(np.real(np.sum(np.conj(np.asarray(u, np.result_type(u, np.float64))) * v)))
+    return total
+
+
+# --------------------------------------------------------------------------- the check
+
+
+def check_gradient(
+    f: Function,
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("reverse",),
+    argnums: Sequence[int] | None = None,
+    *,
+    jit: bool = False,
+    stages: bool = False,
+    seed: int = 0,
+    tolerances: Tolerances | None = None,
+) -> None:
+    """Raise `GradientError` unless stgrad differentiates `f` correctly at `args`.
+
+    Args:
+        f: a function of numbers, arrays and structures of them that returns one real number.
+        args: its arguments, away from kinks.
+        order: 1, or 2 for the gradient of the gradient program too.
+        modes: which derivatives to check; 'reverse'.
+        argnums: positions of the arguments to differentiate in; all that hold floats by default.
+        jit: compile with Numba; else the same text runs in plain Python.
+        stages: also run the text of every stage that is a complete program.
+        seed: of the random directions. tolerances: see `Tolerances`.
+
+    >>> def f(x, n):
+    ...     y = 1.0
+    ...     for i in range(n):
+    ...         y = y * x
+    ...     return y
+    >>> check_gradient(f, (2.0, 3))
+    """
+    if unknown := set(modes) - {"reverse"}:
+        raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there is 'reverse'")
+    check = _Check(f, tuple(args), argnums, jit, np.random.default_rng(seed), tolerances or Tolerances())
+    check.first_order()
+    check.same_text()
+    if stages:
+        check.stages()
+    if order >= 2:
+        check.second_order()
+
+
+class _Check:
+    """One function at one point. Directions are tuples with an entry for each argument."""
+
+    def __init__(self, f: Function, args: tuple[Any, ...], argnums: Sequence[int] | None, jit: bool, rng: Any, tolerances: Tolerances) -> None:
+        self.f, self.args, self.jit, self.rng, self.tolerances = f, args, jit, rng, tolerances
+        floats = tuple(i for i, a in enumerate(args) if any(map(is_float, leaves(a))))
+        self.argnums = floats if argnums is None else tuple(argnums)
+        names = list(signature_of(f).parameters)
+        self.names = [names[min(i, len(names) - 1)] for i in range(len(args))]
+        self.gradient = grad(f, self.argnums, jit=jit)
+        self.single = any(np.asarray(leaf).dtype in (np.float32, np.complex64) for leaf in leaves(list(args)) if is_float(leaf))
+
+    def fail(self, message: str) -> None:
+        source = "Numba" if self.jit else "plain Python"
+        raise GradientError(f"{getattr(self.f, '__name__', 'f')} ({source}): {message}")
+
+    def fresh(self) -> tuple[Any, ...]:
+        return copy.deepcopy(self.args)
+
+    def run(self, f: Function) -> Any:
+        """`f(*args)`, with the arguments as they were afterwards."""
+        args = self.fresh()
+        result = f(*args)
+        for name, before, after in zip(self.names, self.args, args, strict=True):
+            for a, b in zip(leaves(before), leaves(after), strict=True):
+                if isinstance(a, np.ndarray) and not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+                    self.fail(f"the caller's array `{name}` was changed from {a!r} to {b!r}")
+        return result
+
+    # ------------------------------------------------------------- first order
+
+    def first_order(self) -> None:
+        self.value = self.f(*self.fresh())
+        self.found = self.run(self.gradient)
+        if not isinstance(self.found, tuple) or len(self.found) != len(self.argnums):
+            self.fail(f"the gradient is {self.found!r:.200}, not a tuple of {len(self.argnums)}")
+        for i, g in zip(self.argnums, self.found, strict=True):
+            self.same_structure(self.names[i], self.args[i], g)
+        self.compare(self.found, "gradient")
+        again = self.run(self.gradient)
+        if any(not np.array_equal(a, b, equal_nan=True) for a, b in zip(leaves(self.found), leaves(again), strict=True) if a is not None):
+            self.fail("a second call gives another gradient")
+
+    def same_structure(self, name: str, value: Any, g: Any) -> None:
+        wanted, given = list(leaves(value)), list(leaves(g))
+        if len(wanted) != len(given):
+            self.fail(f"the gradient with respect to `{name}` has {len(given)} leaves, the argument {len(wanted)}")
+        for x, bar in zip(wanted, given, strict=True):
+            if not is_float(x):
+                if bar is not None:
+                    self.fail(f"`{name}`: an entry without derivative got the gradient {bar!r}")
+                continue
+            if np.shape(x) != np.shape(bar):
+                self.fail(f"`{name}` has shape {np.shape(x)}, its gradient {np.shape(bar)}")
+            if np.asarray(x).dtype != np.asarray(bar).dtype:
+                self.fail(f"`{name}` is {np.asarray(x).dtype}, its gradient {np.asarray(bar).dtype}")
+            if isinstance(x, np.ndarray) and not isinstance(bar, np.ndarray):
+                self.fail(f"`{name}` is an array, its gradient a {type(bar).__name__}")
+
+    def compare(self, gradient: tuple[Any, ...], what: str) -> None:
+        """A gradient against the function, one argument at a time."""
+        norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(gradient)) if leaf is not None)
+        for k, i in enumerate(self.argnums):
+            for _ in range(2):
+                v = self.direction(i)
+                problem = self.off(inner(gradient[k], v[i]), v, norm)
+                if problem:
+                    self.fail(f"{what}, argument `{self.names[i]}`: {problem}{self.worst_element(gradient[k], i, norm)}")
+
+    def direction(self, only: int) -> tuple[Any, ...]:
+        return tuple(map_leaves(lambda leaf, _, i=i: noise(self.rng, leaf) if i == only else None, a) for i, a in enumerate(self.args))
+
+    def off(self, got: float, v: tuple[Any, ...], norm: float) -> str:
+        """What is wrong with a directional derivative; empty where it is right."""
+        differences = self.differences(self.f, v)
+        best = min(differences, key=lambda d: abs(d - got) if math.isfinite(d) else math.inf)
+        exact = self.complex_step(v)
+        bound = self.tolerances.single if self.single else self.tolerances.differences
+        scale = max(1.0, abs(best), norm)
+        if exact is not None and not self.single and min(abs(d - exact) for d in differences) <= 1e-5 * scale:
+            best, bound = exact, self.tolerances.complex_step
+        if abs(best - got) <= bound * scale:
+            return ""
+        return f"the derivative in a random direction is {got:.12g}, should be {best:.12g} (off by {abs(best - got) / scale:.1e})"
+
+    def differences(self, f: Function, v: tuple[Any, ...]) -> list[float]:
+        out = []
+        for h in STEPS:
+            plus, minus = f(*moved(self.args, v, h)), f(*moved(self.args, v, -h))
+            out.append(float(np.real(plus - minus)) / (2 * h))
+        return out
+
+    def complex_step(self, v: tuple[Any, ...]) -> float | None:
+        """None where the function does not take complex numbers."""
+        if any(np.iscomplexobj(leaf) for leaf in leaves(list(self.args))):
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                result = self.f(*moved(self.args, v, TINY * 1j))
+        except (TypeError, np.exceptions.ComplexWarning, ValueError):
+            return None
+        exact = float(np.imag(result)) / TINY
+        return exact if math.isfinite(exact) else None
+
+    def worst_element(self, g: Any, i: int, norm: float) -> str:
+        """The element that is off most, found one by one; empty where every element alone is right."""
+        worst: tuple[float, str] = (0.0, "")
+        for number, leaf in enumerate(leaves(self.args[i])):
+            if not is_float(leaf) or np.size(leaf) > 400:
+                continue
+            for index in np.ndindex(np.shape(leaf)):
+                unit = np.zeros(np.shape(leaf))
+                unit[index] = 1.0
+                v = tuple(self._one_leaf(a, number, unit) if j == i else map_leaves(lambda *_: None, a) for j, a in enumerate(self.args))
+                got = float(np.real(np.asarray(list(leaves(g))[number])[index]))
+                want = min(self.differences(self.f, v), key=lambda d, got=got: abs(d - got))
+                if not abs(want - got) <= worst[0]:
+                    place = "".join(f"[{k}]" for k in index) or "itself"
+                    entry = f" of entry {number}" if len(list(leaves(self.args[i]))) > 1 else ""
+                    worst = (abs(want - got), f"; worst element: {place}{entry} is {got:.9g}, should be {want:.9g}")
+        return worst[1]
+
+    @staticmethod
+    def _one_leaf(value: Any, number: int, unit: Any) -> Any:
+        counter = iter(range(10**6))
+        return map_leaves(lambda *_: unit if next(counter) == number else None, value)
+
+    # ------------------------------------------------------------- texts
+
+    def same_text(self) -> None:
+        """The same function gives the same text, whatever was compiled before."""
+        one, two = (grad(self.f, self.argnums, jit=False).source(*self.fresh()) for _ in range(2))
+        if one != two:
+            self.fail("two gradients of the same function have different text")
+
+    def stages(self) -> None:
+        """Every stage that is a complete program gives the same gradient."""
+        for name in ("reverse", "optimised", "specialised"):
+            found = run_stage(grad(self.f, self.argnums, jit=False), name, self.fresh())
+            expected = [leaf for leaf in leaves(list(self.found)) if leaf is not None]
+            for a, b in zip(expected, found, strict=True):
+                tolerance = 1e-4 if self.single else 1e-9
+                if not np.allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(a), initial=0.0))), equal_nan=True):
+                    self.fail(f"stage '{name}' gives {b!r}, the compiled program {a!r}")
+
+    # ------------------------------------------------------------- second order
+
+    def second_order(self) -> None:
+        """Hessian times vector by reverse over reverse, against differences of the gradient; and its symmetry."""
+        v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) for i in self.argnums)
+        products = self.hessian_product(v)
+        norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(products)) if leaf is not None)
+        for k, i in enumerate(self.argnums):
+            self.same_structure(f"{self.names[i]} (second order)", self.args[i], products[k])
+            u = self.direction(i)
+            wanted = self.differences(lambda *a: inner(self.gradient(*a), v), u)
+            got = inner(products[k], u[i])
+            best = min(wanted, key=lambda d: abs(d - got) if math.isfinite(d) else math.inf)
+            scale = max(1.0, abs(best), norm)
+            bound = 50 * self.tolerances.single if self.single else self.tolerances.second
+            if not abs(best - got) <= bound * scale:
+                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {abs(best - got) / scale:.1e})")
+
+    def hessian_product(self, v: tuple[Any, ...]) -> tuple[Any, ...]:
+        gradient = grad(self.f, self.argnums, jit=self.jit)
+        flat = [u for u in leaves(list(v)) if u is not None]
+
+        def projected(args: Any, directions: Any) -> Any:
+            total = 0.0
+            for g, v in zip(_flat(gradient(*args)), directions, strict=True):
+                total = total + np.sum(g * v)
+            return total
+
+        products = self.run(lambda *a: grad(projected, 0, jit=self.jit)(a, flat))
+        return tuple(products[i] for i in self.argnums)
+
+
+def _flat(tree: Any) -> list[Any]:
+    """The leaves of a structure that are not None."""
+    if tree is None:
+        return []
+    if isinstance(tree, dict):
+        return _flat(list(tree.values()))
+    if isinstance(tree, (tuple, list)):
+        found: list[Any] = []
+        for item in tree:
+            found = found + _flat(item)
+        return found
+    return [tree]
+
+
+def run_stage(transformed: Any, stage: str, args: Sequence[Any]) -> list[Any]:
+    """Execute the text of one stage of a gradient; its flat results."""
+    text = transformed.stages(*args)[stage]
+    namespace: dict[str, Any] = {}
+    exec(compile(text, f"<{stage}>", "exec"), namespace)  # noqa: S102
+    function = namespace[transformed.__name__]
+    flat = [leaf for leaf in leaves(list(args)) if isinstance(leaf, (int, float, complex, np.generic, np.ndarray))]
+    missing = function.__code__.co_argcount - len(flat)
+    hidden = [c.value for c in transformed._program(tuple(args), {}, keep=False).reading.captures if c.variable is not None]
+    result = function(*flat, *hidden[:missing])
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+__all__ = ["GradientError", "Tolerances", "check_gradient", "rebuild", "run_stage"]

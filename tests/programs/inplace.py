@@ -1,0 +1,301 @@
+"""Stores, augmented assignments, views and aliases: the examples of docs/memory.md and around them."""
+
+import numpy as np
+
+from .registry import example, matrix, vector
+
+
+@example(vector(3), jit=True)
+def overwrites_an_element(x):
+    y = x * x
+    y[0] = 0.0
+    return np.sum(y)
+
+
+@example(vector(3))
+def overwrites_through_an_alias(x):
+    y = x
+    y[0] = 0.0
+    z = y * y
+    return np.sum(x * z)
+
+
+@example(vector(4))
+def shifts_in_place(x):
+    x[1:] = x[:-1] * 2.0
+    return np.sum(x * x)
+
+
+@example(vector(4))
+def shifts_itself(x):
+    x[1:] = x[:-1]
+    return np.sum(x * x * x)
+
+
+@example(vector(4))
+def adds_itself_shifted(x):
+    x[1:] += x[:-1]
+    x[:-1] *= x[1:]
+    return np.sum(x * x)
+
+
+@example(vector(5))
+def reverses_itself(x):
+    y = x * 1.0
+    y[:] = y[::-1] * y
+    return np.sum(y * np.arange(5.0))
+
+
+@example(vector(6), 3, jit=True)
+def double_buffer(x, steps):
+    a = x * 1.0
+    b = x * 0.0
+    for _ in range(steps):
+        b[1:-1] = a[:-2] + a[2:] * a[1:-1]
+        a, b = b, a
+    return np.sum(a * a)
+
+
+@example(matrix(3, 4), vector(4))
+def dots_of_rows(a, x):
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += np.dot(a[i], x)
+    return s * s
+
+
+@example(matrix(3, 4), vector(4), jit=True)
+def writes_through_row_views(a, x):
+    for i in range(a.shape[0]):
+        r = a[i]
+        r[1:] *= x[1:]
+    return np.sum(a * a)
+
+
+@example(matrix(3, 4), 1.5)
+def row_then_fresh(a, c):
+    x = a[0]
+    for _ in range(3):
+        x[0] = c
+        x = x * x
+    return np.sum(x) + np.sum(a)
+
+
+@example(vector(4), 0.7, jit=True)
+def tanh_chain(x, h0):
+    h = h0
+    for t in range(len(x)):
+        h = np.sin(h * x[t])
+    return h
+
+
+@example(vector(6))
+def even_and_odd_views(x):
+    y = x * 1.0
+    even, odd = y[::2], y[1::2]
+    even *= odd
+    odd += even * even
+    return np.sum(y)
+
+
+@example(vector(6))
+def overlapping_views(x):
+    y = x * 1.0
+    a, b = y[:-1], y[1:]
+    a *= b
+    b -= a * 0.5
+    return np.sum(y * y)
+
+
+@example(vector(4))
+def augmented_all(x):
+    y = x * 2.0
+    y += x
+    y -= x * x
+    y *= x
+    y /= x * x + 1.0
+    y **= 2
+    return np.sum(y)
+
+
+@example(vector(4))
+def augmented_elements(x):
+    y = x * 2.0
+    y[0] += x[1]
+    y[1] -= x[2] * x[2]
+    y[2] *= x[3]
+    y[3] /= x[0]
+    y[0] **= 3
+    return np.sum(y * y)
+
+
+@example(vector(4))
+def square_in_place(x):
+    x *= x
+    x *= x
+    return np.sum(x)
+
+
+@example(vector(4))
+def plus_itself(x):
+    y = x * x
+    y += y
+    y[1:] += y[1:]
+    return np.sum(y * y)
+
+
+@example(matrix(3, 3))
+def diagonal_update(s):
+    d = np.sum(s, axis=0)
+    for i in range(3):
+        for j in range(3):
+            if i == j:
+                s[i, i] += d[i]
+    return np.sum(s * s)
+
+
+@example(matrix(4, 4))
+def columns_of_transpose(a):
+    b = a * 1.0
+    c = b.T
+    c[0] *= b[1]
+    c[1:, 2] = c[0, 1:]
+    return np.sum(b * b * b)
+
+
+@example(matrix(3, 4))
+def blocks(a):
+    b = a * 1.0
+    b[1:, :2] = a[:-1, 2:] * a[1:, :2]
+    b[:, -1] -= b[:, 0]
+    b[0] = b[1] * 2.0
+    return np.sum(b * b)
+
+
+@example(vector(5))
+def swap_elements(x):
+    y = x * 1.0
+    for i in range(2):
+        y[i], y[4 - i] = y[4 - i], y[i] * y[i]
+    return np.sum(y * np.arange(5.0))
+
+
+@example(vector(5))
+def swap_arrays(x):
+    a, b = x * 2.0, x * x
+    for _ in range(3):
+        a, b = b, a
+        a[0] = b[1] * a[2]
+    return np.sum(a * b)
+
+
+@example(vector(4))
+def fills(x):
+    y = np.zeros(4)
+    y[:] = x[0]
+    y[1:3] = x[1] * x[2]
+    y[...] *= x
+    return np.sum(y)
+
+
+@example(vector(4))
+def fills_by_index(x):
+    y = np.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] * x[-1 - i]
+    return np.sum(y * y)
+
+
+@example(vector(6), jit=True)
+def prefix_products(x):
+    y = np.ones(len(x) + 1)
+    for i in range(len(x)):
+        y[i + 1] = y[i] * x[i]
+    return np.sum(y)
+
+
+@example(vector(6))
+def recurrence_in_place(x):
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] * x[i]
+    return np.sum(x)
+
+
+@example(vector(6))
+def view_of_view(x):
+    y = x * 1.0
+    v = y[1:]
+    w = v[1:-1]
+    w[0] = 3.0
+    v *= x[1:]
+    return np.sum(y * y)
+
+
+@example(vector(6))
+def copy_then_write(x):
+    y = x.copy()
+    z = y
+    y[0] = x[1] * x[2]
+    w = np.copy(z)
+    w[1] = y[0]
+    return np.sum(z * w)
+
+
+@example(vector(4))
+def rebinding_keeps_the_view(x):
+    y = x * 1.0
+    v = y[1:]
+    y = y * y
+    v *= 2.0
+    return np.sum(v * v) + np.sum(y)
+
+
+@example(vector(4))
+def saved_before_overwritten(x):
+    y = x * 1.0
+    z = y * y
+    y[:] = 0.0
+    w = z * x
+    z[0] = 1.0
+    return np.sum(w) + np.sum(z)
+
+
+@example(vector(5))
+def sum_of_squares_in_scalar_array(x):
+    s = np.zeros(1)
+    for i in range(len(x)):
+        s[0] += x[i] * x[i]
+    return s[0] * s[0]
+
+
+@example(np.array(1.5))
+def zero_dimensional(x):
+    y = x * x
+    return y * x
+
+
+@example(vector(4))
+def loop_carried_alias(x):
+    y = x * 1.0
+    z = y
+    for i in range(3):
+        z = z * 2.0 if i == 1 else z
+        z[0] = x[i]
+        y[1] = z[2]
+    return np.sum(y) + np.sum(z * z)
+
+
+@example(matrix(3, 3))
+def row_swaps(a):
+    for i in range(2):
+        t = a[i].copy()
+        a[i] = a[i + 1] * 2.0
+        a[i + 1] = t * a[0]
+    return np.sum(a * a)
+
+
+@example(vector(6), np.array([0, 2, 2, 5]))
+def add_at(x, i):
+    y = x * x
+    np.add.at(y, i, x[:4])
+    return np.sum(y * y)

@@ -1,0 +1,29 @@
+"""Every program of the corpus at first and second order; a subset compiled with Numba and stage by stage."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import programs
+import pytest
+from programs.registry import EXAMPLES, Example
+
+from stgrad.testing import check_gradient
+
+for _module in pkgutil.iter_modules(programs.__path__):
+    importlib.import_module(f"programs.{_module.name}")
+
+
+def name(example: Example) -> str:
+    return example.name
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=name)
+def test_gradient(example: Example) -> None:
+    check_gradient(example.function, example.args, order=example.order, argnums=example.argnums, stages=True)
+
+
+@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.jit], ids=name)
+def test_gradient_compiled(example: Example) -> None:
+    check_gradient(example.function, example.args, order=1, argnums=example.argnums, jit=True)
