@@ -52,14 +52,11 @@ from stgrad.eager.function import function, gradients
 from stgrad.eager.indexing import IndexedSlices
 from stgrad.eager.linalg import eye, norm
 from stgrad.eager.math import *  # noqa: F403
-from stgrad.eager.math import abs, complex, equal, pow, round, sort
 from stgrad.eager.module import Module, name_scope
 from stgrad.eager.ops_array import *  # noqa: F403
-from stgrad.eager.ops_array import concat, range, shape
 from stgrad.eager.ops_array import slice_ as slice
 from stgrad.eager.ops_index import *  # noqa: F403
 from stgrad.eager.ops_math import identity_function as identity
-from stgrad.eager.ops_math import stop_gradient
 from stgrad.eager.ops_products import (
     clip_by_global_norm,
     clip_by_norm,

@@ -100,7 +100,24 @@ def custom_gradient(f: Any = None) -> Any:
     def decorated(*args: Any, **kwargs: Any) -> Any:
         return _call(f, args, kwargs)
 
+    decorated._custom_gradient_of = f  # type: ignore[attr-defined]
     return decorated
+
+
+def forget_gradient(f: Any) -> Any:
+    """The forward pass of a custom-gradient function whose gradient was not saved: asking for it is a LookupError."""
+
+    @functools.wraps(f)
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        def lost(*dys: Any, variables: Any = None) -> Any:
+            raise LookupError("No gradient defined for operation'IdentityN' (op type: IdentityN). In general every operation must have an associated `@tf.RegisterGradient` for correct autodiff, which this op is lacking.")  # fmt: skip
+
+        def without(*inner: Any, **inner_kwargs: Any) -> Any:
+            return f(*inner, **inner_kwargs)[0], lost
+
+        return _call(without, args, kwargs)
+
+    return forward
 
 
 def _bind(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

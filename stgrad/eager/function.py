@@ -1,0 +1,294 @@
+"""`function`: a Python function with signatures, traced once for each, and the errors of TensorFlow's tracing.
+
+A trace here is a first call with a signature: the Python function runs eagerly, under a `Tracing` that knows which tensors would have been
+symbolic. `_compile` is the seam for the compiler: what it returns for a function and a signature runs instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad.eager import structures
+from stgrad.eager.convert import convert_to_tensor
+from stgrad.eager.logs import logger
+from stgrad.eager.record import state
+from stgrad.eager.shapes import TensorShape, TensorSpec
+from stgrad.eager.tensor import Tensor, is_tensor
+from stgrad.eager.tracing import Tracing, gradients, wants_graph_gradients
+
+__all__ = ["ConcreteFunction", "Function", "function", "gradients"]
+
+
+def _compile(fn: Callable[..., Any], spec: Any) -> Callable[..., Any] | None:
+    """A compiled stand-in for `fn` on arguments of these specs, or None to run it eagerly."""
+    return None
+
+
+def function(
+    func: Any = None,
+    input_signature: Any = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: Any = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Make a `Function` of a Python function; usable as a decorator, with or without arguments.
+
+    Raises:
+        TypeError: the input signature is no list or tuple, or leaves a required keyword-only argument out.
+    """
+    if input_signature is not None and not isinstance(input_signature, (tuple, list)):
+        raise TypeError(f"input_signature must be either a tuple or a list, got {type(input_signature)}.")
+
+    def make(python_function: Any) -> Function:
+        return Function(python_function, input_signature, autograph, bool(reduce_retracing or experimental_relax_shapes))
+
+    return make if func is None else make(func)
+
+
+class Function:
+    """A callable with its traces. `python_function` is the original."""
+
+    def __init__(self, python_function: Any, input_signature: Any, autograph: bool, reduce_retracing: bool) -> None:
+        functools.update_wrapper(self, python_function)
+        self.python_function = python_function
+        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self._autograph = autograph
+        self._reduce = reduce_retracing
+        self._signature = inspect.signature(python_function)
+        self._traces: dict[Any, ConcreteFunction] = {}
+        self._recent: deque[bool] = deque(maxlen=6)
+        self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
+        self._called = False
+        self._graph_gradients = wants_graph_gradients(python_function)
+        if self.input_signature is not None:
+            self._check_signature()
+
+    def _check_signature(self) -> None:
+        for name, parameter in self._signature.parameters.items():
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+                raise TypeError(f"Keyword only argument {name!r} has no default, and an input_signature cannot give its type.")
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        if instance not in self._bound:
+            reference = weakref.ref(instance)
+            raw = self.python_function
+
+            @functools.wraps(raw)
+            def method(*args: Any, **kwargs: Any) -> Any:
+                return raw(reference(), *args, **kwargs)
+
+            parameters = list(self._signature.parameters.values())[1:]
+            method.__signature__ = self._signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            bound = self._bound[instance] = Function(method, self.input_signature, self._autograph, self._reduce)
+            bound._graph_gradients = self._graph_gradients
+        return self._bound[instance]
+
+    # -------------------------------------------------------------- calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._bind(args, kwargs)
+        key = _key((args, kwargs))
+        concrete = self._find(key)
+        new = concrete is None
+        if concrete is None:
+            concrete = self._trace(key, args, kwargs)
+        self._warn_of_retracing(new)
+        return concrete.run(args, kwargs, first=not self._called, function=self)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with defaults, arrays as tensors, and, where there is a signature, what it says."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"Binding inputs to tf.function failed due to `{error}`. Received args: {args} and kwargs: {kwargs} for signature: {self._signature}.") from None
+        bound.apply_defaults()
+        if self.input_signature is not None:
+            self._apply_signature(bound, args, kwargs)
+        arguments = structures.map_structure(lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, [*bound.args])
+        keywords = structures.map_structure(lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, dict(bound.kwargs))
+        return tuple(arguments), keywords
+
+    def _apply_signature(self, bound: Any, args: Any, kwargs: Any) -> None:
+        names = [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        specs = self.input_signature or ()
+        if len(args) + len(kwargs) > max(len(specs), len(names)) or any(n not in names[: len(specs)] and bound.arguments[n] is not self._signature.parameters[n].default for n in names):
+            raise TypeError(f"Binding inputs to tf.function failed due to `too many positional arguments`. Received args: {args} and kwargs: {kwargs} for signature: {specs}.")
+        for name, spec in zip(names, specs):
+            bound.arguments[name] = structures.map_structure(lambda s, v: _coerce(v, s), spec, bound.arguments[name]) if structures.is_nested(spec) else _coerce(bound.arguments[name], spec)
+
+    def _find(self, key: Any) -> ConcreteFunction | None:
+        found = self._traces.get(key)
+        if found is None and self._reduce:
+            found = next((c for c in self._traces.values() if _covers(c.key, key)), None)
+        return found
+
+    def _trace(self, key: Any, args: Any, kwargs: Any) -> ConcreteFunction:
+        if self._reduce:
+            for old in list(self._traces):
+                wider = _generalise(old, key)
+                if wider is not None:
+                    key = wider
+                    break
+        spec = structures.map_structure(lambda x: TensorSpec.from_tensor(x) if is_tensor(x) else x, [*args])
+        concrete = self._traces[key] = ConcreteFunction(self, key, _compile(self.python_function, spec), spec, kwargs)
+        return concrete
+
+    def _warn_of_retracing(self, new: bool) -> None:
+        self._recent.append(new)
+        if len(self._recent) == 6 and sum(self._recent) >= 5 and new:
+            logger.warning(
+                "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the excessive number of tracings could "
+                "be due to passing tensors with different shapes or Python objects instead of tensors.",
+                sum(self._recent), len(self._recent), self,
+            )  # fmt: skip
+
+    # -------------------------------------------------------------- facts
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The trace for these arguments, which may be TensorSpecs; made if it is new."""
+        if not args and not kwargs and self.input_signature is not None:
+            args = self.input_signature
+        key = _key((tuple(args), kwargs))
+        found = self._find(key)
+        if found is None:
+            found = self._traces[key] = ConcreteFunction(self, key, None, list(args), kwargs)
+        return found
+
+    def experimental_get_tracing_count(self) -> int:
+        return len(self._traces)
+
+    @property
+    def function_spec(self) -> Any:
+        return self._signature
+
+    function_type = function_spec
+
+    def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
+        return "\n\n".join(str(c) for c in self._traces.values())
+
+    def experimental_get_compiler_ir(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("there is no XLA here; see the generated source instead")
+
+    def __repr__(self) -> str:
+        return f"<stgrad.eager.function.Function {getattr(self.python_function, '__qualname__', self.python_function)}>"
+
+
+class ConcreteFunction:
+    """One trace of a function."""
+
+    def __init__(self, owner: Function, key: Any, compiled: Any, spec: Any, kwargs: Any) -> None:
+        self._owner = owner
+        self.key = key
+        self._compiled = compiled
+        self.structured_input_signature = (tuple(spec), kwargs)
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self._owner, "__name__", "function"))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._owner._bind(args, kwargs)
+        if not _covers(self.key, _key((args, kwargs))):
+            raise TypeError(f"Binding inputs to tf.function failed due to `arguments that do not fit the signature {self.structured_input_signature}`. Received args: {args} and kwargs: {kwargs}.")  # fmt: skip
+        return self.run(args, kwargs, first=not self._owner._called, function=self._owner)
+
+    def run(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
+        if self._compiled is not None:
+            return self._compiled(*args, **kwargs)
+        tracing = Tracing(function.python_function, function._autograph, (args, kwargs), first, function._graph_gradients)
+        with tracing:
+            result = function.python_function(*args, **kwargs)
+        function._called = True
+        tracing.check_variables(result)
+        return structures.map_structure(lambda y: convert_to_tensor(y) if isinstance(y, (int, float, complex, np.ndarray, np.generic)) else _read(y), result)
+
+    def __str__(self) -> str:
+        return f"{self.name}{self._owner._signature}: {self.structured_input_signature}"
+
+
+def _read(y: Any) -> Any:
+    return y.value() if hasattr(type(y), "_read") else y
+
+
+def _coerce(value: Any, spec: Any) -> Any:
+    """An argument as its spec demands."""
+    if not isinstance(spec, TensorSpec):
+        return value
+    try:
+        tensor = value._read() if hasattr(type(value), "_read") else convert_to_tensor(value, spec.dtype)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Binding inputs to tf.function failed due to `Can not cast {value!r} to {spec!r}: {error}`.") from None
+    if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
+        raise TypeError(f"Binding inputs to tf.function failed due to `Can not cast TensorSpec(shape={tensor.shape}, dtype={tensor.dtype!r}, name=None) to {spec!r}`.")
+    return tensor
+
+
+# ------------------------------------------------------------------ signatures
+
+
+def _key(arguments: Any) -> Any:
+    """What distinguishes traces: dtype and shape of tensors, value of everything else."""
+    leaves, _ = structures.flatten_with(arguments)
+    return (_form(arguments), *[_leaf_key(leaf) for leaf in leaves])
+
+
+def _form(arguments: Any) -> str:
+    import optree
+
+    return str(optree.tree_structure(arguments, none_is_leaf=True))
+
+
+def _leaf_key(leaf: Any) -> Any:
+    if isinstance(leaf, TensorSpec):
+        return ("tensor", leaf.dtype, leaf.shape)
+    if isinstance(leaf, Tensor):
+        return ("tensor", leaf.dtype, leaf.shape)
+    if is_tensor(leaf):
+        return ("variable", leaf.dtype, leaf.shape, leaf._id)
+    try:
+        hash(leaf)
+    except TypeError:
+        return ("object", id(leaf))
+    return ("value", type(leaf), leaf)
+
+
+def _covers(key: Any, other: Any) -> bool:
+    """Whether a trace for `key` serves arguments of key `other`."""
+    return len(key) == len(other) and all(a == b or _wider(a, b) for a, b in zip(key, other))
+
+
+def _wider(a: Any, b: Any) -> bool:
+    tensors = isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "tensor"
+    return tensors and a[1] == b[1] and a[2].is_compatible_with(b[2])
+
+
+def _generalise(old: Any, new: Any) -> Any:
+    """The key with unknown extents where two keys differ in shape alone; None where they differ otherwise."""
+    if len(old) != len(new):
+        return None
+    found = []
+    for a, b in zip(old, new):
+        if a == b:
+            found.append(a)
+        elif isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "tensor" and a[1] == b[1]:
+            same_rank = a[2].rank is not None and a[2].rank == b[2].rank
+            shape = TensorShape([m if m == n else None for m, n in zip(a[2], b[2])]) if same_rank else TensorShape(None)
+            found.append((*a[:2], shape))
+        else:
+            return None
+    return tuple(found)

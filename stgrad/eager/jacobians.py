@@ -18,18 +18,19 @@ def jacobian(recording: Recording, target: Any, sources: list[Any]) -> list[Any]
     ids = {s._id for s in sources if s._a.dtype.kind in "fc"}
     if value.dtype.kind not in "fc":
         return [None] * len(sources)
-    path = _towards(reach(recording, ids), target._id)
+    path, followed = reach(recording, ids)
+    path = _towards(path, target._id)
     rows = []
     for i in range(value.size):
         seed = np.zeros(value.size, value.dtype)
         seed[i] = 1
-        rows.append(_row(path, target, seed.reshape(value.shape), ids))
+        rows.append(_row(path, followed, target, seed.reshape(value.shape), ids))
     return [_stack([row.get(s._id) for row in rows], value, s) for s in sources]
 
 
-def _row(path: Any, target: Any, seed: Any, ids: set[int]) -> dict[int, Any]:
+def _row(path: Any, followed: Any, target: Any, seed: Any, ids: set[int]) -> dict[int, Any]:
     seed = seed[()]
-    return sweep(path, [(target._id, Tensor(seed) if recording_active() else seed)], ids)
+    return sweep(path, followed, [(target._id, Tensor(seed) if recording_active() else seed)], ids)
 
 
 def _towards(path: list[Any], target: int) -> list[Any]:
@@ -76,12 +77,13 @@ def batch_jacobian(recording: Recording, target: Any, source: Any) -> Tensor:
     ids = {source._id} if like.dtype.kind in "fc" else set()
     if value.dtype.kind not in "fc" or not ids:
         return Tensor(np.zeros(shape, like.dtype))
-    path = _towards(reach(recording, ids), target._id)
+    path, followed = reach(recording, ids)
+    path = _towards(path, target._id)
     columns = []
     for i in range(outputs):
         seed = np.zeros((batch, outputs), value.dtype)
         seed[:, i] = 1
-        columns.append(_row(path, target, seed.reshape(value.shape), ids).get(source._id))
+        columns.append(_row(path, followed, target, seed.reshape(value.shape), ids).get(source._id))
     if not columns or all(column is None for column in columns):
         return Tensor(np.zeros(shape, like.dtype))
     zero = np.zeros(like.shape, like.dtype)

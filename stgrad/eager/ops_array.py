@@ -13,6 +13,12 @@ from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.shapes import TensorShape
 from stgrad.eager.tensor import Tensor
 
+__all__ = [
+    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "concat", "expand_dims", "eye", "fill", "linspace", "meshgrid",
+    "one_hot", "ones", "ones_like", "pad", "parallel_stack", "range", "rank", "repeat", "reshape", "reverse", "roll", "shape", "size",
+    "split", "squeeze", "stack", "strided_slice", "tile", "transpose", "unstack", "zeros", "zeros_like",
+]  # fmt: skip
+
 # ------------------------------------------------------------------ making
 
 

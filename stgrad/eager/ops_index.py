@@ -14,6 +14,12 @@ from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.indexing import PUT, TAKE, WRITTEN
 from stgrad.eager.tensor import Tensor
 
+__all__ = [
+    "boolean_mask", "dynamic_partition", "dynamic_stitch", "gather", "gather_nd", "scatter_nd", "searchsorted", "sequence_mask",
+    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update",
+    "unique", "where",
+]  # fmt: skip
+
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """x where the condition holds, else y; with the condition alone, the indices of its true elements."""

@@ -17,6 +17,17 @@ from stgrad.eager.protocols import astype
 from stgrad.eager.record import note, state
 from stgrad.eager.tensor import Tensor
 
+__all__ = [
+    "abs", "acos", "acosh", "add", "add_n", "angle", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0", "bessel_i0e", "bessel_i1",
+    "bessel_i1e", "betainc", "cast", "ceil", "complex", "conj", "cos", "cosh", "digamma", "divide", "divide_no_nan", "equal", "erf",
+    "erfc", "erfcinv", "erfinv", "exp", "expm1", "floor", "floordiv", "floormod", "greater", "greater_equal", "igamma", "igammac", "imag",
+    "is_finite", "is_inf", "is_nan", "less", "less_equal", "lgamma", "log", "log1p", "log_sigmoid", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "mod", "multiply", "multiply_no_nan", "ndtri", "negative", "nextafter",
+    "not_equal", "polygamma", "polyval", "pow", "real", "reciprocal", "reciprocal_no_nan", "rint", "round", "rsqrt", "saturate_cast",
+    "sigmoid", "sign", "sin", "sinh", "softplus", "softsign", "sqrt", "square", "squared_difference", "stop_gradient", "subtract", "tan",
+    "tanh", "truediv", "truncatediv", "truncatemod", "xdivy", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip
+
 for _numpy, _kink in {
     np.sqrt: rules_kinks.sqrt, np.maximum: rules_kinks.maximum, np.minimum: rules_kinks.minimum, np.power: rules_kinks.power,
     np.arctan2: rules_kinks.arctan2, np.sign: rules_nn.sign,

@@ -14,6 +14,12 @@ from stgrad.eager.indexing import PUT
 from stgrad.eager.dispatch import apply
 from stgrad.eager.tensor import Tensor
 
+__all__ = [
+    "argmax", "argmin", "argsort", "bincount", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp", "reduce_all", "reduce_any",
+    "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
+    "reduce_variance", "segment_mean", "segment_sum", "sort", "top_k", "unsorted_segment_mean", "unsorted_segment_sum",
+]  # fmt: skip
+
 
 def axes(t: Tensor, axis: Any, name: str = "") -> tuple[int, ...] | None:
     """An axis argument as a tuple of axes that exist, or None for all."""

@@ -17,11 +17,11 @@ from stgrad.eager.recording import Node, Recording
 from stgrad.eager.tensor import Tensor
 
 
-def reach(recording: Recording, sources: set[int]) -> list[Node]:
-    """The nodes that depend on the sources, in order."""
+def reach(recording: Recording, sources: set[int]) -> tuple[list[Node], Any]:
+    """The nodes that depend on the sources, in order, and the ids of all that depends on them."""
     if recording.roots <= sources:
-        return recording.nodes
-    needed = set(sources)
+        return recording.nodes, recording.ids
+    needed = {source for source in sources if source in recording.ids}
     path = []
     for node in recording.nodes:
         if any(x._id in needed for x in node[2]):
@@ -31,11 +31,15 @@ def reach(recording: Recording, sources: set[int]) -> list[Node]:
             else:
                 needed.add(y._id)
             path.append(node)
-    return path
+    return path, needed
 
 
-def sweep(path: list[Node], seeds: Iterable[tuple[int, Any]], sources: set[int], consume: bool = False) -> dict[int, Any]:
+def sweep(
+    path: list[Node], followed: Any, seeds: Iterable[tuple[int, Any]], sources: set[int], consume: bool = False
+) -> dict[int, Any]:
     """The cotangents that reach the sources: a dictionary from tensor id. `consume` empties the path on the way.
+
+    `path` and `followed` are what `reach` found.
 
     Seeds and results are tensors where `recording_active()`, else arrays.
     """
@@ -46,13 +50,13 @@ def sweep(path: list[Node], seeds: Iterable[tuple[int, Any]], sources: set[int],
     with numpy_promotion():
         token = quiet(QUIET)
         try:
-            _walk(path, grads, sources, consume)
+            _walk(path, followed, grads, sources, consume)
         finally:
             loud(token)
     return grads
 
 
-def _walk(path: list[Node], grads: dict[int, Any], sources: set[int], consume: bool) -> None:
+def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: set[int], consume: bool) -> None:
     position = len(path)
     while position:
         position -= 1
@@ -65,14 +69,14 @@ def _walk(path: list[Node], grads: dict[int, Any], sources: set[int], consume: b
         if y_bar is None:
             continue
         for x, g in zip(inputs, op.pull(y, y_bar, args, kwargs)):
-            if g is None:
+            key = x._id
+            if g is None or key not in followed:
                 continue
             like = x._a
             if g.dtype is not like.dtype or g.shape != like.shape:
                 g = fit(g, like, op)
                 if g is None:
                     continue
-            key = x._id
             before = grads.get(key)
             grads[key] = g if before is None else before + g
 

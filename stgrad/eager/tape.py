@@ -155,7 +155,7 @@ class GradientTape:
         try:
             if not targets or not flat:
                 return rebuild([None] * len(flat))
-            grads = sweep(reach(recording, ids), seeds, ids, consume=not self._persistent)
+            grads = sweep(*reach(recording, ids), seeds, ids, consume=not self._persistent)
         finally:
             self._end()
         past.reached.update(grads)
