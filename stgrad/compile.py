@@ -61,7 +61,7 @@ def _module(text: str, path: Path) -> types.ModuleType:
     linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
     sys.modules[full_name] = module
     try:
-        exec(code, module.__dict__)  # noqa: S102
+        exec(code, module.__dict__)
     except BaseException:
         del sys.modules[full_name]
         raise
@@ -79,7 +79,7 @@ def _dispatcher(function: Callable[..., Any], path: Path, parallel: bool) -> Cal
     return _compiled[key]
 
 
-class _Patience(event.Listener):
+class _Patience(event.Listener):  # type: ignore[misc]
     """Tells a terminal what is being compiled, once it takes long."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ _patience = _Patience()
 
 def _watch(dispatcher: Any) -> None:
     if not _patience.watched:
-        event.register("numba:compile", _patience)  # type: ignore[no-untyped-call]
+        event.register("numba:compile", _patience)
     _patience.watched.add(id(dispatcher))  # `_compiled` keeps it alive
 
 

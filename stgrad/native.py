@@ -31,7 +31,7 @@ class OverloadFiles:
         return self._source.with_name(f"{self._source.stem}.{digest}.nbc")
 
     def save(self, key: Any, data: Any) -> None:
-        payload = dumps((key, data))  # type: ignore[no-untyped-call]
+        payload = dumps((key, data))
         write_atomically(self._path(key), hashlib.sha256(payload).digest() + payload)
 
     def load(self, key: Any) -> Any | None:
@@ -47,10 +47,10 @@ class OverloadFiles:
             path.unlink(missing_ok=True)
 
 
-class NativeCache(FunctionCache):
+class NativeCache(FunctionCache):  # type: ignore[misc]
     """The cache of a dispatcher whose function stands in a file of the cache directory."""
 
     def __init__(self, py_func: Any, source: Path) -> None:
-        super().__init__(py_func)  # type: ignore[no-untyped-call]
+        super().__init__(py_func)
         self._cache_path = str(source.parent)
-        self._cache_file = OverloadFiles(source)  # type: ignore[assignment]
+        self._cache_file = OverloadFiles(source)

@@ -103,7 +103,7 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
         return Array(value.dtype.name, value.ndim, ones, contiguous, writeable)
     if kind in (float, int, bool, complex) or isinstance(value, np.generic):
         return Scalar(kind)
-    if kind in (tuple, list) or isinstance(value, tuple) and hasattr(kind, "_fields"):
+    if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return Items(kind, tuple(map(go, value)))
     if kind is dict:
         return Keys(tuple((key, go(item)) for key, item in value.items()))
@@ -140,7 +140,7 @@ def make_wrapper(name: str, signature: inspect.Signature, cases: Sequence[Case],
         slow: called with the arguments as they came.
     """
     text, namespace = wrapper_text(name, signature, cases, slow)
-    exec(compile(text, f"<stgrad call of {name}>", "exec"), namespace)  # noqa: S102
+    exec(compile(text, f"<stgrad call of {name}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[name]
     return function
 
@@ -198,7 +198,7 @@ class _Writer:
     def case(self, names: Sequence[str], nodes: Sequence[Node], compiled: Callable[..., Any]) -> Iterator[str]:
         """Nested `if`s, one for each level of the containers."""
         passed: dict[tuple[int, ...], str] = {}  # by the path to it
-        level: list[tuple[tuple[int, ...], str, Node]] = [((i,), name, node) for i, (name, node) in enumerate(zip(names, nodes, strict=True))]
+        level: list[tuple[tuple[int, ...], str, Node]] = [((i,), *pair) for i, pair in enumerate(zip(names, nodes, strict=True))]
         indent = "    "
         while level:
             tests = [test for _, name, node in level for test in self._tests(name, node)]

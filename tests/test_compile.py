@@ -26,7 +26,8 @@ def f(x, n):
     return total
 '''
 FAILS = "def g(x):\n    y = x[0]\n    return y\n"
-RUN = f"from stgrad.compile import load\nf = load({TEXT!r}, 'f')\nprint(f(1.0, 3), sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))"
+RUN = f"from stgrad.compile import load\nf = load({TEXT!r}, 'f')\n"
+RUN += "print(f(1.0, 3), sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))"
 VALUE = sum(__import__("math").sin(1.0) / k for k in (1.0, 2.0, 3.0))
 
 

@@ -24,8 +24,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import cgutils, types
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
 from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import from_dtype
@@ -84,7 +85,7 @@ def _bringer(result: str) -> Callable[[Any, tuple[Any, ...]], Any]:
     return lambda value, args: scalar(value)
 
 
-def _as_array(value: Any, args: tuple[Any, ...], dtype: np.dtype[Any], rank: int) -> np.ndarray[Any, Any]:
+def _as_array(value: Any, args: tuple[Any, ...], dtype: np.dtype[Any], rank: int) -> Any:
     """A C-contiguous, writeable array of its own."""
     value = np.asarray(value)
     if value.ndim != rank:
@@ -99,7 +100,7 @@ def _as_array(value: Any, args: tuple[Any, ...], dtype: np.dtype[Any], rank: int
 # --------------------------------------------------------------------------- in compiled code
 
 
-def numba_type(result: str) -> types.Type:
+def numba_type(result: str) -> Any:
     """The Numba type of what a description says.
 
     >>> numba_type("(float64[:, :], int64)")

@@ -171,18 +171,18 @@ def _is_huge(x: Real) -> Truth:
 
 def sin(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
-    return mended(x, _signed(select((quadrant & 1).is_zero(), sine, cosine), quadrant), "llvm.sin", _is_huge)
+    return mended(x, _signed(select((quadrant & 1).is_zero(), sine, cosine), quadrant), "sin", _is_huge)
 
 
 def cos(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
-    return mended(x, _signed(select((quadrant & 1).is_zero(), cosine, sine), quadrant + 1), "llvm.cos", _is_huge)
+    return mended(x, _signed(select((quadrant & 1).is_zero(), cosine, sine), quadrant + 1), "cos", _is_huge)
 
 
 def tan(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
     even = (quadrant & 1).is_zero()
-    return mended(x, select(even, sine, -cosine) / select(even, cosine, sine), "llvm.tan", _is_huge)
+    return mended(x, select(even, sine, -cosine) / select(even, cosine, sine), "tan", _is_huge)
 
 
 def tanh(x: Real, short: bool = False) -> Real:
@@ -245,7 +245,7 @@ def _exp2_of_sum(hi: Real, lo: Real) -> Real:
     return ((1.0 + (z + q)) * (half << 52).real()) * ((biased - half) << 52).real()
 
 
-def pow(x: Real, y: Real, short: bool = False) -> Real:
+def power(x: Real, y: Real, short: bool = False) -> Real:
     size = abs(x)
     exponent = select(y > 1e25, 1e25, select(y < -1e25, -1e25, y))
     l_hi, l_lo = _log2_parts(size)

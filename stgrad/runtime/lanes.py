@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 
 F32, F64, I64 = ir.FloatType(), ir.DoubleType(), ir.IntType(64)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import types
+from numba import types
 from numba.extending import intrinsic, overload
 
 from stgrad.runtime import kernels
@@ -83,7 +83,7 @@ def erf(x: Any) -> Any:
     return scipy_erf(x)
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: Any, y: Any) -> Any:  # noqa: A001
     """x to the power y, with IEEE 754's special cases. Compiled: 0.83 ulp."""
     with np.errstate(all="ignore"):
         return np.power(np.asarray(x, np.result_type(x, np.float32) if isinstance(x, np.generic) else float)[()], y)
@@ -104,15 +104,17 @@ def _register(function: Callable[..., Any], kernel: Callable[..., Real], arity: 
 
         return (types.float32 if single else types.float64)(args), codegen
 
-    one = lambda x: emitted((x,))
-    two = lambda x, y: emitted((x, y))
+    def of_one(x):  # type: ignore[no-untyped-def]
+        return (lambda x: emitted((x,))) if _is_number(x) else None
 
-    def choose(*args: Any) -> Any:
-        fits = all(isinstance(kind, (types.Float, types.Integer, types.Boolean)) for kind in args)
-        return (one if arity == 1 else two) if fits else None
+    def of_two(x, y):  # type: ignore[no-untyped-def]
+        return (lambda x, y: emitted((x, y))) if _is_number(x) and _is_number(y) else None
 
-    choosers = {1: lambda x: choose(x), 2: lambda x, y: choose(x, y)}
-    overload(function, jit_options={"forceinline": True})(choosers[arity])
+    overload(function, jit_options={"forceinline": True})(of_one if arity == 1 else of_two)
+
+
+def _is_number(kind: Any) -> bool:
+    return isinstance(kind, (types.Float, types.Integer, types.Boolean))
 
 
 for _function, _kernel in (
@@ -128,4 +130,4 @@ for _function, _kernel in (
     (erf, kernels.erf),
 ):
     _register(_function, _kernel, 1)
-_register(pow, kernels.pow, 2)
+_register(pow, kernels.power, 2)

@@ -14,7 +14,17 @@ def compiled(g, like):
 
 @pytest.mark.parametrize(
     ("shape", "like"),
-    [((2, 3), (3,)), ((2, 3), (2, 1)), ((2, 3), (1, 1)), ((4, 2, 3), (2, 1)), ((2, 3), (2, 3)), ((2, 3), ()), ((3,), None), ((1, 3), (1, 3)), ((0, 3), (1, 3))],
+    [
+        ((2, 3), (3,)),
+        ((2, 3), (2, 1)),
+        ((2, 3), (1, 1)),
+        ((4, 2, 3), (2, 1)),
+        ((2, 3), (2, 3)),
+        ((2, 3), ()),
+        ((3,), None),
+        ((1, 3), (1, 3)),
+        ((0, 3), (1, 3)),
+    ],
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
 def test_sums_over_stretched_axes(shape, like, dtype):

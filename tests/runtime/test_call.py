@@ -101,7 +101,10 @@ def test_no_references_are_lost():
 def test_from_threads_without_the_gil():
     fast, plain = program("runtime.call_python('lambda a: np.flip(a)', 'float64[:, :]', a).sum()")
     wrong = []
-    work = lambda: wrong.extend(1 for _ in range(500) if fast(A) != plain(A))
+
+    def work():
+        wrong.extend(1 for _ in range(500) if fast(A) != plain(A))
+
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -115,7 +118,8 @@ def test_compiled_calls_are_cached_on_disk(cache_dir):  # noqa: F811
         "from stgrad import runtime\n\n\ndef f(a):\n"
         "    return runtime.call_python('lambda a: np.flip(a)', 'float64[:]', runtime.call_python('lambda a: a + 1.0', 'float64[:]', a))\n"
     )
-    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({text!r}, 'f')\nprint(f(np.arange(3.0))[0], *f.stats.cache_hits.values())"
+    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({text!r}, 'f')\n"
+    run += "print(f(np.arange(3.0))[0], *f.stats.cache_hits.values())"
     assert python(run) == "3.0"
     assert python(run) == "3.0 1"
 

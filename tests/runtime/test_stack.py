@@ -74,7 +74,8 @@ def test_memory_is_freed_also_when_the_program_raises(fail):
 
 
 def test_code_is_cached_on_disk(cache_dir):  # noqa: F811
-    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({TEXT!r}, 'f')\nprint(f(0.0, np.arange(3.0), False), *f.stats.cache_hits.values())"
+    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({TEXT!r}, 'f')\n"
+    run += "print(f(0.0, np.arange(3.0), False), *f.stats.cache_hits.values())"
     assert python(run) == "[2. 1. 0.]"
     assert python(run) == "[2. 1. 0.] 1"
 
