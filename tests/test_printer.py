@@ -248,7 +248,7 @@ def test_a_temporary_is_not_moved_into_a_loop_or_past_one_that_changes_it():
     )
     check(
         fn,
-        "_a = np.sin(x)\n_b = np.cos(x)\nfor i in range(n):\n    x *= _a\ny = x + (_b + np.exp(2.0))\nreturn y",
+        "a = np.sin(x)\nb = np.cos(x)\nfor i in range(n):\n    x *= a\ny = x + (b + np.exp(2.0))\nreturn y",
     )
 
 
@@ -268,7 +268,7 @@ def test_names_of_the_user_stay_and_lines_stay_short():
 
 def test_random_numbers_are_not_moved():
     fn = function("x", [let("_a", "np.random.normal"), let("_b", "np.random.normal"), let("y", "np.subtract", "_b", "_a")], "y")
-    check(fn, "_a = np.random.normal()\n_b = np.random.normal()\ny = _b - _a\nreturn y")
+    check(fn, "a = np.random.normal()\nb = np.random.normal()\ny = b - a\nreturn y")
 
 
 def test_fresh_spelling_of_temporaries():
@@ -392,7 +392,7 @@ def test_while():
 
 def test_the_condition_of_a_while_is_not_taken_from_outside():
     fn = function("x", [let("_c", "np.less", "x", 2.0), While((), Var("_c"), (let("_c", "np.less", "x", 0.0),))], "x", _c=BOOL)
-    check(fn, "_c = x < 2.0\nwhile _c:\n    _c = x < 0.0\nreturn x")
+    check(fn, "c = x < 2.0\nwhile c:\n    c = x < 0.0\nreturn x")
 
 
 def test_effects():
@@ -535,6 +535,6 @@ def test_conditions():
         If(Var("_f"), (let("i", "np.add", "i", 1),)),
     ]
     fn = function("i n _r", body, Pack((Var("i"), Var("k"))), i=INT, n=INT, _r=BOOL)
-    check(fn, "_f = i != 2 or i < n and not _r\nif i % 2:\n    i = 5\nk = not i\nif _f:\n    i += 1\nreturn i, k")
+    check(fn, "f = i != 2 or i < n and not _r\nif i % 2:\n    i = 5\nk = not i\nif f:\n    i += 1\nreturn i, k")
     for args in itertools.product(range(4), range(4), (True, False)):
         assert run(fn, *args) == run(fn, *args, nest=False)

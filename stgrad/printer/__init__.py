@@ -93,7 +93,10 @@ def _imports(modules: Iterable[str]) -> list[str]:
 
 
 def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
-    """`t`, `t2`, `t3`... for the compiler's temporaries `_t`, `_t_2`... that are still there, in order of appearance."""
+    """Names without the leading underscore for the compiler's own names that are still there, in order of appearance.
+
+    `_t`, `_t_2`... become `t`, `t2`, `t3`...; `_i` becomes `i`, or `i_2` where there is an `i`.
+    """
     order: dict[str, None] = dict.fromkeys(param.name for param in fn.params)
     for stmt in ir.walk(body):
         order.update(dict.fromkeys(ir.assigns(stmt)))
@@ -101,13 +104,26 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
         if isinstance(stmt, (ir.Stack, ir.Push, ir.Pop)):
             order[stmt.name if isinstance(stmt, ir.Stack) else stmt.stack] = None
     order.update(dict.fromkeys(names(result)))
-    taken = {name for name in (*order, *fn.types, *fn.constants) if not _TEMPORARY.match(name)} | RESERVED
+    kept = {param.name for param in fn.params} | set(fn.constants)
+    own = [name for name in order if name.startswith("_") and name not in kept]
+    taken = ({*order, *fn.types, *kept} - set(own)) | RESERVED
     spell: dict[str, str] = {}
     count = 0
-    for name in order:
-        while _TEMPORARY.match(name) and name not in spell:
+    for name in own:
+        if not _TEMPORARY.match(name):
+            spell[name] = _free(name.lstrip("_") or "t", taken)
+        while name not in spell:
             count += 1
             wish = "t" if count == 1 else f"t{count}"
             if wish not in taken:
                 spell[name] = wish
+        taken.add(spell[name])
     return spell
+
+
+def _free(wish: str, taken: set[str]) -> str:
+    name, count = wish, 1
+    while name in taken:
+        count += 1
+        name = f"{wish}_{count}"
+    return name

@@ -313,9 +313,10 @@ def _conditional(stmt: ir.If, context: _Context) -> ir.Stmt:
         return stmt
     yes, no = as_expr(value), as_expr(other)
     op, args = "if", [stmt.cond, yes, no]
-    if context.is_bool(stmt.cond) and isinstance(no, ir.Const) and no.value is False:
+    truth = context.is_bool(stmt.cond) or isinstance(stmt.cond, Call) and stmt.cond.op in COMPARE  # a condition is no array
+    if truth and isinstance(no, ir.Const) and no.value is False:
         op, args = "and", [stmt.cond, yes]
-    elif context.is_bool(stmt.cond) and isinstance(yes, ir.Const) and yes.value is True:
+    elif truth and isinstance(yes, ir.Const) and yes.value is True:
         op, args = "or", [stmt.cond, no]
     joined = replace(value, op=op, args=tuple(args), kwargs=())
     return joined if _header_width(joined) <= CONDITIONAL_WIDTH else stmt

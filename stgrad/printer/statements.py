@@ -30,10 +30,9 @@ class Statements:
     def plain_block(self, block: ir.Block) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         for stmt in block:
-            if stmt.note != self.note:
+            if stmt.note and stmt.note != self.note:
                 self.note = stmt.note
-                if stmt.note:
-                    out.append(Comment(stmt.note))
+                out.append(Comment(stmt.note))
             out.extend(self.statement(stmt))
         return out
 

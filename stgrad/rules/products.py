@@ -30,6 +30,10 @@ def matmul(y, y_bar, x1, x2):
     """a (..., m, k) @ b (..., k, n): a_bar = y_bar b^H, b_bar = a^H y_bar; vectors are rows and columns."""
     if np.ndim(x1) == 1 and np.ndim(x2) == 1:
         return y_bar * conj(x2), y_bar * conj(x1)
+    if np.ndim(x1) == 1 and np.ndim(x2) == 2:
+        return np.matmul(conj(x2), y_bar), np.outer(conj(x1), y_bar)
+    if np.ndim(x1) == 2 and np.ndim(x2) == 1:
+        return np.outer(y_bar, conj(x2)), np.matmul(hermitian(x1), y_bar)
     if np.ndim(x1) == 1:
         x1_bar = np.matmul(conj(x2), np.expand_dims(y_bar, -1))[..., 0]
         return unbroadcast(x1_bar, x1), np.expand_dims(conj(x1), 1) * np.expand_dims(y_bar, -2)

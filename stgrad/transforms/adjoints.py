@@ -73,7 +73,7 @@ class Adjoints:
         """The variable of a value adjoint."""
         if name not in self.bars:
             t = self.builder.types[name]
-            self.bars[name] = self.builder.names.fresh(f"{name}_bar")
+            self.bars[name] = self.builder.names.fresh("_t" if name.startswith("_t") else f"{name}_bar")
             self.builder.types[self.bars[name]] = replace(t, value=None)
         return Sym(Var(self.bars[name]), self.builder.types[self.bars[name]])
 

@@ -12,6 +12,7 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.lower import lower
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.tidy import tidy
 from stgrad.verify import verify
 
 CHECK = os.environ.get("STGRAD_CHECK", "") not in ("", "0")
@@ -44,7 +45,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 def specialise(fn: Function, trace: Trace) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    return trace.add("specialised", simplify(lower(fn)))
+    return trace.add("specialised", tidy(simplify(lower(fn))))
 
 
 def annotate(fn: Function, wrt: Sequence[str]) -> Function:

@@ -1,0 +1,85 @@
+"""Fewer names: a value that the reverse sweep restores gets its old name back where that name is free.
+
+    x_2 = x_stack.pop()     ->     x = x_stack.pop()
+    x_bar *= f(x_2)                x_bar *= f(x)
+
+Two names can be one where neither is bound while the other is still needed. Scalars only: an array name keeps one layout.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stgrad.ir import Block, Custom, For, Function, Operand, Pop, Push, Stack, Var, assigns, map_operand, operand_vars, operands, rename, walk
+from stgrad.transforms.dataflow import Liveness, result_names
+
+_NUMBERED = re.compile(r"_?(.*?)_\d+$")
+
+
+def tidy(fn: Function) -> Function:
+    """The program with numbered names merged into the names they come from."""
+    if any(isinstance(s, Custom) for s in walk(fn.body)):
+        return fn
+    bound = {n for s in walk(fn.body) for n in assigns(s)}
+    stacks = {s.stack for s in walk(fn.body) if isinstance(s, (Push, Pop))} | {s.name for s in walk(fn.body) if isinstance(s, Stack)}
+    counters = {s.var.name for s in walk(fn.body) if isinstance(s, For)}
+    params = {p.name for p in fn.params}
+    clashes = interference(fn)
+    merged: dict[str, str] = {}
+    types = dict(fn.types)
+    for name in sorted(bound - stacks - counters - params, key=_order):
+        match = _NUMBERED.match(name)
+        base = match.group(1) if match else ""
+        if not base or name.startswith("_t") or name not in types or types[name].array:
+            continue
+        if base not in types:
+            if base not in bound | stacks and base.isidentifier():
+                _merge(clashes, name, base)
+                merged[name] = base
+                types[base] = types[name]
+            continue
+        same = (types[base].dtype, types[base].array) == (types[name].dtype, types[name].array)
+        if same and base not in stacks | counters and base not in clashes.get(name, set()):
+            _merge(clashes, name, base)
+            merged[name] = base
+    return _renamed(fn.with_body(fn.body, types=types), merged)
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (len(name), name)
+
+
+def _merge(clashes: dict[str, set[str]], name: str, base: str) -> None:
+    for other in clashes.pop(name, set()):
+        clashes.setdefault(other, set()).add(base)
+        clashes.setdefault(base, set()).add(other)
+
+
+def _renamed(fn: Function, merged: dict[str, str]) -> Function:
+    def leaf(operand: Operand) -> Operand:
+        return Var(merged.get(operand.name, operand.name)) if isinstance(operand, Var) else operand
+
+    body: Block = rename(fn.body, merged)
+    types = {merged.get(n, n): fn.types[merged.get(n, n)] for n in fn.types}
+    return fn.with_body(body, types=types, result=map_operand(leaf, fn.result))
+
+
+def interference(fn: Function) -> dict[str, set[str]]:
+    """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
+    live = Liveness(fn.body, result_names(fn))
+    clashes: dict[str, set[str]] = {}
+
+    def clash(name: str, others: frozenset[str]) -> None:
+        for other in others - {name}:
+            clashes.setdefault(name, set()).add(other)
+            clashes.setdefault(other, set()).add(name)
+
+    for param in fn.params:
+        clash(param.name, live.before)
+    for stmt in walk(fn.body):
+        if isinstance(stmt, For):
+            clash(stmt.var.name, live.after[id(stmt)] | frozenset(n for s in walk(stmt.body) for o in operands(s) for n in operand_vars(o)))
+        else:
+            for name in assigns(stmt):
+                clash(name, live.after[id(stmt)] | frozenset(assigns(stmt)))
+    return clashes
