@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .core import composite, linear, samples, static
+from .core import adjoint, composite, linear, samples, static, tangent
 
 # ------------------------------------------------------------------ shapes and orders
 
@@ -76,9 +76,14 @@ def broadcast_to(y, y_bar, array, shape):
     return unbroadcast(y_bar, array)
 
 
-@linear(np.broadcast_arrays)
+@adjoint(np.broadcast_arrays)
 def broadcast_arrays(y, y_bar, *args):
     return tuple(unbroadcast(b, a) for a, b in zip(args, y_bar))
+
+
+@tangent(np.broadcast_arrays)
+def broadcast_arrays_dot(y, *args_and_dots):
+    return np.broadcast_arrays(*args_and_dots[len(args_and_dots) // 2 :])
 
 
 @linear(np.flip, views=0)

@@ -152,7 +152,7 @@ def geomspace(start, stop, num=50, endpoint=True):
 @composite(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     rank = len(xi)
-    order = (1, 0, *range(2, rank)) if indexing == "xy" and rank > 1 else tuple(range(rank))
+    order = (1, 0, *tuple(range(2, rank))) if indexing == "xy" and rank > 1 else tuple(range(rank))
     columns = tuple(np.reshape(x, tuple(-1 if order[i] == k else 1 for k in range(rank))) for i, x in enumerate(xi))
     if sparse:
         return columns

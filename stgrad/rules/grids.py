@@ -124,7 +124,7 @@ def interp(x, xp, fp, left=None, right=None):
 @samples(np.interp)
 def _(rng):
     xp, fp = np.array([0.0, 1.0, 3.0, 3.5]), rng.normal(size=4)
-    yield (np.array([[-1.0, 0.2], [1.0, 3.2], [3.5, 4.0]]), xp, fp), {}
+    yield (np.array([[-1.0, 0.2], [1.1, 3.2], [3.4, 4.0]]), xp, fp), {}
     yield (np.array([-1.0, 0.2, 4.0]), xp, fp), {"left": 0.0, "right": 7.0}
     yield (0.7, xp, fp), {}
 

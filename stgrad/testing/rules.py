@@ -106,8 +106,7 @@ def pull(rule: Rule, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: dict[str
         if rule.adjoint is None:
             raise RuleError(f"{rule.name}: there is no reverse rule")
         bars = rule.adjoint(y, y_bar, *args, **kwargs)
-        bare = rule.kind == "linear" or not isinstance(bars, tuple)
-        if bare and not (isinstance(bars, tuple) and len(bars) == len(args) and not isinstance(args[0], (tuple, list))):
+        if rule.kind == "linear" or not isinstance(bars, tuple):
             bars = (bars,)
     bars = tuple(np.zeros_like(x) if isinstance(b, float) and b == 0.0 else b for b, x in zip(bars, args, strict=False))
     return bars + (None,) * (len(args) - len(bars))
@@ -126,15 +125,8 @@ def push(rule: Rule, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], kwarg
         wanted = [v for x, v in zip(args, dots, strict=True) if has_float(x)]
         return _call_tangent(rule, y, args, wanted, last, kwargs)
     if rule.kind == "linear":
-        if all(has_float(x) for x in args) and not isinstance(args[0], (tuple, list)):
-            return rule.op(*dots, **kwargs) if _variadic(rule) else rule.op(dots[0], *args[1:], **kwargs)
         return rule.op(dots[0], *args[1:], **kwargs)
     raise RuleError(f"{rule.name}: an adjoint rule needs a tangent rule at its side")
-
-
-def _variadic(rule: Rule) -> bool:
-    code = rule.adjoint.__code__  # type: ignore[union-attr]
-    return code.co_argcount == 2 and bool(code.co_flags & 4)
 
 
 def _call_tangent(rule: Rule, y: Any, args: tuple[Any, ...], wanted: list[Any], last: int, kwargs: dict[str, Any]) -> Any:
