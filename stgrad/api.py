@@ -6,7 +6,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stgrad.frontend.values import leaves
+import numpy as np
+
+from stgrad.frontend.values import leaves, map_leaves
 from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.program import Derivative, signature_of
 from stgrad.transformed import Transformed
@@ -101,7 +103,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
     run = Transformed(Derivative(f, "vjp", tuple(floats), False, has_aux), jit=jit)
     primal = Transformed(Derivative(f, "primal"), jit=jit)
-    value = primal(*primals)
+    value = primal(*map_leaves(_copied, primals))
     aux: tuple[Any, ...] = ()
     if has_aux:
         value, aux = value[0], (value[1],)
@@ -111,6 +113,10 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         return tuple(next(gradients) if n in floats else None for n in names)
 
     return (value, pullback, *aux)
+
+
+def _copied(leaf: Any, _: str) -> Any:
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def _has_floats(value: Any) -> bool:

@@ -280,6 +280,7 @@ class Function:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     doc: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict)  # captured arrays, by the name that stands for them
+    written: frozenset[str] = frozenset()  # array parameters that the user's code writes to (the program copies them first)
 
     def with_body(self, body: Block, **changes: Any) -> Function:
         return replace(self, body=tuple(body), **changes)

@@ -204,13 +204,17 @@ def function_name(request: Any) -> str:
     inner = request.function
     if hasattr(inner, "derivative"):
         return f"{function_name(inner.derivative)}_grad"
-    return getattr(inner, "__name__", type(inner).__name__)
+    inner = sources.unwrap(inner).function if callable(inner) else inner
+    name = getattr(inner, "__name__", type(inner).__name__)
+    return name if name.isidentifier() else name.strip("<>") if name.strip("<>").isidentifier() and name != "<lambda>" else "function"
 
 
 def signature_of(target: Any) -> inspect.Signature:
     """The signature of the innermost Python function."""
     while hasattr(target, "derivative"):
         target = target.derivative.function
+    if sources.is_dispatcher(target):
+        target = target.py_func
     try:
         return inspect.signature(target, follow_wrapped=False)
     except (TypeError, ValueError) as problem:

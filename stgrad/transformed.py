@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +18,7 @@ from stgrad.frontend.calls import desugared
 from stgrad.frontend.values import Sym, Value, leaves, map_leaves
 from stgrad.program import Compiled, Derivative, call_inline, compile_program, function_name, signature_of, spec_of
 from stgrad.guess import guess_specs
+from stgrad.ir import Function, Type
 from stgrad.printer import to_source
 from stgrad.transforms.desugar import to_text
 
@@ -136,7 +137,6 @@ class Transformed:
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
-        _no_overlap(arguments)
         nodes = [wrapper.describe(v) for v in arguments.values()]
         specs = {name: spec_of(value, name) for name, value in arguments.items()}
         try:
@@ -158,6 +158,7 @@ class Transformed:
         for capture in program.reading.captures:
             if not isinstance(capture.value, ModuleType):
                 self._captures[id(capture.owner), capture.name] = capture
+        compiled = _guarded(compiled, program.function)
         finish = finisher(program.reading.result, self.jit)
         arrays = tuple(c.value for c in seen.values())
         if not arrays and finish is None:
@@ -222,8 +223,6 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _fixed(spec: Any, value: Any) -> Any:
     """A specification with integers and bools compiled in."""
-    from stgrad.ir import Type
-
     if isinstance(spec, Type):
         return value if not spec.array and spec.dtype in ("int64", "bool") and spec.weak else spec
     if isinstance(spec, (tuple, list)):
@@ -244,14 +243,34 @@ def _fixed_node(node: Any, value: Any) -> Any:
     return node
 
 
-def _no_overlap(arguments: dict[str, Any]) -> None:
-    """Nothing to do yet for arguments that are only read; written ones are copied by the program."""
+def _guarded(compiled: Callable[..., Any], fn: Function) -> Callable[..., Any]:
+    """Compiled code that refuses arguments of which one is written while another shares its memory."""
+    arrays = [i for i, p in enumerate(fn.params) if fn.types[p.name].array]
+    written = [i for i in arrays if fn.params[i].name in fn.written]
+    pairs = [(i, j) for i in written for j in arrays if i != j and not (j in written and j < i)]
+    if not pairs:
+        return compiled
+
+    def checked(*flat: Any) -> Any:
+        for i, j in pairs:
+            if _overlap(flat[i], flat[j]):
+                raise errors.AliasingError(
+                    f"the arguments `{fn.params[i].name}` and `{fn.params[j].name}` share memory, and the function writes to `{fn.params[i].name}`",
+                    reason="the derivative would depend on how they overlap",
+                    hint="pass a copy of one of them",
+                )
+        return compiled(*flat)
+
+    return checked
 
 
-def arrays_in(value: Any) -> Iterator[np.ndarray[Any, Any]]:
-    for leaf in leaves(value):
-        if isinstance(leaf, np.ndarray):
-            yield leaf
+def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
 
 
 def finisher(result: Value, jit: bool) -> Callable[[Any], Any] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from stgrad import errors
@@ -48,12 +49,13 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     Raises:
         StgradError: syntax, functions or types that are not supported, with their place in the source.
     """
-    source = sources.load(function)
+    inner = sources.unwrap(function)
+    source = sources.load(inner.function)
     tree = desugared(source)
     builder = Builder()
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
-    _bind(frame, tree, values)
+    _bind(frame, tree, {**_bound_before(frame, tree, inner), **values})
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     frame.execute(tree.body)
     captures = tuple(frame.captured)
@@ -68,6 +70,14 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
     return Reading(program, result, values, captures)
+
+
+def _bound_before(frame: Frame, tree: Any, inner: sources.Unwrapped) -> dict[str, Value]:
+    """Arguments that a `functools.partial` or a bound method already holds: arrays become parameters, the rest is compiled in."""
+    names = [a.id for a in (*tree.args.posonlyargs, *tree.args.args)]
+    given = {**dict(zip(names, inner.args, strict=False)), **inner.kwargs}
+    holder = SimpleNamespace(**given)
+    return {name: frame.captured.take(frame.builder, holder, name, value) for name, value in given.items()}
 
 
 def _argument(builder: Builder, name: str, spec: Any) -> Value:

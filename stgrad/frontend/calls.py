@@ -69,6 +69,14 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
 CALL.append(call)
 
 
+def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
+    """The result of a call whose arguments are all known."""
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
+        raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
+
+
 def _hashable(function: Any) -> bool:
     return getattr(type(function), "__hash__", None) is not None
 
@@ -82,7 +90,7 @@ def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     if function in STATIC or _computes(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
-            return function(*known_args, **known_kwargs)
+            return _computed(frame, function, known_args, known_kwargs)
     if isinstance(function, type):
         return _construct(frame, function, args, kwargs)
     if isinstance(function, functools.partial):
@@ -103,10 +111,13 @@ def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     )
 
 
+_TRANSFORMS = ("stgrad.api",)  # `stgrad.grad(f)` in a function is made at compile time
+
+
 def _computes(function: Any) -> bool:
     """Functions of NumPy and the standard library that only look at static values."""
     module = getattr(function, "__module__", "") or ""
-    return module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
+    return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
 
 
 def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -80,7 +80,8 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
         types[new[param.name]] = types[param.name]
         copies.append(Assign((Var(new[param.name]),), "np.copy", (param,)))
     body = rename(fn.body, new)
-    return replace(fn, body=(*copies, *body), types=types, result=_renamed(fn.result, new)), new
+    changed = frozenset(n for n in new if classes.find(n) in updated(fn, classes))
+    return replace(fn, body=(*copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
 
 
 def _renamed(operand: Operand, names: Mapping[str, str]) -> Operand:
