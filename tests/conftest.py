@@ -1,0 +1,15 @@
+"""Settings of the whole suite: one cache of compiled code, no deadlines where a first call compiles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# Before stgrad is imported: a second run of the suite finds its native code again.
+os.environ.setdefault("STGRAD_CACHE_DIR", str(Path(__file__).parents[1] / ".stgrad_cache"))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+settings.register_profile("stgrad", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("stgrad")

@@ -1,0 +1,123 @@
+"""The order of the house: a module imports only from lower layers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import stgrad
+
+ROOT = Path(stgrad.__file__).parent
+
+LAYERS = [
+    {"errors", "names", "hooks", "cache"},
+    {"ir", "native", "generated"},
+    {"source", "printer", "runtime", "verify", "wrapper"},
+    {"rules", "transforms.desugar", "guess"},
+    {"frontend"},
+    {"transforms"},
+    {"program", "compile"},
+    {"transformed"},
+    {"api"},
+    {"eager", "testing"},
+    {"cli"},
+    {"__init__", "__main__"},
+]
+LEVEL = {unit: level for level, units in enumerate(LAYERS) for unit in units}
+PASSES = {"reverse", "simplify", "lower", "desugar"}  # composed by `pipeline`; none imports another
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+# Every module of the package, named from below it: `transforms.lower.fuse`.
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def unit(module: str) -> str:
+    """What a module belongs to: its entry in the table of layers."""
+    if module.startswith("transforms.desugar"):
+        return "transforms.desugar"
+    return module.split(".")[0]
+
+
+def imported(module: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Line and name of each module of the package that a module imports."""
+    package = ["stgrad", *module.split(".")[: None if path.name == "__init__.py" and module != "__init__" else -1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            targets = [f"{source}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            head, _, rest = target.partition(".")
+            if head == "stgrad":
+                while rest and rest not in MODULES:
+                    rest = rest.rpartition(".")[0]
+                yield node.lineno, rest or "__init__"
+
+
+@pytest.mark.parametrize(("module", "path"), MODULES.items(), ids=MODULES.keys())
+def test_imports_only_from_lower_layers(module: str, path: Path) -> None:
+    own = unit(module)
+    assert own in LEVEL, f"{module}: give it a layer in this file"
+    wrong = [
+        f"{path}:{line} imports stgrad.{other}"
+        for line, other in imported(module, path)
+        if unit(other) != own and LEVEL[unit(other)] >= LEVEL[own]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("package", ["runtime", "rules"])
+def test_runs_by_itself(package: str) -> None:
+    """What generated code calls, and the rules, know nothing of the compiler."""
+    wrong = [
+        f"{path}:{line} imports stgrad.{other}"
+        for module, path in MODULES.items()
+        if unit(module) == package
+        for line, other in imported(module, path)
+        if unit(other) != package
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_eager_api_sees_the_compiler_only_through_its_api() -> None:
+    wrong = [
+        f"{path}:{line} imports stgrad.{other}"
+        for module, path in MODULES.items()
+        if unit(module) == "eager"
+        for line, other in imported(module, path)
+        if unit(other) in ("transforms", "transforms.desugar", "printer", "compile")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_passes_do_not_import_each_other() -> None:
+    def owner(module: str) -> str:
+        return module.split(".")[1] if module.startswith("transforms.") else ""
+
+    wrong = [
+        f"{path}:{line} imports stgrad.{other}"
+        for module, path in MODULES.items()
+        if owner(module) in PASSES
+        for line, other in imported(module, path)
+        if owner(other) in PASSES - {owner(module)}
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_finds_an_import_that_is_not_allowed(tmp_path: Path) -> None:
+    """The test itself can fail."""
+    bad = tmp_path / "core.py"
+    bad.write_text("from .. import ir\nfrom stgrad.transforms.reverse import reverse\nimport stgrad.api\n")
+    assert [other for _, other in imported("rules.core", bad)] == ["ir", "transforms.reverse", "api"]

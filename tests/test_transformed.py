@@ -1,0 +1,192 @@
+"""The callable object: pickles, compiles once for each signature, binds like the function."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import transformed
+
+
+def quadratic(x, a=1.0):
+    return a * np.sum(x * x)
+
+
+GRADIENT = stgrad.grad(quadratic)
+
+
+def test_pickles():
+    again = pickle.loads(pickle.dumps(GRADIENT))
+    np.testing.assert_array_equal(again(np.ones(2)), [2.0, 2.0])
+    assert repr(again) == repr(GRADIENT)
+
+
+def test_pickles_after_a_call():
+    GRADIENT(np.ones(2))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(GRADIENT))(np.ones(2)), [2.0, 2.0])
+
+
+def test_pickles_into_another_process(tmp_path):
+    (tmp_path / "shared.py").write_text("def cube(x):\n    return x ** 3\n")
+    write = "import pickle, stgrad, shared; g = stgrad.grad(shared.cube); g(1.0); open('g', 'wb').write(pickle.dumps(g))"
+    read = "import pickle; print(pickle.load(open('g', 'rb'))(2.0))"
+    subprocess.run([sys.executable, "-c", write], cwd=tmp_path, check=True)
+    done = subprocess.run([sys.executable, "-c", read], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "12.0"
+
+
+def test_the_second_process_compiles_nothing(tmp_path):
+    program = textwrap.dedent("""
+        import sys, numpy as np, stgrad
+        from numba.core import event
+
+        compiled = []
+
+        class Watch(event.Listener):
+            def on_start(self, e):
+                compiled.append(e.data["dispatcher"])
+
+            def on_end(self, e):
+                pass
+
+        event.register("numba:compile", Watch())
+
+        def f(x):
+            return np.sum(x * x)
+
+        assert (stgrad.grad(f)(np.ones(3)) == 2.0).all()
+        print(len(compiled))
+    """)
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    environment = {"STGRAD_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
+    first, second = (
+        int(subprocess.run([sys.executable, str(script)], env=environment, check=True, capture_output=True, text=True).stdout) for _ in range(2)
+    )
+    assert first > 0
+    assert second == 0
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """The specifications that are compiled from now on."""
+    found = []
+    original = transformed.compile_program
+
+    def spy(target, specs, **options):
+        found.append(specs)
+        return original(target, specs, **options)
+
+    monkeypatch.setattr(transformed, "compile_program", spy)
+    return found
+
+
+def test_one_program_for_each_signature(compilations):
+    gradient = stgrad.grad(quadratic)
+    for n in range(2, 5):
+        gradient(np.ones(n))
+    assert len(compilations) == 1
+    gradient(np.ones((2, 2)))
+    gradient(np.ones(3, np.float32))
+    assert len(compilations) == 3
+    gradient(np.ones(3), 2.0)
+    gradient(np.ones(3), a=5.0)
+    assert len(compilations) == 3
+    gradient(np.ones(1))  # an extent of 1 broadcasts: another program
+    assert len(compilations) == 4
+
+
+def test_many_signatures(compilations):
+    """More than the wrapper checks inline."""
+    gradient = stgrad.grad(quadratic)
+    for _ in range(2):
+        for rank in range(1, 13):
+            np.testing.assert_array_equal(gradient(np.ones((1,) * rank)), np.full((1,) * rank, 2.0))
+    assert len(compilations) == 12
+
+
+def test_static_arguments_are_part_of_the_signature():
+    def f(x, how):
+        return np.sum(x) if how == "sum" else np.prod(x)
+
+    gradient = stgrad.grad(f)
+    np.testing.assert_array_equal(gradient(np.array([2.0, 3.0]), "sum"), [1.0, 1.0])
+    np.testing.assert_array_equal(gradient(np.array([2.0, 3.0]), "prod"), [3.0, 2.0])
+    np.testing.assert_array_equal(gradient(np.array([2.0, 3.0]), how="sum"), [1.0, 1.0])
+
+
+def test_functions_as_arguments():
+    def f(x, g):
+        return g(x) * 2.0
+
+    gradient = stgrad.grad(f)
+    assert gradient(3.0, lambda x: x * x) == 12.0
+    assert gradient(3.0, np.sqrt) == pytest.approx(1.0 / np.sqrt(3.0))
+
+
+def test_integers_that_the_program_must_know():
+    def f(x, axis):
+        return np.sum(np.max(x, axis=axis))
+
+    gradient = stgrad.grad(f)
+    x = np.array([[1.0, 4.0], [3.0, 2.0]])
+    np.testing.assert_array_equal(gradient(x, 0), [[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(gradient(x, 1), [[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(gradient(np.array([[1.0, 4.0], [0.0, 2.0]]), 0), [[1.0, 1.0], [0.0, 0.0]])
+
+
+def test_as_a_method():
+    class Model:
+        weight = 3.0
+
+        @stgrad.value_and_grad(argnums="x")
+        def loss(self, x):
+            return self.weight * x * x
+
+    model = Model()
+    assert model.loss(2.0) == (12.0, 12.0)
+    model.weight = 1.0
+    assert model.loss(2.0) == (4.0, 4.0)
+
+
+def test_variadic_arguments():
+    def f(x, *rest, **options):
+        y = x
+        for r in rest:
+            y = y * r
+        return y * options["scale"]
+
+    assert stgrad.grad(f)(1.0, 2.0, 3.0, scale=4.0) == 24.0
+
+
+def test_errors_of_the_program_itself():
+    def f(x):
+        if x < 0.0:
+            raise ValueError("negative")
+        return np.sqrt(x)
+
+    gradient = stgrad.grad(f)
+    assert gradient(4.0) == 0.25
+    with pytest.raises(ValueError, match="negative"):
+        gradient(-1.0)
+
+
+def test_keeps_no_arrays_alive():
+    import gc
+    import weakref
+
+    class Array(np.ndarray):
+        pass
+
+    x = np.ones(3)
+    alive = weakref.ref(x)
+    GRADIENT(x)
+    del x
+    gc.collect()
+    assert alive() is None
