@@ -181,7 +181,7 @@ class _Check:
                 self.fail(f"`{name}` has shape {np.shape(x)}, its gradient {np.shape(bar)}")
             if np.asarray(x).dtype != np.asarray(bar).dtype:
                 self.fail(f"`{name}` is {np.asarray(x).dtype}, its gradient {np.asarray(bar).dtype}")
-            if isinstance(x, np.ndarray) and not isinstance(bar, np.ndarray):
+            if isinstance(x, np.ndarray) and x.ndim and not isinstance(bar, np.ndarray):
                 self.fail(f"`{name}` is an array, its gradient a {type(bar).__name__}")
 
     def compare(self, gradient: tuple[Any, ...], what: str) -> None:

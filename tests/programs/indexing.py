@@ -1,0 +1,165 @@
+"""Indexing: integers, slices, negative and strided, newaxis, ellipsis, integer and boolean arrays."""
+
+import numpy as np
+
+from .registry import example, matrix, vector
+
+
+@example(vector(5))
+def negative_indices(x):
+    return x[-1] * x[-2] + x[0] * x[-5]
+
+
+@example(vector(7))
+def slices(x):
+    return np.sum(x[1:] * x[:-1]) + np.sum(x[::2] ** 2) + np.sum(x[5:1:-2] ** 3) + np.sum(x[-3:-1])
+
+
+@example(vector(7))
+def slice_past_the_end(x):
+    return np.sum(x[2:100] ** 2) + np.sum(x[-100:3] ** 3) + np.sum(x[5:2])
+
+
+@example(vector(7), 2, 5)
+def slice_by_arguments(x, a, b):
+    return np.sum(x[a:b] * x[a - 1 : b - 1])
+
+
+@example(vector(7))
+def slice_bounds_in_a_loop(x):
+    s = 0.0
+    for i in range(1, len(x)):
+        s += np.sum(x[:i]) * x[i] + np.sum(x[i:] * x[i - 1])
+    return s
+
+
+@example(vector(4))
+def newaxis(x):
+    a = x[:, None] * x[np.newaxis, :]
+    return np.sum(a * a[::-1])
+
+
+@example(np.arange(24.0).reshape(2, 3, 4) / 7 + 0.3)
+def ellipsis_index(a):
+    return np.sum(a[..., 0] * a[..., -1]) + np.sum(a[0, ...] ** 2) + np.sum(a[1, ..., 2:])
+
+
+@example(matrix(4, 5))
+def two_dimensional(a):
+    return np.sum(a[1:3, ::2] ** 2) + a[2, -1] * a[-1, 0] + np.sum(a[2]) * np.sum(a[:, 1])
+
+
+@example(matrix(4, 5))
+def row_then_element(a):
+    return a[1][2] * a[-1][0]
+
+
+@example(vector(6), np.array([0, 3, 3, -1]), jit=True)
+def gathers(x, i):
+    y = x[i]
+    return np.sum(y * y * np.arange(1.0, 5.0))
+
+
+@example(vector(6))
+def gathers_by_list(x):
+    y = x[[0, 2, 2]]
+    return np.sum(y**3)
+
+
+@example(matrix(4, 3), np.array([0, 2, 0]))
+def gathers_rows(a, i):
+    return np.sum(a[i] ** 2) + np.sum(a[:, i] ** 3)
+
+
+@example(matrix(4, 3), np.array([0, 2, 0]), np.array([1, 1, 2]))
+def gathers_pairs(a, i, j):
+    return np.sum(a[i, j] ** 2)
+
+
+@example(vector(6))
+def boolean_mask(x):
+    y = x[x > 0.0]
+    return np.sum(y * y)
+
+
+@example(vector(6))
+def boolean_store(x):
+    y = x * 1.0
+    y[y < 0.0] = 0.0
+    return np.sum(y * y * x)
+
+
+@example(vector(6))
+def boolean_augmented(x):
+    y = x * 1.0
+    y[x < 0.0] *= 3.0
+    return np.sum(y * y)
+
+
+@example(vector(6), np.array([1, 4]))
+def integer_array_store(x, i):
+    y = x * x
+    y[i] = x[:2] * 3.0
+    return np.sum(y * x)
+
+
+@example(vector(6), np.array([1, 4]))
+def integer_array_augmented(x, i):
+    y = x * x
+    y[i] += x[:2] * 3.0
+    return np.sum(y * y)
+
+
+@example(vector(6), 2)
+def computed_index(x, k):
+    s = 0.0
+    for i in range(3):
+        s += x[(i * k + 1) % 6] * x[i // 2]
+    return s
+
+
+@example(vector(5), vector(5, 1))
+def index_from_argmax(x, w):
+    k = np.argmax(x)
+    return x[k] * w[k] * x[0]
+
+
+@example(matrix(3, 3))
+def strided_store(a):
+    b = np.zeros((6, 3))
+    b[::2] = a
+    b[1::2, 0] = a[:, 1] * a[:, 2]
+    return np.sum(b * b)
+
+
+@example(np.arange(24.0).reshape(2, 3, 4) / 7 + 0.3)
+def three_dimensions(a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s += a[i, j, -1] * np.sum(a[i, j])
+    a[0, 1, 2] = s
+    return np.sum(a[:, 1, :] ** 2)
+
+
+@example(vector(4))
+def shape_zero(x):
+    n = np.shape(x)[0]
+    m = x.shape[-1]
+    k = x.size
+    return x[n - 1] * m + x[0] * k * len(x) + x[x.ndim]
+
+
+@example(vector(5))
+def take_and_roll(x):
+    return np.sum(np.take(x, np.array([1, 1, 3])) ** 2) + np.sum(np.roll(x, 2) * x)
+
+
+@example(vector(5), 3)
+def matrix_from_vector(x, n):
+    a = np.zeros((n, n))
+    for i in range(n):
+        a[i, i] = x[i]
+        if i + 1 < n:
+            a[i, i + 1] = x[i + 1] * x[i]
+    return np.sum(a @ a)
