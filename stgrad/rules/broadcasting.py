@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .core import _register, samples
 
 
-def unbroadcast(g, like):
+def unbroadcast(g: Any, like: Any) -> Any:
     """Sum `g` over the axes in which `like` was broadcast to the shape of `g`."""
     extra = np.ndim(g) - np.ndim(like)
     shape = np.shape(like)
@@ -15,7 +17,7 @@ def unbroadcast(g, like):
     return np.reshape(np.sum(g, axis=axes), shape)
 
 
-def unbroadcast_adjoint(y, y_bar, g, like):
+def unbroadcast_adjoint(y: Any, y_bar: Any, g: Any, like: Any) -> Any:
     return np.broadcast_to(y_bar, np.shape(g))
 
 

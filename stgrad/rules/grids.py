@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import adjoint, composite, nondiff, samples, tangent
+from .core import TABLE, adjoint, composite, nondiff, samples, tangent
 from .products import conj, hermitian
 from .reductions import axes, back, last
 
@@ -140,6 +140,9 @@ def bincount(y, y_bar, x, weights=None, minlength=0):
 @tangent(np.bincount)
 def bincount_dot(y, x, weights, weights_dot, minlength=0):
     return np.bincount(x, weights_dot, minlength)
+
+
+TABLE["np.bincount"].fresh_shape = True
 
 
 @adjoint(np.histogram)
