@@ -155,3 +155,15 @@ def test_slow_compilation_tells_a_terminal(monkeypatch, capsys, terminal, patien
     f(1.0)
     err = capsys.readouterr().err
     assert (err.count("\n") == 1 and err.startswith("stgrad: compiling f (")) if told else not err
+
+
+def test_parallel_code_is_cached_too():
+    text = "import numba\n\n\ndef f(x):\n    s = 0.0\n    for i in numba.prange(x.size):\n        s += x[i]\n    return s\n"
+    code = f"import numpy as np\nfrom stgrad.compile import load\nf = load({text!r}, 'f', parallel=True)\n"
+    code += "print(f(np.ones(1000)), sum(f.stats.cache_hits.values()))"
+    assert [python(code), python(code)] == ["1000.0 0", "1000.0 1"]
+
+
+def test_numba_switched_off():
+    run = f"from stgrad.compile import load\nprint(load({TEXT!r}, 'f')(1.0, 3))"
+    assert float(python(run, NUMBA_DISABLE_JIT="1")) == pytest.approx(VALUE)
