@@ -13,16 +13,18 @@ from stgrad.ir import (
     Block,
     Const,
     Function,
+    If,
     Operand,
     Stmt,
     Type,
     Var,
     map_blocks,
+    rename,
     walk,
 )
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import Call, Expr, Load
-from stgrad.transforms.lower.numeric import ELEMENTWISE, element
+from stgrad.transforms.lower.numeric import ELEMENTWISE, WIDE, element, literal
 from stgrad.transforms.lower.scalarise import literal_of
 
 
@@ -42,6 +44,8 @@ class Casts:
         return tuple(s for stmt in statements for s in self.statement(map_blocks(self.block, stmt)))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
+        if isinstance(stmt, Assign) and stmt.op == "alias":
+            return [self.constant(stmt)]
         if not isinstance(stmt, Assign) or stmt.op not in ELEMENTWISE or stmt.kwargs or stmt.op == "np.clip" and Const(None) in stmt.args:
             return [stmt]
         args = [self.scalar(a) for a in stmt.args]
@@ -50,14 +54,22 @@ class Casts:
         if len(exprs) != len(args) or type_.array:
             return [stmt]
         expr = element(stmt.op, exprs, type_.dtype)
-        if not isinstance(expr, Call) or type_.weak and stmt.op != "np.power":
+        if expr is None or type_.weak and stmt.op not in ("np.power", "np.where"):
             return [stmt]
         out: list[Stmt] = []
         final = self.write(expr, out)
-        last = out[-1]
-        assert isinstance(last, Assign) and final == last.target
-        out[-1] = replace(last, targets=stmt.targets, loc=stmt.loc, note=stmt.note)
-        return out if "select" not in _ops(expr) else [stmt]
+        if not out:
+            return [replace(stmt, op="alias", args=(final,))]
+        target = {final.name: stmt.target.name} if isinstance(final, Var) else {}
+        (last,) = rename((out.pop(),), target)
+        return [*out, replace(last, loc=stmt.loc, note=stmt.note)]
+
+    def constant(self, stmt: Assign) -> Assign:
+        """A number for a variable of a narrow dtype takes that dtype."""
+        (value,), type_ = stmt.args, self.types[stmt.target.name]
+        if type_.array or type_.weak or type_.dtype in WIDE or not isinstance(value, Const) or literal_of(value) is None:
+            return stmt
+        return replace(stmt, args=(literal(value.value, type_.dtype),))
 
     def scalar(self, operand: Operand) -> Expr | None:
         if isinstance(operand, Const):
@@ -76,9 +88,9 @@ class Casts:
             args.append(args[0] if k and arg == expr.args[0] else self.write(arg, out))
         target = Var(self.names.fresh("_t"))
         self.types[target.name] = Type(expr.dtype)
-        out.append(Assign((target,), expr.op, tuple(args)))
+        if expr.op == "select":  # Numba's `np.where` makes an array, of scalars too
+            then, orelse = (Assign((target,), "alias", (a,)) for a in args[1:])
+            out.append(If(args[0], (then,), (orelse,)))
+        else:
+            out.append(Assign((target,), expr.op, tuple(args)))
         return target
-
-
-def _ops(expr: Expr) -> set[str]:
-    return {expr.op}.union(*(_ops(a) for a in expr.args)) if isinstance(expr, Call) else set()

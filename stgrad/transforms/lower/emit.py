@@ -25,6 +25,7 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
+    map_operands,
     operand_vars,
 )
 from stgrad.names import Names
@@ -63,6 +64,9 @@ COMBINE = {
     "and": "np.logical_and",
 }
 INT = Type("int64", weak=True)
+# Functions that LLVM can evaluate several elements at a time, where Numba calls the C library for each.
+VECTOR = {f"np.{name}": f"runtime.{name}" for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh")}
+VECTOR |= {"np.power": "runtime.pow", "scipy.special.erf": "runtime.erf", "scipy.special.expit": "runtime.sigmoid"}
 Key = tuple[str, Index]
 
 
@@ -102,6 +106,8 @@ class Emitter:
     shares: Same
     fixed: frozenset[str]  # parameters that are never bound again
     prelude: dict[tuple[str, int], Assign]  # their extents, read at the top of the function
+    top: list[Stmt] | None  # workspaces that are allocated once, before all loops; None: no loop
+    hoistable: frozenset[str]
     out: list[list[Stmt]] = field(default_factory=lambda: [[]])
     memo: list[dict[tuple[object, ...], Var]] = field(default_factory=lambda: [{}])
     levels: dict[str, int] = field(default_factory=dict)
@@ -132,15 +138,13 @@ class Emitter:
         if not unit.scalar:
             self.flush()
             self.cells = {k: c for k, c in self.cells.items() if not any(k[0] == w or self.shares(k[0], w) for w in unit.writes)}
-        for name in unit.reads:
-            if name in self.buffers and self.buffers[name].dims:
-                self.allocated(name)
-        self.out[0].append(unit.stmt)
+        places = {n: self.allocated(n) for n in unit.reads if n in self.buffers and self.buffers[n].dims}
+        self.out[0].append(map_operands(lambda o: Var(places.get(o.name, o.name)) if isinstance(o, Var) else o, unit.stmt))
 
     def guard(self, unit: Guard) -> None:
-        left = self.raw_extent(unit.a)
+        left = self.extent(unit.a)
         if unit.b is not None:
-            self.out[0].append(Effect("check_equal", (left, self.raw_extent(unit.b), Const(unit.message)), loc=unit.loc))
+            self.out[0].append(Effect("check_equal", (left, self.extent(unit.b), Const(unit.message)), loc=unit.loc))
             return
         empty = self.assign("np.less_equal", (left, Const(0)), Type("bool"), 0)
         self.out[0].append(If(empty, (Effect("raise", (Const("ValueError"), Const(unit.message)), loc=unit.loc),), loc=unit.loc))
@@ -363,7 +367,8 @@ class Emitter:
     def _call(self, expr: Call, args: tuple[Operand, ...], level: int) -> Var:
         type_ = Type(expr.dtype, weak=expr.weak)
         if expr.op != "select":
-            return self.assign(expr.op, args, type_, level)
+            vector = level > 0 and expr.dtype in ("float64", "float32")
+            return self.assign(VECTOR.get(expr.op, expr.op) if vector else expr.op, args, type_, level)
         result = self.fresh("_t", type_, level)
         then, orelse = (Assign((result,), "alias", (a,)) for a in args[1:])
         self.out[level].append(If(args[0], (then,), (orelse,)))
@@ -406,10 +411,6 @@ class Emitter:
 
     def extent(self, dim: Dim, level: int = 0) -> Operand:
         """An extent as an operand; extents of parameters are read at the top of the function, others before the nest."""
-        return self.raw_extent(self.extents.canonical(dim), level)
-
-    def raw_extent(self, dim: Dim, level: int = 0) -> Operand:
-        """An extent by its own symbol, whatever that was found to be equal to."""
         if dim.symbol is None:
             return Const(dim.offset)
         name, axis, offset = self.extents.sources[dim.symbol]
@@ -457,17 +458,21 @@ class Emitter:
     def _allocate(self, buffer: Buffer) -> str:
         kept = self.kept.get(buffer.name, (True,) * len(buffer.dims))
         dims = tuple(d for d, keep in zip(buffer.dims, kept, strict=True) if keep)
+        early = self.top is not None and buffer.name in self.hoistable and all(d.symbol is None or d.symbol in self.extents.trusted for d in dims)
         name = buffer.name
-        if not all(kept):
-            name = self.names.fresh(f"{name.strip('_')}_row")
+        if early or not all(kept):
+            name = self.names.fresh(f"{name.strip('_')}_{'work' if all(kept) else 'row'}")
             self.types[name] = Type(buffer.dtype, dims, array=True)
+        block = self.out[0]
+        if early and self.top is not None:
+            self.out[0] = self.top
         sizes = tuple(self._size(d) for d in dims)
         shape = sizes[0] if len(sizes) == 1 else Pack(sizes)
         dtype = () if buffer.dtype == "float64" else (Const(np.dtype(buffer.dtype).type),)
-        self.out[0].append(Assign((Var(name),), "np.empty", (shape, *dtype)))
+        self.out[0].append(Assign((Var(name),), "np.zeros" if buffer.zeroed else "np.empty", (shape, *dtype)))
+        self.out[0] = block
         return name
 
     def _size(self, dim: Dim) -> Operand:
         size = self.extent(dim)
-        negative = self.extents.canonical(dim).symbol is not None and self.extents.canonical(dim).offset < 0
-        return self.assign("max", (size, Const(0)), INT, 0) if negative else size
+        return self.assign("max", (size, Const(0)), INT, 0) if dim.symbol is not None and dim.offset < 0 else size

@@ -78,7 +78,9 @@ class Extents:
         a, b = self.canonical(a), self.canonical(b)
         if a.symbol is None:
             a, b = b, a
-        state.units.append(Guard(a, b, "operands could not be broadcast together", self.witnesses((a, b))))
+        common = min(a.offset, b.offset) if b.symbol is not None else 0
+        left, right = Dim(a.symbol, a.offset - common), Dim(b.symbol, b.offset - common)
+        state.units.append(Guard(left, right, "operands could not be broadcast together", self.witnesses((a, b))))
         self.assume(a, b)
 
     def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:

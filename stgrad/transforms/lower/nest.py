@@ -116,6 +116,26 @@ def index_loads(index: Index) -> Iterator[Load]:
             yield from loads(entry.expr)
 
 
+def extents_of(unit: Kernel) -> Iterator[Dim]:
+    """Every symbolic extent or position that an element statement reads."""
+    yield from unit.space
+    indices = [unit.index, *(load.index for load in loads(unit.expr))]
+    for entry in (e for index in indices for e in index):
+        if isinstance(entry, Axis):
+            yield entry.offset
+        elif isinstance(entry, Fixed):
+            yield entry.position
+    yield from _extents_in(unit.expr)
+
+
+def _extents_in(expr: Expr) -> Iterator[Dim]:
+    if isinstance(expr, Extent):
+        yield expr.dim
+    elif isinstance(expr, Call):
+        for arg in expr.args:
+            yield from _extents_in(arg)
+
+
 def map_loads(f: Callable[[Load], Expr], expr: Expr) -> Expr:
     """Replace the loads of an expression (not those inside gathered positions)."""
     if isinstance(expr, Load):
@@ -153,6 +173,7 @@ class Kernel:
     dtype: str
     loc: Loc | None = None
     note: str | None = None
+    needs: tuple[str, ...] = ()  # arrays whose extents it relies on, and checks that must come first
 
     @property
     def accumulates(self) -> bool:
@@ -167,6 +188,8 @@ class Kernel:
             for entry in index:
                 if isinstance(entry, Given):
                     yield from (Access(name, ()) for name in operand_vars(entry.operand))
+        for name in self.needs:
+            yield Access(name, None)
 
 
 @dataclass(frozen=True)
@@ -207,6 +230,9 @@ class Guard:
     def accesses(self) -> Iterator[Access]:
         for name in self.witnesses:
             yield Access(name, None)
+        for dim in (self.a, self.b):
+            if dim is not None and dim.symbol is not None:
+                yield Access(f"extent {dim.symbol}", None, write=True)
 
 
 Unit = Union[Kernel, Raw, Guard]
@@ -221,6 +247,7 @@ class Buffer:
     dtype: str
     local: bool = False
     escapes: bool = False
+    zeroed: bool = False  # starts as zeros
 
 
 @dataclass

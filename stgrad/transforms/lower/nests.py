@@ -29,11 +29,13 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they register handlers)
 from stgrad.transforms.lower.contract import contract
+from stgrad.transforms.lower.copies import forward_copies
 from stgrad.transforms.lower.emit import Emitter, LoopNames
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
-from stgrad.transforms.lower.nest import Guard, Kernel, Unit
+from stgrad.transforms.lower.gather import gather
+from stgrad.transforms.lower.nest import Guard, Kernel, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.versions import number
@@ -50,6 +52,7 @@ class Context:
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
+    top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
 
 
 def to_loops(fn: Function) -> Function:
@@ -58,7 +61,7 @@ def to_loops(fn: Function) -> Function:
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     context = Context(types, names, aliases(fn), LoopNames(names), parameter_extents(fn), fixed_parameters(fn))
     body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
-    return replace(fn, body=(*context.prelude.values(), *body), types=types)
+    return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
 
 
 def fixed_parameters(fn: Function) -> frozenset[str]:
@@ -117,11 +120,16 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     if not any(unit.space for unit in state.units):
         return list(run)
     back = keep_live(state, numbered, back, live)
-    units = drop_dead(state, live | {n for s in back for n in reads(s)})
-    tree = fuse(substitute(units, state.buffers, state.shares), state.shares)
+    needed = live | {n for s in back for n in reads(s)}
+    units = drop_dead(state, needed)
+    units = substitute(forward_copies(units, state.buffers), state.buffers, state.shares)
+    tree = fuse([with_needs(u, state.extents) for u in gather(units, state)], state.shares)
     kept = contract(tree, state.buffers)
     known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
-    emitter = Emitter(context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude)
+    top = context.top if in_loop else None
+    emitter = Emitter(
+        context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude, top, state.hoistable(needed)
+    )
     return [*emitter.run(tree), *back]
 
 
@@ -145,6 +153,15 @@ def scalarised(
         if len(early) == len(guards):
             return state
         guards = early
+
+
+def with_needs(unit: Unit, extents: Extents) -> Unit:
+    """A statement that knows on which arrays and checks its extents rely."""
+    if not isinstance(unit, Kernel):
+        return unit
+    symbols = {d.symbol for d in extents_of(unit) if d.symbol is not None} - extents.trusted
+    needs = [extents.sources[s][0] for s in sorted(symbols) if s in extents.sources] + [f"extent {s}" for s in sorted(symbols)]
+    return replace(unit, needs=tuple(needs))
 
 
 def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: frozenset[str]) -> list[Assign]:

@@ -24,7 +24,7 @@ np.add np.subtract np.multiply np.divide np.true_divide np.power np.float_power 
 np.exp2 np.expm1 np.log np.log2 np.log10 np.log1p np.sqrt np.square np.cbrt np.reciprocal np.sin np.cos np.tan np.arcsin np.arccos np.arctan
 np.sinh np.cosh np.tanh np.arcsinh np.arccosh np.arctanh np.arctan2 np.hypot np.maximum np.minimum np.fmax np.fmin np.floor np.ceil np.trunc
 np.rint np.sign np.floor_divide np.remainder np.mod np.fmod np.copysign np.heaviside np.logaddexp np.logaddexp2 np.deg2rad np.rad2deg
-np.radians np.degrees np.where np.clip np.conjugate np.conj np.real np.imag np.bitwise_and np.bitwise_or np.bitwise_xor np.invert
+np.radians np.degrees np.where np.clip np.conjugate np.conj np.real np.imag scipy.special.erf scipy.special.expit np.bitwise_and np.bitwise_or np.bitwise_xor np.invert
 np.left_shift np.right_shift
 """
 ELEMENTWISE = PREDICATES | frozenset(_ELEMENTWISE.split())

@@ -177,6 +177,11 @@ class Scalariser:
             return False
         return not any(self.later[name] > 0 for name, seen in self.views.items() if seen.base == view.base and name != target)
 
+    def hoistable(self, live: Iterable[str]) -> frozenset[str]:
+        """Own buffers that nothing sees after the run: every trip of a loop may use the same memory."""
+        seen = {self.views[n].base for n in live if n in self.views} | {*live}
+        return frozenset(self.buffers) - self.exposed - seen
+
     # --------------------------------------------------------------- kernels
 
     def layout(self, dims: tuple[Dim, ...]) -> tuple[tuple[Dim, ...], list[Entry]]:
