@@ -100,7 +100,7 @@ def _elementwise_type(call: Callable[..., Any], args: tuple[Value, ...]) -> Any:
     dims = broadcast([t.dims for t in types if t.array])
 
     def sized(t: Type) -> Type:
-        return replace(t, dims=dims) if t.array else t
+        return replace(t, dims=dims, array=bool(dims)) if t.array else t  # np.where of scalars is an array without axes
 
     return tuple(map(sized, found)) if isinstance(found, tuple) else sized(found)
 
