@@ -67,7 +67,7 @@ class Elementwise(Operation):
 
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         if type(y_bar) is Tensor:
-            slopes = twin(self.partials)(y, *args, **(kwargs or {}))
+            slopes = settled(twin(self.partials)(y, *args, **(kwargs or {})))
         else:
             slopes = self.partials(y._a, *[x._a if type(x) is Tensor else x for x in args], **(kwargs or {}))
         if type(slopes) is not tuple:
@@ -76,7 +76,7 @@ class Elementwise(Operation):
 
     def push(self, y: Any, args: tuple[Any, ...], kwargs: Any, dots: dict[int, Any]) -> Any:
         total = None
-        slopes = twin(self.partials)(y, *args, **(kwargs or {}))
+        slopes = settled(twin(self.partials)(y, *args, **(kwargs or {})))
         for x, p in zip(args, slopes if type(slopes) is tuple else (slopes,)):
             dot = dots.get(x._id) if type(x) is Tensor else None
             if dot is None or p is None:
@@ -120,7 +120,7 @@ class General(Operation):
 
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         if isinstance(y_bar[0] if isinstance(y_bar, tuple) else y_bar, Tensor):
-            bars = twin(self.adjoint)(y, y_bar, *args, **(kwargs or {}))
+            bars = settled(twin(self.adjoint)(y, y_bar, *args, **(kwargs or {})))
         else:
             bare_y = tuple([o._a for o in y]) if isinstance(y, tuple) else y._a
             bars = self.adjoint(bare_y, y_bar, *[bare(x) for x in args], **(kwargs or {}))
@@ -139,10 +139,14 @@ class General(Operation):
     def _push_by_tangent(self, y: Any, args: tuple[Any, ...], kwargs: Any, dots: dict[int, Any]) -> Any:
         """The tangent rule's parameters `x_dot` get the tangents of its parameters `x`."""
         assert self.tangent is not None
-        names = list(inspect.signature(self.tangent).parameters)[1:]
+        parameters = inspect.signature(self.tangent).parameters
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):  # operands, then their tangents
+            own = [x for x in args if not isinstance(x, str)]
+            return settled(twin(self.tangent)(y, *args, *[_dots(x, dots) for x in own], **kwargs))
+        names = list(parameters)[1:]
         primals = dict(zip([n for n in names if not n.endswith("_dot")], args)) | kwargs
         tangents = {n: _dots(primals[n[:-4]], dots) for n in names if n.endswith("_dot")}
-        return twin(self.tangent)(y, **primals, **tangents)
+        return settled(twin(self.tangent)(y, **primals, **tangents))
 
 
 def _dots(x: Any, dots: dict[int, Any]) -> Any:
@@ -168,6 +172,13 @@ def _push_by_two_pulls(op: Operation, y: Any, args: Any, kwargs: Any, dots: dict
 
 
 # ------------------------------------------------------------------ arguments
+
+
+def settled(x: Any) -> Any:
+    """What a rule returned, with the arrays it wrote into as tensors."""
+    if isinstance(x, (tuple, list)):
+        return tuple([settled(e) for e in x])
+    return x._read() if hasattr(type(x), "_read") else x
 
 
 def bare(x: Any) -> Any:
@@ -197,7 +208,7 @@ def align(args: tuple[Any, ...], bars: Any) -> list[Any]:
 
     A rule returns a bare value for one array argument, a tuple for several, and a tuple for an argument that is a sequence.
     """
-    places = [x for x in args if not isinstance(x, str)]
+    places = list(args)
     first = places[0]
     if isinstance(first, (list, tuple)):
         if not (isinstance(bars, tuple) and bars and isinstance(bars[0], (tuple, list))):
@@ -250,7 +261,7 @@ def apply(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any] | None = 
     listening = state.recorders
     if type(op) is Composite and listening:
         with numpy_promotion():
-            return twin(op.definition)(*args, **(kwargs or {}))
+            return settled(twin(op.definition)(*args, **(kwargs or {})))
     token = quiet(QUIET)
     try:
         y = op.fn(*[bare(x) for x in args], **(kwargs or {}))

@@ -151,16 +151,11 @@ def written_dot(y: Any, x: Any, index: Any, values: Any, x_dot: Any, values_dot:
 WRITTEN = bind(written)
 
 
-def setitem(self: Tensor, index: Any, values: Any) -> None:
-    """`tensor[index] = values`: refused, but inside derivative rules the tensor takes the new value and a new identity."""
-    if not state.numpy_promotion:
-        raise TypeError(f"{type(self).__name__!r} object does not support item assignment")
-    before = Tensor.__new__(Tensor)
-    before._a, before._id = self._a, self._id
+def write(x: Tensor, index: Any, values: Any) -> Any:
+    """`x` with `values` at a NumPy index, recorded."""
     if isinstance(values, (list, tuple)):
         values = np.stack(values)
-    after = apply(WRITTEN, (before, _numpy_index(index), values))
-    self._a, self._id = after._a, after._id
+    return apply(WRITTEN, (x, _numpy_index(index), values))
 
 
 def identity_of(x: Any) -> Any:

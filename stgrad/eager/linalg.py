@@ -90,8 +90,8 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:  # noqa: A002
     t = _matrix(input, "Cholesky", True)
     try:
         return run(np.linalg.cholesky, t)  # type: ignore[no-any-return]
-    except InvalidArgumentError:
-        raise InvalidArgumentError("Cholesky decomposition was not successful. The input might not be valid.", "Cholesky") from None
+    except InvalidArgumentError:  # as TensorFlow on the CPU: NaN instead of an error
+        return Tensor(np.tril(np.full_like(t._a, np.nan)))
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
@@ -117,7 +117,8 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
 
 def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors of self-adjoint matrices."""
-    w, v = run(np.linalg.eigh, _matrix(tensor, "SelfAdjointEigV2", True))
+    t = _matrix(tensor, "SelfAdjointEigV2", True)
+    w, v = run(np.linalg.eigh, run(np.tril, t) + _adjoint(run(np.tril, t, -1)))  # only the lower triangle is read
     return w, v
 
 

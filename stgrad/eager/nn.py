@@ -41,10 +41,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _activation(fn: Any, name: str) -> Any:
+def _activation(fn: Any, name: str, kinds: str = "f") -> Any:
     from stgrad.eager.calling import unary
 
-    function = unary(fn, name, "f")
+    function = unary(fn, name, kinds)
 
     def activation(features: Any, name: str | None = None) -> Tensor:
         return function(features)  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ def _activation(fn: Any, name: str) -> Any:
     return activation
 
 
-relu, relu6 = _activation(rules_nn.relu, "relu"), _activation(rules_nn.relu6, "relu6")
+relu, relu6 = _activation(rules_nn.relu, "relu", "iuf"), _activation(rules_nn.relu6, "relu6", "iuf")
 elu, selu = _activation(rules_nn.elu, "elu"), _activation(rules_nn.selu, "selu")
 
 

@@ -48,7 +48,10 @@ def binary(
         finally:
             loud(token)
         if state.recorders:
-            record(op, y, inputs, args)
+            if op.differentiable:
+                record(op, y, inputs, args)
+            else:
+                note_all(op.name, inputs, y)
         return y
 
     def reflected(self: Any, other: Any) -> Any:
@@ -60,7 +63,10 @@ def binary(
             finally:
                 loud(token)
             if state.recorders:
-                record(op, y, (self,), (other, self))
+                if op.differentiable:
+                    record(op, y, (self,), (other, self))
+                else:
+                    note_all(op.name, (self,), y)
             return y
         return _mixed(forward, self, other, True, name)
 
@@ -216,6 +222,20 @@ def _absolute(self: Any) -> Any:
 
 
 _ABS = bind(np.absolute)
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    if state.numpy_promotion:
+        return np.matmul(self, other)
+    from stgrad.eager.ops_products import matmul
+
+    return matmul(self, other)
+
+
+def _rmatmul(self: Any, other: Any) -> Any:
+    return _matmul(convert_to_tensor(other, dtype_hint=self._a.dtype), self)
+
+
 NEGATIVE = unary(bind(np.negative), operator.neg)
 METHODS: dict[str, Any] = {
     "__eq__": equality(np.equal, "Equal", False),
@@ -228,6 +248,8 @@ METHODS: dict[str, Any] = {
     "__pos__": lambda self: self,
     "__abs__": _absolute,
     "__invert__": _invert,
+    "__matmul__": _matmul,
+    "__rmatmul__": _rmatmul,
 }
 for _name, _pair in {
     "add": ADD, "sub": SUBTRACT, "mul": MULTIPLY, "truediv": DIVIDE, "floordiv": FLOOR_DIVIDE, "mod": REMAINDER, "pow": POWER,
@@ -245,11 +267,9 @@ def reading(method: Callable[..., Any]) -> Callable[..., Any]:
     return read_first
 
 
-def install(tensor: type, variable: type) -> None:
-    """Put the operators on both classes."""
+def install(tensor: type, *readable: type) -> None:
+    """Put the operators on tensors, and on the classes that are read as tensors."""
     for name, method in METHODS.items():
         setattr(tensor, name, method)
-        setattr(variable, name, reading(method))
-
-
-__all__ = ["METHODS", "install", "note_all"]
+        for owner in readable:
+            setattr(owner, name, reading(method))

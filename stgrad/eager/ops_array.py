@@ -69,7 +69,7 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name
         raise InvalidArgumentError("start, limit and delta must be scalars", "Range")
     if values[2] == 0:
         raise InvalidArgumentError("Requires delta != 0: 0", "Range")
-    wanted = dtypes.as_dtype(dtype).dtype if dtype is not None else np.result_type(*values)
+    wanted = dtypes.as_dtype(dtype).dtype if dtype is not None else np.result_type(*[v for v in values if v.dtype.kind == "f"] or values)
     return Tensor(np.arange(*values, dtype=wanted))
 
 
@@ -259,7 +259,7 @@ def _same(values: Any) -> list[Tensor]:
     """The tensors of a list, numbers and arrays in the dtype of the first tensor."""
     listed = list(values)
     typed = next((v for v in listed if hasattr(type(v), "_a") or type(v) is Tensor), None)
-    hint = None if typed is None else typed.dtype
+    hint = convert_to_tensor(listed[0]).dtype if typed is None else typed.dtype
     tensors = [convert_to_tensor(v, dtype_hint=hint) for v in listed]
     for t in tensors:
         if t._a.dtype != tensors[0]._a.dtype:

@@ -13,7 +13,7 @@ import numpy as np
 from stgrad.eager import dtypes, operators
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.dispatch import apply, bind
-from stgrad.eager.indexing import PUT, _numpy_index, getitem, setitem
+from stgrad.eager.indexing import getitem
 from stgrad.eager.record import state
 from stgrad.eager.tensor import Tensor
 
@@ -30,8 +30,8 @@ _PLAIN = {
 def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "reduce" and ufunc is np.add:
         return apply(bind(np.sum), inputs, {"axis": 0} | kwargs)
-    if method == "at" and state.numpy_promotion and type(inputs[0]) is Tensor and ufunc is np.add:
-        return inputs[0].__setitem__(slice(None), inputs[0] + apply(PUT, (_broadcast_at(inputs), _numpy_index(inputs[1]), inputs[0]._a.shape)))
+    if method == "at" and hasattr(type(inputs[0]), "add_at") and ufunc is np.add:
+        return inputs[0].add_at(inputs[1], inputs[2])
     if method != "__call__" or "out" in kwargs:
         outs = kwargs.pop("out", None)
         if outs is not None:
@@ -47,14 +47,6 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         if shortcut is not None and type(operands[0]) is Tensor:
             return shortcut(*operands)
     return apply(bind(ufunc), operands, kwargs or None)
-
-
-def _broadcast_at(inputs: tuple[Any, ...]) -> Any:
-    """The third argument of np.add.at as a tensor of the shape of the indexed part."""
-    target, index, values = inputs
-    values = values if type(values) is Tensor else Tensor(np.asarray(values))
-    shape = target._a[_numpy_index(index)].shape
-    return values if values._a.shape == shape else np.broadcast_to(values, shape)
 
 
 def _operands(inputs: tuple[Any, ...]) -> Any:
@@ -142,4 +134,3 @@ def install(tensor: Any, variable: Any) -> None:
         owner.__array_ufunc__ = array_ufunc
         owner.__array_function__ = array_function
     tensor.__getitem__ = getitem
-    tensor.__setitem__ = setitem

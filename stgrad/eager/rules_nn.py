@@ -68,7 +68,7 @@ def softplus(x: Any) -> Any:
 
 @partials(softplus)
 def softplus_partials(y: Any, x: Any) -> Any:
-    return 1.0 / (1.0 + np.exp(-x))
+    return sigmoid(x)
 
 
 def elu(x: Any) -> Any:
@@ -77,7 +77,7 @@ def elu(x: Any) -> Any:
 
 @partials(elu)
 def elu_partials(y: Any, x: Any) -> Any:
-    return np.where(x > 0, 1.0, y + 1.0)
+    return np.where(y < 0, y + 1.0, 1.0)
 
 
 def selu(x: Any) -> Any:
@@ -87,7 +87,7 @@ def selu(x: Any) -> Any:
 
 @partials(selu)
 def selu_partials(y: Any, x: Any) -> Any:
-    return np.where(x > 0, 1.0 * SELU_SCALE, y + SELU_SCALE * SELU_ALPHA)
+    return np.where(y < 0, y + SELU_SCALE * SELU_ALPHA, 1.0 * SELU_SCALE)
 
 
 def softsign(x: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from stgrad.eager import ops_math
 from stgrad.eager.calling import run, static
 from stgrad.eager.convert import convert_to_tensor
+from stgrad.eager.dtypes import as_dtype
 from stgrad.eager.tensor import Tensor
 
 
@@ -96,7 +97,7 @@ def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
 def hann_window(window_length: int, periodic: bool = True, dtype: Any = np.float32, name: str | None = None) -> Tensor:
     """0.5 - 0.5 cos(2 pi n / N)."""
     n = window_length if periodic else window_length - 1
-    return Tensor((0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_length) / max(n, 1))).astype(np.dtype(getattr(dtype, "dtype", dtype))))
+    return Tensor((0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_length) / max(n, 1))).astype(as_dtype(dtype).dtype))
 
 
 def frame(signal: Any, frame_length: int, frame_step: int, pad_end: bool = False, pad_value: Any = 0, axis: int = -1, name: str | None = None) -> Tensor:

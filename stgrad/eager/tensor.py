@@ -91,8 +91,8 @@ class Tensor:
     def _scalar(self, kind: str) -> Any:
         if state.recorders:
             note(f"{kind}()", self)
-        if self._a.size != 1:
-            raise TypeError("only length-1 arrays can be converted to Python scalars")
+        if self._a.ndim:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
         return self._a.item()
 
     def __float__(self) -> float:
