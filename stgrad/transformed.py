@@ -63,7 +63,7 @@ class Transformed:
         entry = self._known.get(key)
         if entry is None:
             program, nodes = self._build(arguments, keep=False)
-            run = self._loaded(program)
+            run = _unboxed(nodes, self._loaded(program))
             entry = self._known[key] = lambda seeds, args: run(*_flat(nodes, args), *seeds)
         return entry(_seeds(cotangents, value), tuple(arguments.values()))[1]
 
@@ -127,7 +127,7 @@ class Transformed:
         if run is None:
             with self._lock:
                 program, nodes = self._build(arguments, keep=False)
-                run = self._known[key] = self._loaded(program)
+                run = self._known[key] = _unboxed(nodes, self._loaded(program))
                 self._cases.append((nodes, run))
                 if len(self._cases) <= MAX_CASES:
                     self._call = wrapper.make_wrapper(self.__name__, self._signature, self._cases, self._slow)
@@ -172,6 +172,31 @@ class Transformed:
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
         return any(c.current() is not c.value and not _same(c.current(), c.value) for c in self._captures.values())
+
+
+def _unboxed(nodes: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+    """Programs take 0-d arrays as scalars: an update in place must not reach the caller's."""
+    kinds = [leaf for node in nodes for leaf in _arrays(node)]
+    boxed = [i for i, node in enumerate(kinds) if isinstance(node, wrapper.Array) and node.ndim == 0]
+    if not boxed:
+        return run
+
+    def unbox(*flat: Any) -> Any:
+        items = list(flat)
+        for i in boxed:
+            items[i] = items[i][()]
+        return run(*items)
+
+    return unbox
+
+
+def _arrays(node: Any) -> list[Any]:
+    """The descriptions of the leaves that are passed on, in order."""
+    if isinstance(node, wrapper.Items):
+        return [leaf for n in node.items for leaf in _arrays(n)]
+    if isinstance(node, (wrapper.Keys, wrapper.Attributes)):
+        return [leaf for _, n in node.items for leaf in _arrays(n)]
+    return [] if isinstance(node, wrapper.Static) else [node]
 
 
 def _flat(nodes: Any, values: tuple[Any, ...]) -> list[Any]:

@@ -8,18 +8,18 @@ else that is known at compile time is gone from the result: it works on scalars 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401  (they register their handlers)
-from stgrad.frontend.builder import Builder
+from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
 from stgrad.frontend.frame import Capture, Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of
-from stgrad.ir import Const, Function, Operand, Pack, Type, Var, rename
+from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, rename
 
 __all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "splice"]
 
@@ -52,7 +52,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     inner = sources.unwrap(function)
     source = sources.load(inner.function)
     tree = desugared(source)
-    builder = Builder()
+    builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, inner), **values})
@@ -125,10 +125,27 @@ def splice(builder: Builder, rule: Any, args: tuple[Value, ...], kwargs: dict[st
 __all__ += ["Const", "Operand", "result_operand"]
 
 
+def _own_symbols(builder: Builder, fn: Function, reading: Reading) -> dict[str, Type]:
+    """The types of a program with symbols that the program being read does not use; those of its arguments stay."""
+    given = [v.type for a in reading.arguments.values() for v in leaves(a) if isinstance(v, Sym)]
+    kept = {d.symbol for t in given for d in (*t.dims, t.value) if d is not None}
+    new: dict[str, str] = {}
+
+    def dim(d: Dim) -> Dim:
+        if d.symbol is None or d.symbol in kept:
+            return d
+        if d.symbol not in new:
+            new[d.symbol] = str(builder.fresh_dim().symbol)
+        return Dim(new[d.symbol], d.offset)
+
+    return {n: replace(t, dims=tuple(map(dim, t.dims)), value=None if t.value is None else dim(t.value)) for n, t in fn.types.items()}
+
+
 def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Value:
     """Write a finished program into the one being read, in place of its call; the value of its result."""
     builder, fn = frame.builder, reading.function
-    names = {name: builder.variable(name, t).name for name, t in fn.types.items()}
+    types = _own_symbols(builder, fn, reading)
+    names = {name: builder.variable(name, t).name for name, t in types.items()}
     for name, value in arguments.items():
         for param, actual in zip(leaves(reading.arguments[name]), leaves(value), strict=True):
             if isinstance(param, Sym):
@@ -143,7 +160,7 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
 
     def leaf(value: Value, _: str) -> Value:
         if isinstance(value, Sym) and isinstance(value.operand, Var):
-            return Sym(Var(names[value.name]), value.type)
+            return Sym(Var(names[value.name]), types[value.name])
         return value.operand.value if isinstance(value, Sym) and isinstance(value.operand, Const) else value
 
     return map_leaves(leaf, reading.result)

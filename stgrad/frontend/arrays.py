@@ -130,7 +130,10 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     bound = getattr(owner, name, None)
     if bound is None or name in ("sort", "remove", "index", "count"):
         raise errors.UnknownFunctionError(f"`{type(owner).__name__}.{name}` is not supported", frame.builder.loc)
-    result = bound(*(static_of(a) if name in ("pop", "get", "insert") and i == 0 else a for i, a in enumerate(args)), **kwargs)
+    kept = (static_of(a) if name in ("pop", "get", "insert") and i == 0 else frame.keep(a) if isinstance(a, Sym) else a for i, a in enumerate(args))
+    result = bound(*kept, **kwargs)
+    if name == "copy":
+        return frame.keep(result)
     return list(result) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +90,12 @@ class Builder:
             self.out = out
 
         return rollback
+
+
+def last_symbol(types: Iterable[Type]) -> int:
+    """The largest number of a symbol made by `fresh_dim` in these types: new symbols start behind it."""
+    dims = (d for t in types for d in (*t.dims, t.value) if d is not None and d.symbol is not None)
+    return max((int(d.symbol[1:]) for d in dims if d.symbol[:1] == "~" and d.symbol[1:].isdigit()), default=0)
 
 
 def convert(value: Any, type_: Type) -> Any:

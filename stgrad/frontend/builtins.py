@@ -14,7 +14,7 @@ from stgrad.frontend import operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.control import branch, counted_loop
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import normalise, store
+from stgrad.frontend.indexing import load, normalise, store
 from stgrad.frontend.iteration import Enumerate, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.values import Method, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Store, Type, Var
@@ -205,14 +205,14 @@ def _any(frame: Frame, values: Value) -> Value:
 
 @handles(tuple)
 def _tuple(frame: Frame, values: Value = ()) -> Value:
-    return tuple(static_items(frame, values, None))
+    return frame.keep(tuple(static_items(frame, values, None)))
 
 
 @handles(list)
 def _list(frame: Frame, values: Value = ()) -> Value:
     if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
         return values
-    return list(static_items(frame, values, None))
+    return frame.keep(list(static_items(frame, values, None)))
 
 
 @handles(dict)
@@ -337,9 +337,9 @@ def _array(frame: Frame, value: Value, dtype: Value = None, copy: Value = True, 
     if isinstance(value, Sym):
         if dtype is not None and value.type.dtype != str(np.dtype(static_of(dtype))):
             return frame.call(Method(value, "astype"), (dtype,), {})
-        return operations.operation(frame, np.copy, (value,)) if value.type.array else _from_items(frame, value, (), dtype)
+        return operations.operation(frame, np.copy, (value,)) if value.type.array else value
     if is_number(value):
-        return _from_items(frame, value, (), dtype)
+        return value if dtype is None else np.dtype(static_of(dtype)).type(value)
     shape = _nested_shape(frame, value)
     rows = list(leaves(value))
     if any(isinstance(v, Sym) and v.type.rank for v in rows):
@@ -383,6 +383,8 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
     def handler(frame: Frame, a: Value, shape: Value = None, **options: Value) -> Value:
         if isinstance(a, (list, tuple)):
             a = frame.call(np.array, (a,), {})
+        if isinstance(a, Sym) and a.type.rank and shape == () and function is np.reshape:
+            return load(frame, a, (0,) * a.type.rank, None)
         if isinstance(a, Sym) and a.type.array or not (isinstance(a, Sym) or is_number(a)):
             return operations.emit(frame, function, (a,) if shape is None else (a, shape), options)
         if function is np.expand_dims:
@@ -391,7 +393,7 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
         shape = options.get("newshape", shape)
         if shape == ():
             return a
-        if isinstance(shape, tuple) and -1 in shape or shape == -1:
+        if isinstance(shape, (tuple, list)) and -1 in shape or shape == -1:
             shape = tuple(1 for _ in shape) if isinstance(shape, tuple) else (1,)
         return operations.operation(frame, np.full, (shape, a))
 
@@ -407,6 +409,18 @@ def _unbroadcast(frame: Frame, g: Value, like: Value) -> Value:
     if like is None or not isinstance(g, Sym):
         return g
     return operations.unbroadcast(frame.builder, g, type_of(like))
+
+
+@handles(np.where)
+def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
+    """Of scalars, a choice between two values that are both there."""
+    scalars = all(is_number(v) or isinstance(v, Sym) and not v.type.rank for v in (condition, *choices))
+    if len(choices) != 2 or not scalars:
+        return operations.emit(frame, np.where, (condition, *choices), {})
+    cond = operations.truth(frame, condition)
+    if not isinstance(cond, Sym):
+        return choices[0] if cond else choices[1]
+    return branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t")
 
 
 @handles(np.add.at)

@@ -179,17 +179,30 @@ def _canonical(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dic
         bound = signature.bind(*args, **kwargs)
     except TypeError as problem:
         raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
-    positional, named = [], {}
     for name, value in bound.arguments.items():
-        kind = signature.parameters[name].kind
-        if kind is inspect.Parameter.VAR_KEYWORD:
-            named.update(value)
-        elif name in _OPTIONS and not is_static(static_of(value)):
+        if name in _OPTIONS and not is_static(static_of(value)):
             raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
-        elif named or kind is inspect.Parameter.KEYWORD_ONLY or (name in _OPTIONS and kind is not inspect.Parameter.POSITIONAL_ONLY):
-            named[name] = value
-        else:
-            positional.append(value)
+    return _ordered(signature, bound)
+
+
+def _ordered(signature: inspect.Signature, bound: inspect.BoundArguments) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """Arguments by position as far as values of the running program go, options by keyword behind them."""
+    parameters = list(signature.parameters.values())
+    given = bound.arguments
+    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    last = max((i for i, p in enumerate(by_position) if p.name in given and not is_static(static_of(given[p.name]))), default=-1)
+    positional: list[Value] = []
+    for i, p in enumerate(by_position):
+        plain = p.name in given and (p.name not in _OPTIONS or p.kind is p.POSITIONAL_ONLY)
+        if i > last and not plain:
+            break
+        positional.append(given.get(p.name, p.default))
+    named = {p.name: given[p.name] for p in by_position[len(positional) :] if p.name in given}
+    for p in parameters:
+        if p.kind is p.KEYWORD_ONLY and p.name in given:
+            named[p.name] = given[p.name]
+        elif p.kind is p.VAR_KEYWORD:
+            named.update(given.get(p.name, {}))
     return tuple(positional), named
 
 

@@ -74,27 +74,29 @@ class Join:
     def __init__(self, frame: Frame, ends: tuple[list[Stmt], list[Stmt]]) -> None:
         self.frame, self.ends = frame, ends
 
-    def value(self, a: Value, b: Value, what: str) -> Value:
+    def value(self, a: Value, b: Value, what: str, fresh: bool = False) -> Value:
+        """The value after the join; `fresh`: in a variable of its own, as a and b may be names that keep theirs."""
         if same(a, b):
             return a
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
-            return rebuild(a, [self.value(x, y, f"{what}_{i}") for i, (x, y) in enumerate(zip(a, b, strict=True))])
+            return rebuild(a, [self.value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
         if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
-            return {k: self.value(a[k], b[k], f"{what}_{k}") for k in a}
+            return {k: self.value(a[k], b[k], f"{what}_{k}", fresh) for k in a}
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {_say(a)} on one path and {_say(b)} on another",
                 self.frame.builder.loc,
                 hint="make both paths give the same kind of value",
             )
-        return self._shared(a, b, what)
+        return self._shared(a, b, what, fresh)
 
-    def _shared(self, a: Value, b: Value, what: str) -> Sym:
+    def _shared(self, a: Value, b: Value, what: str, fresh: bool) -> Sym:
         type_ = join_types(self.frame, type_of(a), type_of(b), what)
-        shared = next((v for v in (a, b) if self._mine(v, type_)), None)
+        shared = None if fresh else next((v for v in (a, b) if self._mine(v, type_)), None)
         if shared is None:
             shared = self.frame.builder.variable(what, replace(type_, value=None))
-            self.frame.owned.add(shared.name)
+            if not fresh:
+                self.frame.owned.add(shared.name)
         for value, end in zip((a, b), self.ends, strict=True):
             if not (isinstance(value, Sym) and value.operand == shared.operand):
                 self._assign(end, shared, value)
@@ -131,7 +133,7 @@ def branch(frame: Frame, cond: Sym, then: Callable[[], Value], orelse: Callable[
         sides.append((block, frame.env, value))
     (then_block, then_env, a), (else_block, else_env, b) = sides
     join = Join(frame, (then_block, else_block))
-    result = join.value(a, b, wish)
+    result = join.value(a, b, wish, fresh=True)
     frame.env = _join_env(frame, join, before, then_env, else_env)
     if then_block or else_block:
         frame.builder.emit(If(cond.operand, tuple(then_block), tuple(else_block), frame.builder.loc, frame.builder.note))

@@ -135,7 +135,7 @@ def list_display(frame: Frame, node: Any) -> Value:
     return _items(frame, node.elts)
 
 
-def _items(frame: Frame, nodes: list[Any]) -> list[Value]:
+def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, gast.Starred):
@@ -144,8 +144,14 @@ def _items(frame: Frame, nodes: list[Any]) -> list[Value]:
                 frame.unsupported(node, "`*` needs a tuple or list of known length")
             items.extend(value)
         else:
-            items.append(frame.evaluate(node))
+            items.append(_kept(frame, node) if keep else frame.evaluate(node))
     return items
+
+
+def _kept(frame: Frame, node: Any) -> Value:
+    """The value of an item of a container."""
+    value = frame.evaluate(node)
+    return frame.keep(value) if isinstance(value, Sym) and isinstance(node, gast.Name) and frame.counts.get(node.id, 0) > 1 else value
 
 
 @evaluates(gast.Dict)
@@ -155,7 +161,7 @@ def dict_display(frame: Frame, node: Any) -> Value:
         if key is None:
             result.update(frame.evaluate(value))
         else:
-            result[static_of(frame.evaluate(key))] = frame.evaluate(value)
+            result[static_of(frame.evaluate(key))] = _kept(frame, value)
     return result
 
 
@@ -166,7 +172,9 @@ def slice_display(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Subscript)
 def subscript(frame: Frame, node: Any) -> Value:
-    return load(frame, frame.evaluate(node.value), frame.evaluate(node.slice), node)
+    owner = frame.evaluate(node.value)
+    index = tuple(_items(frame, node.slice.elts, keep=False)) if isinstance(node.slice, gast.Tuple) else frame.evaluate(node.slice)
+    return load(frame, owner, index, node)
 
 
 @evaluates(gast.Lambda)
@@ -178,8 +186,8 @@ def lambda_(frame: Frame, node: Any) -> Value:
 
 def closure(frame: Frame, tree: Any) -> Closure:
     """A function defined here; defaults are evaluated now."""
-    defaults = tuple(frame.evaluate(d) for d in tree.args.defaults)
-    kw_defaults = tuple(None if d is None else frame.evaluate(d) for d in tree.args.kw_defaults)
+    defaults = tuple(_kept(frame, d) for d in tree.args.defaults)
+    kw_defaults = tuple(None if d is None else _kept(frame, d) for d in tree.args.kw_defaults)
     return Closure(tree, frame, defaults, kw_defaults)
 
 

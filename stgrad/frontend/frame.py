@@ -153,6 +153,16 @@ class Frame:
         self.counts["_hidden"] = self.counts.get("_hidden", 0) + 1
         return f"{wish} {self.counts['_hidden']}"
 
+    def keep(self, value: Value) -> Value:
+        """A value as a container holds it: what a name stands for now, whatever the name is bound to later."""
+        if isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in self.owned:
+            copy = self.builder.variable("_t", value.type)
+            self.builder.copy_to(copy, value)
+            return copy
+        if isinstance(value, (tuple, list, dict)):
+            return map_leaves(lambda leaf, _: self.keep(leaf), value)
+        return value
+
     def bind(self, name: str, value: Value, *, fresh_temporary: bool = False) -> None:
         """Bind a local name; numbers and arrays get a variable of that name in the program.
 

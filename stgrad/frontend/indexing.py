@@ -30,7 +30,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
                 "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
             )
         try:
-            return owner[known]
+            found = owner[known]
+            return frame.keep(found) if isinstance(known, slice) else found
         except (KeyError, IndexError, TypeError) as problem:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")

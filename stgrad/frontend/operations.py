@@ -49,6 +49,7 @@ UNARY: dict[type, tuple[Callable[..., Any], Any]] = {
     gast.UAdd: (operator.pos, np.positive),
     gast.Invert: (operator.invert, np.invert),
 }
+_MAKES_ARRAYS = (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like)  # 0-d ones can be written to
 _ELEMENTWISE = (np.where, np.clip, np.sinc, np.nan_to_num, np.real, np.imag, np.angle)
 
 
@@ -118,6 +119,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
             f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
         ) from problem
     args, kwargs = static_options(frame, name, args, kwargs)
+    if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
+        type_ = Type(type_.dtype)
     return frame.builder.call(name, args, type_, kwargs)
 
 

@@ -239,7 +239,19 @@ class Adjoints:
         found = self.splice(self.builder, rule.partials, (y, *args), kwargs)
         found = found if isinstance(found, tuple) else (found,)
         wanted = [isinstance(a, Var) and a.name in self.active for a in stmt.args]
-        return tuple(self._times(g, p) if want and p is not None else None for p, want in zip(found, wanted, strict=False))
+        found += (None,) * (len(wanted) - len(found))
+        self._all_there(stmt, found)
+        return tuple(self._times(g, p) if want else None for p, want in zip(found, wanted, strict=False))
+
+    def _all_there(self, stmt: Assign, cotangents: tuple[Value, ...]) -> None:
+        """A rule says None for an argument in which it has no derivative: refused where one is needed."""
+        missing = [i for i, (a, g) in enumerate(zip(stmt.args, cotangents, strict=False)) if g is None and self._takes(a)]
+        missing += [i + len(stmt.args) for i, (_, v) in enumerate(stmt.kwargs) if self._takes(v)]
+        if missing:
+            which = f"argument {missing[0] + 1}" if missing[0] < len(stmt.args) else f"`{stmt.kwargs[missing[0] - len(stmt.args)][0]}`"
+            raise errors.NotDifferentiableError(
+                f"`{stmt.op}` has no derivative with respect to {which}", stmt.loc, hint="pass it as a constant: stgrad.stop_gradient(...)"
+            )
 
     def _times(self, g: Value, p: Value) -> Value:
         if is_number(p):
@@ -258,6 +270,7 @@ class Adjoints:
         rule = lookup(stmt.op)
         if not isinstance(cotangents, tuple) or (rule is not None and rule.kind == "linear"):
             cotangents = (cotangents,)
+        self._all_there(stmt, cotangents)
         takers = [a for a, g in zip(stmt.args, cotangents, strict=False) if g is not None and self._takes(a)]
         shared: set[str] = set()
         for argument, g in zip(stmt.args, cotangents, strict=False):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from stgrad.frontend.builder import Builder
+from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
     Assign,
@@ -78,7 +78,7 @@ class _Reverse:
     def __init__(self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int]) -> None:
         self.outputs = outputs
         self.program, self.fn, self.wrt = program, program.function, wrt
-        self.builder = Builder(names=names, types=dict(self.fn.types))
+        self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
         self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows))

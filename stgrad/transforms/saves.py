@@ -183,10 +183,8 @@ class Saver:
 
     def _worth(self, definition: Place) -> bool:
         """Whether making a value again needs at most one value more, and little work."""
-        stmt = definition.stmt
-        assert isinstance(stmt, Assign)
         cost, new = self._price(definition, set())
-        return new == 0 or (cost <= LIMIT and new <= 1 and not self._is_view(stmt))
+        return new == 0 or (cost <= LIMIT and new <= 1)
 
     def _price(self, definition: Place, seen: set[str]) -> tuple[int, int]:
         """Work to make a value again, and how many values would have to be saved for it."""
