@@ -15,7 +15,7 @@ from stgrad.frontend.arrays import get
 from stgrad.frontend.control import branch, counted_loop
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, normalise, store
-from stgrad.frontend.iteration import Enumerate, Range, Reversed, Zip, count_items, known_items, range_length, static_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.values import Method, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Store, Type, Var
 
@@ -222,7 +222,7 @@ def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
 
 @handles(map)
 def _map(frame: Frame, function: Value, *values: Value) -> Value:
-    return [frame.call(function, items, {}) for items in zip(*(static_items(frame, v, None) for v in values), strict=False)]
+    return Mapped(function, Zip(values))
 
 
 @handles(filter)
@@ -364,6 +364,8 @@ def _stack(frame: Frame, value: Value) -> Value:
 def _from_items(frame: Frame, value: Value, shape: tuple[int, ...], dtype: Value) -> Value:
     """An array of known shape from numbers: a literal where all are known, else an empty array and its stores."""
     items = list(leaves(value))
+    if shape == ():
+        return items[0] if dtype is None else frame.call(Method(items[0], "astype"), (dtype,), {})
     if dtype is not None:
         name = str(np.dtype(static_of(dtype)))
     else:

@@ -194,7 +194,7 @@ def _ordered(signature: inspect.Signature, bound: inspect.BoundArguments) -> tup
     positional: list[Value] = []
     for i, p in enumerate(by_position):
         plain = p.name in given and (p.name not in _OPTIONS or p.kind is p.POSITIONAL_ONLY)
-        if i > last and not plain:
+        if (i > last and not plain) or (p.name not in given and not _fills(p.default)):
             break
         positional.append(given.get(p.name, p.default))
     named = {p.name: given[p.name] for p in by_position[len(positional) :] if p.name in given}
@@ -204,6 +204,11 @@ def _ordered(signature: inspect.Signature, bound: inspect.BoundArguments) -> tup
         elif p.kind is p.VAR_KEYWORD:
             named.update(given.get(p.name, {}))
     return tuple(positional), named
+
+
+def _fills(default: Any) -> bool:
+    """Whether a default can be written out: None, a number, a string, but no mark for "not given"."""
+    return default is None or isinstance(default, (bool, int, float, str, tuple))
 
 
 def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -261,7 +266,7 @@ def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwa
 
 def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
     if frame.depth >= MAX_DEPTH:
-        raise errors.UnsupportedSyntaxError(
+        raise errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
             f"`{tree.name}` calls itself too deeply",
             frame.builder.loc,
             reason="recursion is followed at compile time, and this one does not end there",

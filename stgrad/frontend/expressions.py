@@ -46,9 +46,9 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
     if isinstance(left, Sym) or isinstance(right, Sym):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
     if isinstance(node.op, gast.Add):
-        return left + right
+        return frame.keep(left + right)
     if isinstance(node.op, gast.Mult):
-        return left * right
+        return frame.keep(left * right)
     frame.unsupported(node, "this operator on a tuple or list is not supported")
 
 

@@ -193,7 +193,8 @@ class Frame:
     def _bind_sym(self, name: str, value: Sym, fresh_temporary: bool) -> Sym:
         target = self._target(name, value)
         last = self.builder.out[-1] if self.builder.out else None
-        if fresh_temporary and getattr(last, "targets", None) == (value.operand,) and value.type.dtype == target.type.dtype:
+        made_here = fresh_temporary and isinstance(value.operand, Var) and value.name.startswith("_")
+        if made_here and getattr(last, "targets", None) == (value.operand,) and value.type.dtype == target.type.dtype:
             self.builder.out[-1] = replace(last, targets=(target.operand,))  # type: ignore[arg-type, type-var]
             self.builder.types.pop(value.name, None)
         else:

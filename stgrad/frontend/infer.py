@@ -72,7 +72,9 @@ def sample(type_: Type, sampler: Sampler, run: int) -> Any:
 
 
 def describe(result: Any) -> Type | None:
-    """The type of a result, extents left as constants; None for what is no number or array."""
+    """The type of a result, extents left as constants, 0-d arrays as scalars; None for what is no number or array."""
+    if isinstance(result, np.ndarray) and not result.ndim:
+        return Type(str(result.dtype))
     if isinstance(result, np.ndarray):
         return Type(str(result.dtype), tuple(Dim(None, n) for n in result.shape), array=True)
     if isinstance(result, np.generic):

@@ -49,6 +49,14 @@ class Reversed:
     inner: Value
 
 
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """`map(function, *inners)`."""
+
+    function: Value
+    inners: Value  # a Zip
+
+
 @dataclass(frozen=True)
 class Counted:
     """`length` items, the k-th is `item(k)`."""
@@ -73,6 +81,9 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return None if items is None else items[::-1]
     if isinstance(value, Zip):
         return _known_zip(frame, value, node)
+    if isinstance(value, Mapped):
+        items = known_items(frame, value.inners, node)
+        return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
     if isinstance(value, Sym):
         return None
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
@@ -115,6 +126,9 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
             if not (isinstance(length, Sym) and isinstance(other.length, Sym) and length.type.value == other.length.type.value is not None):
                 length = frame.call(min, (length, other.length), {})
         return Counted(length, lambda k: tuple(i.item(k) for i in inners))
+    if isinstance(value, Mapped):
+        arguments = count_items(frame, value.inners, node)
+        return Counted(arguments.length, lambda k: frame.call(value.function, tuple(arguments.item(k)), {}))
     if isinstance(value, Reversed):
         turned = count_items(frame, value.inner, node)
         return Counted(turned.length, lambda k: turned.item(_affine(frame, binary(frame, gast.Sub, turned.length, 1), k, -1)))

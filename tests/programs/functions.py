@@ -295,3 +295,51 @@ def annotated(x: float) -> float:
     pass
     label = f"{1 + 1}"
     return y * len(label)
+
+
+@example(1.2, 0.7)
+def containers_keep_old_values(x, y):
+    s = x
+    items = [s, y]
+    table = {"s": s}
+    pair = s, y
+    f = lambda t, k=s: t * k  # noqa: E731
+    items.append(s)
+    s = s * y
+    items[1] = s
+    table["t"] = s
+    s = s + 1.0
+    return items[0] + 2.0 * items[1] + 3.0 * items[2] + 4.0 * table["s"] * table["t"] + 5.0 * pair[0] + f(s) + 7.0 * s
+
+
+@example(1.2, 0.7, 2.0)
+def choices_do_not_bind(x, y, z):
+    a, b, c = x * y, y * z, z * x
+    lowest = min(a, b, c)
+    other = a if x > y else b
+    highest = max(b, a)
+    return lowest * a + other * b * b + highest * c * a
+
+
+@example(1.2, 0.7)
+def loop_keeps_old_values(x, y):
+    history = [x, x]
+    s = x
+    for _ in range(3):
+        history = [history[1], s]
+        s = s * y + history[0]
+    return history[0] * history[1] + s
+
+
+@example(1.2, 0.7)
+def copies_of_lists(x, y):
+    p = [x, y]
+    p[0] = x * y
+    q, r, s, t = p[:], list(p), p.copy(), p + [y]
+    p[0] = x + y
+    return q[0] + 2.0 * r[0] + 3.0 * s[0] + 4.0 * t[0] * p[0]
+
+
+@example(vector(3))
+def maps_over_an_array(x):
+    return sum(map(square, x)) + sum(map(lambda a, b: a * b, x, x[::-1]))
