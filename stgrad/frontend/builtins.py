@@ -413,6 +413,25 @@ def _unbroadcast(frame: Frame, g: Value, like: Value) -> Value:
     return operations.unbroadcast(frame.builder, g, type_of(like))
 
 
+def _like_scalar(function: Any, value: Any) -> Callable[..., Value]:
+    """`np.zeros_like(x)` of a scalar is a scalar."""
+
+    def handler(frame: Frame, a: Value, *args: Value, **options: Value) -> Value:
+        if isinstance(a, (list, tuple)):
+            a = frame.call(np.array, (a,), {})
+        plain = not (isinstance(a, Sym) and a.type.array) and not any(v is not None for v in (*args, *options.values()))
+        if not plain or not (isinstance(a, Sym) or is_number(a)):
+            return operations.emit(frame, function, (a, *args), options)
+        t = type_of(a)
+        return np.dtype(t.dtype).type(value) if not t.weak else {"b": bool, "i": int, "f": float, "c": complex}[np.dtype(t.dtype).kind](value)
+
+    return handler
+
+
+HANDLERS[np.zeros_like] = _like_scalar(np.zeros_like, 0)
+HANDLERS[np.ones_like] = _like_scalar(np.ones_like, 1)
+
+
 @handles(np.where)
 def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     """Of scalars, a choice between two values that are both there."""

@@ -169,3 +169,13 @@ def _outer(frame: Frame, a: Value, b: Value) -> Type | None:
 @shaped(np.copy)
 def _copy(frame: Frame, a: Value, order: Value = "K", subok: Value = False) -> Type | None:
     return replace(a.type, array=True, weak=False, value=None) if isinstance(a, Sym) else None
+
+
+@shaped(np.linalg.lstsq)
+def _lstsq(frame: Frame, a: Value, b: Value, rcond: Value = None) -> tuple[Type, ...]:
+    """Solution, residuals (none where the rank is deficient), rank and singular values."""
+    ta, tb = type_of(a), type_of(b)
+    dtype, fresh = str(np.result_type(ta.dtype, tb.dtype)), frame.builder.fresh_dim
+    x = Type(dtype, (ta.dims[1], *tb.dims[1:]), array=True)
+    real = str(np.empty(0, dtype).real.dtype)
+    return x, Type(real, (fresh(),), array=True), Type("int64"), Type(real, (fresh(),), array=True)

@@ -256,7 +256,7 @@ class Adjoints:
     def _times(self, g: Value, p: Value) -> Value:
         if is_number(p):
             if p == 0:
-                return None
+                return 0.0
             if p == 1:
                 return g
             if p == -1:
