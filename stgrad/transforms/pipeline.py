@@ -9,6 +9,7 @@ from typing import Any
 
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
 from stgrad.transforms.activity import activity
+from stgrad.transforms.foreign import foreign
 from stgrad.transforms.lower import lower
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
@@ -45,7 +46,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 def specialise(fn: Function, trace: Trace) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    return trace.add("specialised", tidy(simplify(lower(fn))))
+    return trace.add("specialised", tidy(foreign(simplify(lower(fn)))))
 
 
 def annotate(fn: Function, wrt: Sequence[str]) -> Function:

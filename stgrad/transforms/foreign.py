@@ -1,0 +1,176 @@
+"""Calls that Numba cannot compile go to Python: `y = runtime.call_python("lambda a: np.cumprod(a, axis=-1)", "float64[:]", a)`.
+
+The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.runtime.support`. The result
+of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.ir import Assign, Block, Const, Effect, Function, Operand, Pack, Slice, Stmt, Store, Type, Var, map_blocks, operand_vars, stored
+from stgrad.runtime.support import Value, supported
+from stgrad.transforms.dataflow import Classes, Liveness, gathers, result_names, viewed
+
+# Calls in the forms that lowering writes, or that Numba has for every type we use.
+_NATIVE = frozenset(
+    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.outer np.arange np.sqrt "
+    "np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
+    "np.power np.absolute np.maximum np.minimum np.floor_divide np.remainder np.logical_and np.logical_or np.logical_not np.isfinite np.floor np.sign".split()
+)
+_MATH = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
+    "copysign fmod hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
+)
+
+
+def foreign(fn: Function) -> Function:
+    """The program with every call that Numba lacks as a call into Python."""
+    return _Foreign(fn).run()
+
+
+class _Foreign:
+    def __init__(self, fn: Function) -> None:
+        self.fn, self.types = fn, fn.types
+        self.classes: Classes | None = None
+        self.liveness: Liveness | None = None
+
+    def run(self) -> Function:
+        return self.fn.with_body(self.block(self.fn.body))
+
+    def block(self, block: Block) -> Block:
+        return tuple(self.stmt(map_blocks(self.block, s), s) for s in block)
+
+    def stmt(self, stmt: Stmt, original: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and not self.native(stmt):
+            self.check_view(stmt, original)
+            return self.call(stmt)
+        if isinstance(stmt, Store) and not self.storable(stmt):
+            body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
+            return self.effect(stmt, body)
+        return stmt
+
+    # ------------------------------------------------------------- what Numba has
+
+    def native(self, stmt: Assign) -> bool:
+        if stmt.op == "getitem":
+            index = stmt.args[1]
+            return not gathers(index, self.types) or self.supported("getitem", stmt)
+        if stmt.op.startswith("math."):
+            return stmt.op[5:] in _MATH
+        if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in _NATIVE and not self.odd(stmt)):
+            return True
+        return self.supported(stmt.op, stmt)
+
+    def odd(self, stmt: Assign) -> bool:
+        """Arrays in a form that only NumPy's own function takes: options, or complex and small dtypes."""
+        return any(k not in ("dtype",) for k, _ in stmt.kwargs)
+
+    def supported(self, op: str, stmt: Assign) -> bool:
+        kwargs = {k: self.describe(v) for k, v in stmt.kwargs}
+        try:
+            return supported(op, [self.describe(a) for a in stmt.args], kwargs, contiguous=False)
+        except TypeError:
+            return False
+
+    def storable(self, stmt: Store) -> bool:
+        if not gathers(stmt.index, self.types):
+            return True
+        if stmt.mode == "add_at":
+            return False
+        described = [self.describe(stmt.target), self.describe(stmt.index), self.describe(stmt.value)]
+        if stmt.mode == "add":  # read and write
+            return supported("getitem", described[:2]) and supported("setitem", [*described[:2], Value(self.types[stmt.target.name].dtype, 1, True)])
+        return supported("setitem", described, contiguous=False)
+
+    def describe(self, operand: Operand) -> Any:
+        if isinstance(operand, Var):
+            t = self.types[operand.name]
+            return Value(t.dtype, t.rank, t.array)
+        if isinstance(operand, Pack):
+            return tuple(self.describe(o) for o in operand.items)
+        if isinstance(operand, Slice):
+            return slice(None)
+        return operand.value
+
+    # ------------------------------------------------------------- the call
+
+    def check_view(self, stmt: Assign, original: Stmt) -> None:
+        source = viewed(stmt, self.types)
+        if source is None:
+            return
+        if self.classes is None or self.liveness is None:
+            self.classes = Classes(self.fn.body, self.types)
+            self.liveness = Liveness(self.fn.body, result_names(self.fn))
+        written = any(self.classes.same(source, n) for n in stored(self.fn.body))
+        if written and source in self.liveness.after[id(original)]:
+            raise errors.AliasingError(
+                f"`{stmt.op}` gives a view of an array that is overwritten later", stmt.loc, reason="compiled code can only copy here", hint="write `.copy()` behind it"
+            )
+
+    def call(self, stmt: Assign) -> Assign:
+        writer = _Writer()
+        args = [writer.text(a) for a in stmt.args]
+        keywords = [f"{k}={writer.text(v)}" for k, v in stmt.kwargs]
+        body = f"{args[0]}[{args[1]}]" if stmt.op == "getitem" else f"{stmt.op}({', '.join(args + keywords)})"
+        results = [describe_type(self.types[t.name]) for t in stmt.targets]
+        result = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        operands = (Const(f"lambda {', '.join(writer.names)}: {body}"), Const(result), *writer.operands)
+        return Assign(stmt.targets, "runtime.call_python", operands, (), stmt.loc, stmt.note)
+
+    def effect(self, stmt: Store, body: str) -> Effect:
+        writer = _Writer()
+        places: dict[str, Callable[[], str]] = {"a": lambda: writer.text(stmt.target), "i": lambda: writer.index(stmt.index), "v": lambda: writer.text(stmt.value)}
+        text = re.sub(r"\b[aiv]\b", lambda m: places[m.group()](), body)
+        return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
+
+
+class _Writer:
+    """The text of a call, and the run-time values that it takes as arguments."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.operands: list[Operand] = []
+
+    def text(self, operand: Operand) -> str:
+        if isinstance(operand, Var):
+            self.operands.append(operand)
+            self.names.append(f"x{len(self.names)}")
+            return self.names[-1]
+        if isinstance(operand, Pack):
+            items = ", ".join(self.text(o) for o in operand.items)
+            return f"({items},)" if len(operand.items) == 1 else f"({items})"
+        if isinstance(operand, Slice):
+            return f"slice({', '.join(self.text(o) for o in (operand.lower, operand.upper, operand.step))})"
+        return literal(operand.value)
+
+    def index(self, operand: Operand) -> str:
+        return self.text(operand)
+
+
+def literal(value: Any) -> str:
+    """A static value as Python text."""
+    if isinstance(value, type) and issubclass(value, np.generic) or isinstance(value, np.dtype):
+        return f"np.{np.dtype(value).name}" if np.dtype(value) != np.bool_ else "np.bool_"
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, np.generic):
+        return f"np.{value.dtype.name}({value.item()!r})"
+    if value is Ellipsis:
+        return "..."
+    return "float('nan')" if value != value else f"float('{value}')" if value in (float("inf"), float("-inf")) else repr(value)
+
+
+def describe_type(t: Type) -> str:
+    """A type as `runtime.call_python` writes it: 'float64[:, :]', 'int64'."""
+    if not t.array:
+        return t.dtype
+    return f"{t.dtype}[{', '.join(':' * t.rank)}]" if t.rank else f"{t.dtype}[()]"
+
+
+__all__ = ["foreign", "operand_vars"]
