@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.errors import ShapeError
 from stgrad.ir import Dim, Type
 
 Fresh = Callable[[], Dim]
@@ -156,12 +157,21 @@ def _must(result: Any) -> Type:
 
 
 def broadcast(dims: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
-    """Extents of a broadcast result. Axes of constant extent 1 stretch; others are taken to agree (checked at run time)."""
+    """Extents of a broadcast result. Axes of constant extent 1 stretch; others are taken to agree (checked at run time).
+
+    Raises ShapeError where constant extents do not agree.
+    """
     rank = max((len(d) for d in dims), default=0)
     result = []
     for axis in range(-rank, 0):
         here = [d[axis] for d in dims if len(d) >= -axis]
         wide = [d for d in here if d.constant != 1]
         constants = [d for d in wide if d.constant is not None]
+        if len(set(constants)) > 1:
+            raise ShapeError(f"these shapes do not broadcast: {' and '.join(map(_shape, dims))}")
         result.append((constants or wide or here)[0])
     return tuple(result)
+
+
+def _shape(dims: tuple[Dim, ...]) -> str:
+    return f"({', '.join(map(str, dims))}{',' if len(dims) == 1 else ''})"

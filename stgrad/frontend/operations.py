@@ -115,7 +115,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     except errors.StgradError:
         raise
     except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as problem:
-        raise errors.TypeInferenceError(
+        error = errors.ShapeError if isinstance(problem, ValueError) else errors.TypeInferenceError
+        raise error(
             f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
         ) from problem
     args, kwargs = static_options(frame, name, args, kwargs)
