@@ -1,0 +1,79 @@
+"""`python -m benchmarks`: measure every program, print the tables and the bars, write JSON and a plot."""
+
+from __future__ import annotations
+
+from benchmarks import threads
+
+threads.pin()
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from rich.console import Console  # noqa: E402
+
+from benchmarks import bars, plot, report, startup  # noqa: E402
+from benchmarks.program import load, names  # noqa: E402
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+STARTED = ("rosenbrock", "logistic", "jacobi_2d", "rk4_fit")
+
+
+def main() -> None:
+    options = parse()
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    if options.report:
+        results = report.read()
+    else:
+        chosen = options.programs or names()
+        timed = [row for name in chosen for row in timed_alone(name, options, console)]
+        started = [row for name in STARTED if name in chosen and not options.no_start for row in _started(name, console)]
+        results = bars.Results(timed, started)
+        report.write(results)
+    console.print(report.times_table(results))
+    if results.started:
+        console.print(report.start_table(results))
+    console.print(report.bars_table("first bars", bars.FIRST, results))
+    console.print(report.bars_table("final bars", bars.FINAL, results))
+    report.failures(results, console)
+    if options.plot:
+        plot.draw(results, DOCS / "benchmarks.png")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("programs", nargs="*", help="names of programs; all without")
+    parser.add_argument("--sizes", nargs="*", help="only these sizes")
+    parser.add_argument("--variants", nargs="*", help="only these competitors")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--no-start", action="store_true", help="leave out cold and warm starts")
+    parser.add_argument("--report", action="store_true", help="print the last run again")
+    parser.add_argument("--plot", action="store_true", help="draw docs/benchmarks.png")
+    return parser.parse_args()
+
+
+def timed_alone(name: str, options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """A program measured in a process of its own, so that nothing of another one is in its way."""
+    command = [sys.executable, "-m", "benchmarks.one", name, "--rounds", str(options.rounds)]
+    for option in ("sizes", "variants"):
+        if getattr(options, option):
+            command += [f"--{option}", *getattr(options, option)]
+    console.print(f"measuring {name}", style="dim")
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        console.print(f"{name} failed: {ran.stderr[-500:]}", style="red", markup=False)
+        return []
+    rows: list[dict[str, Any]] = json.loads(ran.stdout.splitlines()[-1])
+    return rows
+
+
+def _started(name: str, console: Console) -> list[dict[str, Any]]:
+    console.print(f"starting {name}", style="dim")
+    return startup.started(name, next(iter(load(name).sizes)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The programs, one a file; each binds `PROGRAM`."""
