@@ -231,7 +231,9 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
     bound.apply_defaults()
 
     def spec(value: Value, path: str) -> Spec:
-        return value.type if isinstance(value, Sym) else spec_of(value, path) if is_number(value) else value
+        if isinstance(value, Sym):
+            return value.type
+        return spec_of(value, path) if is_number(value) and not isinstance(value, (bool, int)) else value
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     reading = array_program(target, specs, Trace())

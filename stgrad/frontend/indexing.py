@@ -12,7 +12,7 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.values import Known, Sym, Value, is_static, operand_of, static_of, type_of
-from stgrad.ir import Dim, Store, Type
+from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
 
 def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
@@ -48,7 +48,33 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
         return entries or (Ellipsis,)
     if used > owner.type.rank:
         raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node))
+    _check_single(frame, owner, entries)
     return entries
+
+
+def _check_single(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> None:
+    """A run-time check that slices such as `[:1]` and `[-1:]`, which count as one item long, are."""
+    axis = 0
+    for entry in entries:
+        least = _single(entry) if isinstance(entry, slice) else 0
+        dim = owner.type.dims[axis] if least else Dim(None, 0)
+        if dim.symbol is not None:
+            n = frame.builder.call("shape", (owner, axis), Type("int64", weak=True, value=dim))
+            short = frame.builder.call("np.less", (n, least), Type("bool", weak=True))
+            message = Effect("raise", (Const("ValueError"), Const("a slice of one item is past the end of its axis")), (), frame.builder.loc)
+            frame.builder.emit(If(short.operand, (message,), (), frame.builder.loc))
+        axis += _axes(entry)
+
+
+def _single(entry: slice) -> int:
+    """For a slice of one item, the extent that it needs; 0 for other slices."""
+    lower, upper = 0 if entry.start is None else entry.start, entry.stop
+    if entry.step not in (None, 1) or not isinstance(lower, int) or not (isinstance(upper, int) or lower == -1 and upper is None):
+        return 0
+    if lower == -1 and upper is None:
+        return 1
+    one = upper - lower == 1 and (lower < 0) == (upper < 0)
+    return 0 if not one else lower + 1 if lower >= 0 else -lower
 
 
 def _axes(entry: Value) -> int:
@@ -120,6 +146,8 @@ def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
     lower, upper, step = entry.start, entry.stop, 1 if entry.step is None else entry.step
     if lower is None and upper is None and step in (1, -1):
         return n
+    if n.symbol is not None and _single(entry):
+        return Dim(None, 1)
     if n.constant is not None and is_static((lower, upper, step)):
         return Dim(None, len(range(*slice(lower, upper, step).indices(n.constant))))
     if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):

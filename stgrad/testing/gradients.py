@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.api import grad
-from stgrad.frontend.values import leaves, map_leaves, rebuild
+from stgrad.frontend.values import Sym, leaves, map_leaves, rebuild
 from stgrad.program import signature_of
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -323,10 +323,10 @@ def run_stage(transformed: Any, stage: str, args: Sequence[Any]) -> list[Any]:
     namespace: dict[str, Any] = {}
     exec(compile(text, f"<{stage}>", "exec"), namespace)  # noqa: S102
     function = namespace[transformed.__name__]
-    flat = [leaf for leaf in leaves(list(args)) if isinstance(leaf, (int, float, complex, np.generic, np.ndarray))]
-    missing = function.__code__.co_argcount - len(flat)
-    hidden = [c.value for c in transformed._program(tuple(args), {}, keep=False).reading.captures if c.variable is not None]
-    result = function(*flat, *hidden[:missing])
+    reading = transformed._program(tuple(args), {}, keep=False).reading
+    flat = [v for v, known in zip(leaves(list(args)), leaves(list(reading.arguments.values())), strict=True) if isinstance(known, Sym)]
+    hidden = {c.variable: c.value for c in reading.captures if c.variable is not None}
+    result = function(*flat, *hidden.values())
     return list(result) if isinstance(result, tuple) else [result]
 
 

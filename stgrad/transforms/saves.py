@@ -79,6 +79,7 @@ class Saver:
         self.builder, self.classes, self.placeholders = builder, classes, placeholders
         self.places = list(_places(top))
         self.definitions = _definitions(self.places)
+        self.written = {classes.find(n) for p in self.places for n in p.stored}
         self.needs: dict[Version, Need] = {}
         self.names: dict[str, Operand] = {}
         self.plan = Plan()
@@ -167,6 +168,8 @@ class Saver:
             return None
         if self._is_view(stmt):
             return definition
+        if self.classes.find(name) in self.written:  # made again, it would be as it was before the writes
+            return None
         if _COST.get(stmt.op, LIMIT + 1) > LIMIT or self._writes_between(stmt, found.region, found.index, user):
             return None
         return definition

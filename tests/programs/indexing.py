@@ -163,3 +163,10 @@ def matrix_from_vector(x, n):
         if i + 1 < n:
             a[i, i + 1] = x[i + 1] * x[i]
     return np.sum(a @ a)
+
+
+@example(matrix(4, 3), vector(3))
+def slices_of_one_item(a, x):
+    y = a[:, :1] * x + a[1:2] * a[:, -1:]
+    y[:, -2:-1] *= x[:1]
+    return np.sum(y * a) + np.sum(x[2:3] * a)

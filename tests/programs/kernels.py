@@ -285,7 +285,7 @@ def dynamic_time_warping(x, gamma):
     return d[n, m]
 
 
-@example(spd(3), vector(3), 3)
+@example(spd(3), vector(3), 2)
 def conjugate_gradients(a, b, steps):
     x = np.zeros_like(b)
     r = b - a @ x
@@ -328,3 +328,19 @@ def quadrature(c, n):
         x = (i + 0.5) * h
         total += h * math.exp(-c[0] * x) * (c[1] + c[2] * x) ** c[3]
     return total
+
+
+@example(vector(3), vector(3, 1))
+def normalised_products(a, x):
+    for _ in range(2):
+        y = x * a
+        x = y * np.sum(y)
+    return np.sum(x * x)
+
+
+@example(0.5 * matrix(3, 3), positive(3))
+def normalised_rows(a, x):
+    for _ in range(2):
+        y = x @ (a * a)
+        x = y / np.sum(y)
+    return np.sum(x * x)
