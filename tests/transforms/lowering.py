@@ -35,6 +35,7 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.printer import to_source
 from stgrad.transforms.lower import lower
+from stgrad.verify import verify
 
 SIZES = {"n": 30, "m": 50, "k": 70}
 
@@ -169,6 +170,7 @@ def same(a: Any, b: Any, tolerance: float = 1e-12) -> None:
 def check(fn: Function, *args: Any, jit: bool = True, show: bool = False) -> Function:
     """Compare the array program, its lowered form in Python, and compiled."""
     lowered = lower(fn)
+    verify(lowered)
     if show:
         print(to_source(fn), to_source(lowered))
     with np.errstate(all="ignore"):

@@ -81,6 +81,15 @@ class Cell:
 
 
 @dataclass
+class Workspace:
+    """Memory allocated before all loops: whose it is, and the last part of that tree that needs it."""
+
+    name: str
+    owner: Emitter
+    last: int
+
+
+@dataclass
 class LoopNames:
     """Loop variables, one for each depth, shared by all nests of a function."""
 
@@ -108,20 +117,28 @@ class Emitter:
     prelude: dict[tuple[str, int], Assign]  # their extents, read at the top of the function
     top: list[Stmt] | None  # workspaces that are allocated once, before all loops; None: no loop
     hoistable: frozenset[str]
+    pool: dict[tuple[object, ...], list[Workspace]]
     out: list[list[Stmt]] = field(default_factory=lambda: [[]])
     memo: list[dict[tuple[object, ...], Var]] = field(default_factory=lambda: [{}])
     levels: dict[str, int] = field(default_factory=dict)
     cells: dict[Key, Cell] = field(default_factory=dict)
     open: list[list[Access]] = field(default_factory=list)  # accesses inside each open loop
+    part: int = 0  # which part of the tree is being written
+    last: dict[str, int] = field(default_factory=dict)  # the last part that touches each buffer
     memory: dict[str, str] = field(default_factory=dict)  # the name of each allocated buffer
     sums: set[str] = field(default_factory=set)  # local accumulators
 
     # ------------------------------------------------------------------ tree
 
     def run(self, tree: list[Node]) -> list[Stmt]:
-        for node in tree:
+        for part, node in enumerate(tree):
+            self.last.update((a.buffer, part) for leaf in leaves(node) for a in leaf.accesses())
+        for self.part, node in enumerate(tree):
             self.node(node)
         self.flush()
+        for buffer in self.buffers.values():
+            if buffer.escapes and buffer.dims:
+                self.allocated(buffer.name)  # nothing of this run touched it
         return self.out[0]
 
     def node(self, node: Node) -> None:
@@ -460,16 +477,24 @@ class Emitter:
         dims = tuple(d for d, keep in zip(buffer.dims, kept, strict=True) if keep)
         early = self.top is not None and buffer.name in self.hoistable and all(d.symbol is None or d.symbol in self.extents.trusted for d in dims)
         name = buffer.name
+        key = (dims, buffer.dtype, buffer.border)
+        if early:
+            for free in self.pool.setdefault(key, []):
+                if free.owner is not self or free.last < self.part:
+                    free.owner, free.last = self, self.last[buffer.name]
+                    return free.name
         if early or not all(kept):
             name = self.names.fresh(f"{name.strip('_')}_{'work' if all(kept) else 'row'}")
             self.types[name] = Type(buffer.dtype, dims, array=True)
+        if early:
+            self.pool[key].append(Workspace(name, self, self.last[buffer.name]))
         block = self.out[0]
         if early and self.top is not None:
             self.out[0] = self.top
         sizes = tuple(self._size(d) for d in dims)
         shape = sizes[0] if len(sizes) == 1 else Pack(sizes)
         dtype = () if buffer.dtype == "float64" else (Const(np.dtype(buffer.dtype).type),)
-        self.out[0].append(Assign((Var(name),), "np.zeros" if buffer.zeroed else "np.empty", (shape, *dtype)))
+        self.out[0].append(Assign((Var(name),), "np.zeros" if buffer.border else "np.empty", (shape, *dtype)))
         self.out[0] = block
         return name
 

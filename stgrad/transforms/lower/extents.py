@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from stgrad.ir import Dim, Operand, Type, Var
+from stgrad.ir import Dim, Function, Operand, Type, Var, assigned
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import Guard
 
@@ -87,3 +87,17 @@ class Extents:
         """Names that must exist where these extents are read."""
         found = [self.sources[d.symbol][0] for d in map(self.canonical, dims) if d.symbol is not None and d.symbol in self.sources]
         return tuple(dict.fromkeys(found))
+
+
+def fixed_parameters(fn: Function) -> frozenset[str]:
+    """Parameters that are never bound again."""
+    return frozenset(p.name for p in fn.params) - assigned(fn.body)
+
+
+def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
+    """Where the extents of parameters can be read at any time: from parameters that are never bound again."""
+    extents = Extents(Names(), dict(fn.types))
+    for name in sorted(fixed_parameters(fn)):
+        extents.witness_array(name, fn.types[name].dims)
+        extents.witness_scalar(Var(name))
+    return extents.sources

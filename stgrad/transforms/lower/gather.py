@@ -128,7 +128,7 @@ class Gatherer:
     def _new(self, kernel: Kernel) -> str:
         dims = tuple(Dim(d.symbol, d.offset + 2 * w) for d, w in zip(kernel.space, self.width, strict=True))
         name = self.state.temporary("_w", Type(kernel.dtype, dims, array=True))
-        self.state.buffers[name] = Buffer(name, dims, kernel.dtype, local=True, zeroed=True)
+        self.state.buffers[name] = Buffer(name, dims, kernel.dtype, local=True, border=self.width)
         return name
 
     def total(self, first: Kernel) -> Kernel:

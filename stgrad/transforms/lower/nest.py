@@ -247,7 +247,7 @@ class Buffer:
     dtype: str
     local: bool = False
     escapes: bool = False
-    zeroed: bool = False  # starts as zeros
+    border: tuple[int, ...] = ()  # starts as zeros, and has a border that nothing writes
 
 
 @dataclass

@@ -30,8 +30,8 @@ from stgrad.names import Names
 from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they register handlers)
 from stgrad.transforms.lower.contract import contract
 from stgrad.transforms.lower.copies import forward_copies
-from stgrad.transforms.lower.emit import Emitter, LoopNames
-from stgrad.transforms.lower.extents import Extents
+from stgrad.transforms.lower.emit import Emitter, LoopNames, Workspace
+from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter_extents
 from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
@@ -52,6 +52,7 @@ class Context:
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
+    pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
     top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
 
 
@@ -62,20 +63,6 @@ def to_loops(fn: Function) -> Function:
     context = Context(types, names, aliases(fn), LoopNames(names), parameter_extents(fn), fixed_parameters(fn))
     body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
-
-
-def fixed_parameters(fn: Function) -> frozenset[str]:
-    """Parameters that are never bound again."""
-    return frozenset(p.name for p in fn.params) - assigned(fn.body)
-
-
-def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
-    """Where the extents of parameters can be read at any time: from parameters that are never bound again."""
-    extents = Extents(Names(), dict(fn.types))
-    for name in sorted(fixed_parameters(fn)):
-        extents.witness_array(name, fn.types[name].dims)
-        extents.witness_scalar(Var(name))
-    return extents.sources
 
 
 def block(context: Context, statements: Block, live: frozenset[str], equal: Mapping[str, Dim], in_loop: bool = False) -> Block:
@@ -128,7 +115,7 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
     top = context.top if in_loop else None
     emitter = Emitter(
-        context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude, top, state.hoistable(needed)
+        context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude, top, state.hoistable(needed), context.pool
     )
     return [*emitter.run(tree), *back]
 

@@ -24,6 +24,7 @@ from stgrad.ir import (
     Pack,
     Pop,
     Push,
+    Slice,
     Stack,
     Stmt,
     Store,
@@ -33,9 +34,12 @@ from stgrad.ir import (
     assigned,
     blocks,
     map_blocks,
+    stored,
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.extents import parameter_extents
+from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
 Path = tuple[Stmt, ...]
@@ -44,7 +48,9 @@ Path = tuple[Stmt, ...]
 def storage(fn: Function) -> Function:
     """Give every stack its storage."""
     names = Names([*fn.types, *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
-    state = Storage(dict(fn.types), names, Definitions.of(fn))
+    classes = aliases(fn)
+    written = frozenset(classes.find(name) for name in stored(fn.body))
+    state = Storage(dict(fn.types), names, Definitions.of(fn), classes, written, parameter_extents(fn))
     body = state.block(fn.body)
     return replace(fn, body=body, types=state.types)
 
@@ -56,6 +62,9 @@ class Storage:
     types: dict[str, Type]
     names: Names
     definitions: Definitions
+    classes: Classes
+    written: frozenset[str]  # classes of arrays that are written in place
+    extents: dict[str, tuple[str, int | None, int]]  # where the extents of parameters are read
     pushes: dict[str, list[Stmt]] = field(default_factory=dict)  # what a push becomes, `value` for the operand pushed
     pops: dict[str, list[Stmt]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
@@ -95,7 +104,7 @@ class Storage:
         forward, reverse = ([s for s in p if isinstance(s, For)] for p in (push, pop))
         if not forward and not reverse:
             self._variable(stack, push)
-        elif len(forward) == len(reverse) and push[0] is not pop[0] and not self.types[stack].array:
+        elif len(forward) == len(reverse) and push[0] is not pop[0] and self._copyable(stack):
             self._array(stack, push, forward, reverse)
 
     def _variable(self, stack: str, push: Path) -> None:
@@ -109,6 +118,24 @@ class Storage:
         self.pushes[stack] = [Assign((name,), "alias", (VALUE,))]
         self.pops[stack] = [Assign((HOLE,), "alias", (name,))]
 
+    def _copyable(self, stack: str) -> bool:
+        """Whether items may be copied: scalars, and arrays that nothing writes in place, of known extents."""
+        type_ = self.types[stack]
+        if not type_.array:
+            return True
+        known = all(d.symbol is None or d.symbol in self.extents for d in type_.dims)
+        return known and self.classes.find(f"stack {stack}") not in self.written
+
+    def _extent(self, dim: Dim, counting: Counting) -> Operand:
+        if dim.symbol is None:
+            return Const(dim.offset)
+        name, axis, offset = self.extents[dim.symbol]
+        size: Operand = Var(name) if axis is None else counting.assign("shape", Var(name), Const(axis))
+        offset += dim.offset
+        if offset:
+            size = counting.assign("np.add" if offset > 0 else "np.subtract", size, Const(abs(offset)))
+        return counting.assign("max", size, Const(0)) if dim.offset < 0 else size
+
     def _array(self, stack: str, push: Path, forward: list[For], reverse: list[For]) -> None:
         counting = Counting(self.definitions, self.types, self.names, assigned((push[0],)))
         sizes = [counting.trips(loop) for loop in forward]
@@ -117,15 +144,17 @@ class Storage:
         if len(known) == len(sizes) and mirrored(forward, reverse, self.definitions):
             index, back = ([self._slot(f, loop) for f, loop in zip(forward, loops, strict=True)] for loops in (forward, reverse))
             self._indexed(stack, item, index, back)
-            shape: Operand = known[0] if len(known) == 1 else Pack(tuple(known))
+            leading = tuple(known)
         else:
             counting.out.clear()
             total = self._capacity(counting, forward)
             if total is None:
                 return
-            shape = total
+            leading = (total,)
             counting.out.append(Assign((self._position(stack, item),), "alias", (Const(0),)))
-        self.types[stack] = Type(item.dtype, tuple(Dim(self.names.fresh("trips")) for _ in (known if isinstance(shape, Pack) else (0,))), array=True)
+        sizes_all = (*leading, *(self._extent(d, counting) for d in item.dims))
+        shape = sizes_all[0] if len(sizes_all) == 1 else Pack(sizes_all)
+        self.types[stack] = Type(item.dtype, (*(Dim(self.names.fresh("trips")) for _ in leading), *item.dims), array=True)
         dtype = () if item.dtype == "float64" else (Const(np.dtype(item.dtype).type),)
         counting.out.append(Assign((Var(stack),), "np.empty", (shape, *dtype)))
         self.dropped.add(stack)
@@ -144,7 +173,7 @@ class Storage:
 
     def _indexed(self, stack: str, item: Type, index: list[tuple[list[Stmt], Operand]], back: list[tuple[list[Stmt], Operand]]) -> None:
         def place(parts: list[tuple[list[Stmt], Operand]]) -> Operand:
-            return parts[0][1] if len(parts) == 1 else Pack(tuple(p[1] for p in parts))
+            return row(tuple(p[1] for p in parts), item)
 
         self.pushes[stack] = [*(s for part in index for s in part[0]), Store(Var(stack), place(index), VALUE)]
         self.pops[stack] = [*(s for part in back for s in part[0]), Assign((HOLE,), "getitem", (Var(stack), place(back)))]
@@ -153,8 +182,8 @@ class Storage:
         """A running position in place of loop counters."""
         at = Var(self.names.fresh(f"{stack}_top"))
         self.types[at.name] = INT
-        self.pushes[stack] = [Store(Var(stack), at, VALUE), Assign((at,), "np.add", (at, Const(1)))]
-        self.pops[stack] = [Assign((at,), "np.subtract", (at, Const(1))), Assign((HOLE,), "getitem", (Var(stack), at))]
+        self.pushes[stack] = [Store(Var(stack), row((at,), item), VALUE), Assign((at,), "np.add", (at, Const(1)))]
+        self.pops[stack] = [Assign((at,), "np.subtract", (at, Const(1))), Assign((HOLE,), "getitem", (Var(stack), row((at,), item)))]
         return at
 
     def _capacity(self, counting: Counting, forward: list[For]) -> Operand | None:
@@ -174,6 +203,12 @@ class Storage:
         body = (*inner.out, Assign((total,), "np.add", (total, rest)))
         counting.out.append(For(counter, start, stop, forward[0].step, body))
         return total
+
+
+def row(slots: tuple[Operand, ...], item: Type) -> Operand:
+    """The index of one item: the slots, then all of each axis of an array."""
+    everything = Slice(Const(None), Const(None), Const(None))
+    return slots[0] if len(slots) == 1 and not item.rank else Pack((*slots, *(everything for _ in item.dims)))
 
 
 VALUE = Var("<value>")  # stands for the operand of a push in a plan
