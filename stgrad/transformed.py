@@ -307,7 +307,7 @@ def finisher(result: Value, jit: bool) -> Callable[[Any], Any] | None:
     casts = [_cast(leaf, jit) for leaf in flat]
     if isinstance(result, Sym):
         return casts[0]
-    if type(result) is tuple and len(flat) == len(result) > 1 and all(c is None for c in casts):
+    if type(result) is tuple and len(result) > 1 and all(isinstance(r, Sym) for r in result) and all(c is None for c in casts):
         return None
     if not flat:
         return lambda _: result

@@ -81,6 +81,7 @@ def test_not_a_function():
 def test_value_and_grad():
     assert stgrad.value_and_grad(weighted)(1.0, 2.0) == (12.0, 12.0)
     assert stgrad.value_and_grad(weighted, (0, 1))(1.0, 2.0) == (12.0, (12.0, 12.0))
+    assert stgrad.value_and_grad(weighted, (1,))(1.0, 2.0) == (12.0, (12.0,))
 
 
 @BOTH
