@@ -165,6 +165,8 @@ class Adjoints:
                 g = self.builder.call("np.real", (g,), replace(g.type, dtype=t.dtype))
             if g.type.dtype != t.dtype:
                 g = self._cast(g, t)
+        elif not t.array and t.dtype in ("float32", "float16", "complex64"):
+            return np.dtype(t.dtype).type(g)
         return g
 
     def _cast(self, g: Sym, t: Type) -> Sym:
