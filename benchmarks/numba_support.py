@@ -34,6 +34,7 @@ case(UNARY, "s")
 case("round real imag angle sinc nan_to_num sin absolute conjugate isnan", "A2")
 case(BINARY, "s,s")
 case("add power maximum arctan2 logaddexp less logical_and", "A2,A1", "s,A2")
+case("true_divide mod abs arccosh asin acos atan pow invert bitwise_and bitwise_or bitwise_xor left_shift right_shift", "s", "s,s")
 case(REDUCE, "A1", "A2", "A0", "A2,axis=1", "A2,axis=(0,1)", "A2,axis=1,keepdims=True")
 case("sum mean", "A3,axis=(0,2)", "A2,axis=-1")
 case("var std nanvar", "A2,ddof=1", "A2,axis=0,ddof=1")
@@ -168,6 +169,8 @@ def build(name, arguments):
     params = ", ".join("abcdef"[: len(kinds)])
     if name == "getitem":
         body = f"    return {text}\n"
+    elif name == "matmul":  # printed as the operator
+        body = f"    return {text.replace(',', ' @')}\n"
     elif name == "setitem":
         body = f"    {text}\n    return a\n"
     else:
@@ -225,9 +228,10 @@ def main():
     for name, arguments in CASES:
         good = ""
         for dtype in DTYPES:
-            if works(name, arguments, dtype):
+            answer = works(name, arguments, dtype)
+            if answer:
                 good += dtype
-            elif dtype == "d":
+            elif dtype == "d" and answer is False:
                 break
         if name.startswith("empty"):
             good = "dfDl?"  # the values are arbitrary

@@ -32,6 +32,13 @@ _LETTERS = {"float64": "d", "float32": "f", "complex128": "D", "int64": "l", "bo
 
 # fmt: off
 _MEASURED: list[tuple[str, dict[str, str]]] = [
+    ("np.matmul", {"A1,A1": "dfD", "A2,A1": "dfD", "A1,A2": "dfD", "A2,A2": "dfD"}),  # as the operator, which is how it is printed
+    ("np.true_divide np.pow", {"s,s": "dfDl?"}),
+    ("np.mod", {"s,s": "dfl?"}),
+    ("np.abs np.acos", {"s": "dfDl?"}),
+    ("np.asin np.atan", {"s": "dfDl"}),
+    ("np.invert", {"s": "l?"}),
+    ("np.bitwise_and np.bitwise_or np.bitwise_xor np.left_shift np.right_shift", {"s,s": "l?"}),
     ("np.sin np.real np.nan_to_num np.round", {"s": "dfDl", "A2": "dfDl"}),
     (
         "np.cos np.tan np.arcsin np.arctan np.sinh np.cosh np.tanh np.arcsinh np.exp np.expm1 np.log1p np.negative "
@@ -151,7 +158,7 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
 ]
 # fmt: on
 TABLE = {op: rows for ops, rows in _MEASURED for op in ops.split()}
-_UFUNCS = frozenset(op for op in TABLE if isinstance(getattr(np, op.removeprefix("np."), None), np.ufunc))
+_UFUNCS = frozenset(op for op in TABLE if isinstance(getattr(np, op.removeprefix("np."), None), np.ufunc)) - {"np.matmul"}
 # Beside integers, an integer is a number like the others.
 _INTEGER = {op: {re.sub(r"\bI(?=\d)", "A", re.sub(r"\bi\b", "s", p)): works for p, works in rows.items()} for op, rows in TABLE.items()}
 
