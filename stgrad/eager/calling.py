@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -61,7 +62,7 @@ def unary(fn: Any, name: str, kinds: str = "fc") -> Callable[..., Any]:
         return y
 
     op_title = _short(fn)
-    function.__name__ = function.__qualname__ = name
+    _name(function, name)
     function.__doc__ = f"Elementwise `{name}`, by `{op.name}` and its rule."
     return function
 
@@ -102,7 +103,7 @@ def binary(fn: Any, name: str, kinds: str = "iufc") -> Callable[..., Any]:
         check_kind(a, kinds, title)
         return run(fn, a, b)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
+    _name(function, name)
     function.__doc__ = f"Elementwise `{name}` with broadcasting, by NumPy's `{title}` and its rule."
     return function
 
@@ -116,9 +117,15 @@ def operator_function(method: Callable[[Any, Any], Any], name: str) -> Callable[
         return method(x, y)
 
     title = name.title()
-    function.__name__ = function.__qualname__ = name
+    _name(function, name)
     function.__doc__ = f"Elementwise `{name}`, as the operator on tensors."
     return function
+
+
+def _name(function: Any, name: str) -> None:
+    """The function as if it were written in the module that made it (pickles find it there)."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = sys._getframe(2).f_globals["__name__"]
 
 
 def static(value: Any) -> Any:

@@ -72,6 +72,7 @@ class Function:
         self._recent: deque[bool] = deque(maxlen=6)
         self._bound: weakref.WeakKeyDictionary[Any, Function] = weakref.WeakKeyDictionary()
         self._called = False
+        self._method_of: Any = None  # for a method: a weak reference to its object, and the function of the class
         self._graph_gradients = wants_graph_gradients(python_function)
         if self.input_signature is not None:
             self._check_signature()
@@ -96,6 +97,7 @@ class Function:
             method.__signature__ = self._signature.replace(parameters=parameters)  # type: ignore[attr-defined]
             bound = self._bound[instance] = Function(method, self.input_signature, self._autograph, self._reduce)
             bound._graph_gradients = self._graph_gradients
+            bound._method_of = (reference, self)
         return self._bound[instance]
 
     # -------------------------------------------------------------- calling

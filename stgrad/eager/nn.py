@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import ops_math, random, rules_nn
-from stgrad.eager.calling import check_kind, pair, run, static
+from stgrad.eager.calling import check_kind, pair, run, static, unary
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.ops_array import reshape
@@ -42,8 +42,6 @@ __all__ = [
 
 
 def _activation(fn: Any, name: str, kinds: str = "f") -> Any:
-    from stgrad.eager.calling import unary
-
     function = unary(fn, name, kinds)
 
     def activation(features: Any, name: str | None = None) -> Tensor:

@@ -48,10 +48,12 @@ def binary(
         finally:
             loud(token)
         if state.recorders:
-            if op.differentiable:
-                record(op, y, inputs, args)
-            else:
+            if not op.differentiable:
                 note_all(op.name, inputs, y)
+            elif len(inputs) == 2:
+                record(op, y, inputs, args)
+            else:  # a rule divides by NumPy's zeros, not by Python's
+                record(op, y, inputs, (self, a.dtype.type(other)))
         return y
 
     def reflected(self: Any, other: Any) -> Any:
@@ -64,7 +66,7 @@ def binary(
                 loud(token)
             if state.recorders:
                 if op.differentiable:
-                    record(op, y, (self,), (other, self))
+                    record(op, y, (self,), (self._a.dtype.type(other), self))
                 else:
                     note_all(op.name, (self,), y)
             return y
@@ -121,9 +123,12 @@ def comparison(compute: Callable[[Any, Any], Any], name: str) -> Callable[..., A
         if a.dtype != b.dtype and not state.numpy_promotion:
             raise _unequal(name, a, b)
         try:
-            return Tensor(compute(a, b))
+            y = Tensor(compute(a, b))
         except ValueError:
             raise _incompatible(name, a, b) from None
+        if state.recorders:
+            note_all(name, (self, other), y)
+        return y
 
     return compare
 

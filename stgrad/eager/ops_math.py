@@ -60,14 +60,14 @@ logical_not = unary(np.logical_not, "logical_not", "b")
 real, imag = unary(np.real, "real", "fc"), unary(np.imag, "imag", "fc")
 angle = unary(np.angle, "angle", "fc")
 
-add, subtract = operator_function(operators.ADD[0], "add"), operator_function(operators.SUBTRACT[0], "sub")
-multiply, divide = operator_function(operators.MULTIPLY[0], "mul"), operator_function(operators.DIVIDE[0], "realdiv")
+add, subtract = operator_function(operators.ADD[0], "add"), operator_function(operators.SUBTRACT[0], "subtract")
+multiply, divide = operator_function(operators.MULTIPLY[0], "multiply"), operator_function(operators.DIVIDE[0], "divide")
 floordiv, floormod = operator_function(operators.FLOOR_DIVIDE[0], "floordiv"), operator_function(operators.REMAINDER[0], "floormod")
 pow = operator_function(operators.POWER[0], "pow")  # noqa: A001
 truediv, mod = divide, floormod
-equal, not_equal = operator_function(operators.METHODS["__eq__"], "equal"), operator_function(operators.METHODS["__ne__"], "notequal")
-less, less_equal = operator_function(operators.METHODS["__lt__"], "less"), operator_function(operators.METHODS["__le__"], "lessequal")
-greater, greater_equal = operator_function(operators.METHODS["__gt__"], "greater"), operator_function(operators.METHODS["__ge__"], "greaterequal")  # fmt: skip
+equal, not_equal = operator_function(operators.METHODS["__eq__"], "equal"), operator_function(operators.METHODS["__ne__"], "not_equal")
+less, less_equal = operator_function(operators.METHODS["__lt__"], "less"), operator_function(operators.METHODS["__le__"], "less_equal")
+greater, greater_equal = operator_function(operators.METHODS["__gt__"], "greater"), operator_function(operators.METHODS["__ge__"], "greater_equal")  # fmt: skip
 logical_and, logical_or = binary(np.logical_and, "logical_and", "b"), binary(np.logical_or, "logical_or", "b")
 logical_xor = binary(np.logical_xor, "logical_xor", "b")
 maximum, minimum = binary(rules_kinks.maximum, "maximum", "iuf"), binary(rules_kinks.minimum, "minimum", "iuf")
@@ -77,14 +77,6 @@ xlogy, xlog1py, xdivy = binary(rules_nn.xlogy, "xlogy", "fc"), binary(rules_nn.x
 nextafter = binary(np.nextafter, "nextafter", "f")
 igamma, igammac = binary(scipy.special.gammainc, "igamma", "f"), binary(scipy.special.gammaincc, "igammac", "f")
 zeta, polygamma = binary(scipy.special.zeta, "zeta", "f"), binary(scipy.special.polygamma, "polygamma", "f")
-
-
-def _name_operators() -> None:
-    for name in ("add", "subtract", "multiply", "divide", "pow"):
-        globals()[name].__name__ = name
-
-
-_name_operators()
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001

@@ -37,6 +37,7 @@ class _State(threading.local):
     recorders: tuple[Any, ...] = ()
     numpy_promotion = False  # inside derivative rules tensors promote as arrays do
     graph: Any = None  # the `function` being traced, if any
+    check_numerics = False
 
 
 state = _State()

@@ -48,6 +48,9 @@ class Pickler(pickle.Pickler):
             return self._function(obj)
         if isinstance(obj, types.ModuleType):
             return importlib.import_module, (obj.__name__,)
+        if isinstance(obj, Function) and obj._method_of is not None:
+            reference, function = obj._method_of
+            return _restore_method, (reference(), function)
         if isinstance(obj, Function):
             return _restore_tf_function, (obj.python_function, obj.input_signature, obj._autograph, obj._reduce)
         if isinstance(obj, type):
@@ -134,6 +137,10 @@ def _set_function_state(f: Any, state: dict[str, Any]) -> None:
 
 def _restore_tf_function(python_function: Any, signature: Any, autograph: bool, reduce_retracing: bool) -> Function:
     return Function(python_function, signature, autograph, reduce_retracing)
+
+
+def _restore_method(instance: Any, function: Function) -> Any:
+    return function.__get__(instance)
 
 
 def _without_gradient(forward: Any, key: str) -> Any:

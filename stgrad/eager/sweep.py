@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager.errors import GradientMismatchError
-from stgrad.eager.record import QUIET, loud, numpy_promotion, quiet, recording_active
+from stgrad.eager.numerics import complain
+from stgrad.eager.record import QUIET, loud, numpy_promotion, quiet, recording_active, state
 from stgrad.eager.recording import Node, Recording
 from stgrad.eager.tensor import Tensor
 
@@ -57,7 +58,7 @@ def sweep(
 
 
 def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: set[int], consume: bool) -> None:
-    position = len(path)
+    position, check = len(path), state.check_numerics
     while position:
         position -= 1
         op, y, inputs, args, kwargs = path.pop() if consume else path[position]
@@ -72,6 +73,8 @@ def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: set[i
             key = x._id
             if g is None or key not in followed:
                 continue
+            if check:
+                complain(g._a if type(g) is Tensor else g, f"the gradient of {op.name}", inputs)
             like = x._a
             if g.dtype is not like.dtype or g.shape != like.shape:
                 g = fit(g, like, op)

@@ -85,7 +85,7 @@ class Variable:
 
     def numpy(self) -> Any:
         if state.recorders:
-            note(".numpy()", self)
+            note(".numpy()", self._read())
         return self._a[()] if self._a.ndim == 0 else np.array(self._a)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

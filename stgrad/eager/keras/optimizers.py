@@ -18,6 +18,7 @@ class Optimizer:
     """Base: `apply_gradients`, `minimize`, `learning_rate`, `iterations`, `variables`."""
 
     slots: tuple[str, ...] = ()
+    initial = 0.0
 
     def __init__(
         self, learning_rate: Any, weight_decay: float | None = None, clipnorm: float | None = None, clipvalue: float | None = None,
@@ -83,7 +84,7 @@ class Optimizer:
         for g, variable in pairs:
             slots = self._state.get(variable._id)
             if slots is None:
-                slots = self._state[variable._id] = {name: np.zeros_like(variable._a) for name in self.slots}
+                slots = self._state[variable._id] = {name: np.full_like(variable._a, self.initial) for name in self.slots}
                 self._trained[variable._id] = variable
             value = variable._a
             if self.weight_decay:
@@ -183,8 +184,7 @@ class Adagrad(Optimizer):
         self.initial, self.epsilon = initial_accumulator_value, epsilon
 
     def update(self, value: Any, g: Any, slots: dict[str, Any], rate: float, step: int) -> Any:
-        total = slots["accumulator"] + (self.initial if step == 1 else 0)
-        slots["accumulator"] = total = (total + g * g).astype(value.dtype)
+        total = slots["accumulator"] = slots["accumulator"] + g * g
         return value - rate * g / np.sqrt(total + self.epsilon)
 
 
