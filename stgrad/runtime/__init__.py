@@ -2,12 +2,14 @@
 
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
+from stgrad.runtime.indices import check_index
 from stgrad.runtime.scalars import radd, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
 __all__ = [
     "call_python",
+    "check_index",
     "cos",
     "erf",
     "exp",

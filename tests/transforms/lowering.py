@@ -96,7 +96,10 @@ class Builder:
     def store(self, target: Var, index: Any, value: Any, mode: str = "set") -> None:
         stmt = Store(target, operand(index), operand(value), mode)
         array, where, what = self.env[target.name], self.value(stmt.index), self.value(stmt.value)
-        array[where] = what if mode == "set" else array[where] + what
+        if mode == "add_at":
+            np.add.at(array, where, what)
+        else:
+            array[where] = what if mode == "set" else array[where] + what
         self.body.append(stmt)
 
     def function(self, *result: Var) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
+from stgrad.transforms.lower.indexing import gather
 from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
 from stgrad.transforms.lower.numeric import ELEMENTWISE, literal, typed
 from stgrad.transforms.lower.scalarise import (
@@ -55,7 +56,8 @@ def copy(state: Scalariser, stmt: Assign) -> bool:
     if any(key not in ("dtype",) for key, _ in stmt.kwargs):
         return False
     view = state.view(source.name)
-    if state.types[stmt.target.name].dtype == state.types[source.name].dtype and state.last_use(view, stmt.target.name):
+    same = state.types[stmt.target.name].dtype == state.types[source.name].dtype
+    if same and (state.last_use(view, stmt.target.name) or state.unwritten(view, stmt.target.name)):
         return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
     return spread(state, stmt, source, view.dims)
 
@@ -102,11 +104,6 @@ def getitem(state: Scalariser, stmt: Assign) -> bool:
         return False
     state.units.append(Kernel((), stmt.target.name, (), Load(view.base, view.index, target.dtype), "def", target.dtype, stmt.loc, stmt.note))
     return True
-
-
-def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
-    """`x[indices]`: not lowered yet."""
-    return False
 
 
 @handles("shape")

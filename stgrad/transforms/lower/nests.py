@@ -24,6 +24,7 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
     reads,
+    stored,
     walk,
 )
 from stgrad.names import Names
@@ -35,6 +36,7 @@ from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter
 from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
+from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.nest import Guard, Kernel, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.substitute import substitute
@@ -51,6 +53,7 @@ class Context:
     loops: LoopNames
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
+    written: frozenset[str]  # classes of arrays that are written in place
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
     pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
     top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
@@ -60,7 +63,9 @@ def to_loops(fn: Function) -> Function:
     """Array statements as loop nests."""
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
-    context = Context(types, names, aliases(fn), LoopNames(names), parameter_extents(fn), fixed_parameters(fn))
+    classes = aliases(fn)
+    written = frozenset(classes.find(name) for name in stored(fn.body))
+    context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written)
     body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
 
@@ -127,7 +132,7 @@ def scalarised(
     guards: list[Guard] = []
     bound = {n for s in run for n in assigns(s)}
     while True:
-        state = Scalariser(context.types, context.names, context.classes, replace(extents, sources=dict(extents.sources), equal=dict(extents.equal)), in_loop)
+        state = Scalariser(context.types, context.names, context.classes, replace(extents, sources=dict(extents.sources), equal=dict(extents.equal)), in_loop, scatter, context.written, live)
         state.later.update(n for s in (*run, *back) for n in reads(s))
         state.later.update(live)
         for guard in guards:

@@ -24,6 +24,7 @@ from stgrad.transforms.lower.nest import (
 )
 from stgrad.transforms.lower.numeric import as_dtype, literal, typed
 from stgrad.transforms.lower.scalarise import ONE, Scalariser, argument, handles
+from stgrad.transforms.lower.views import View
 
 MODES = {"np.sum": "radd", "np.prod": "mul", "np.max": "max", "np.amax": "max", "np.min": "min", "np.amin": "min", "np.any": "or", "np.all": "and"}
 EMPTY = "zero-size array to reduction operation {} which has no identity"
@@ -160,14 +161,25 @@ def _sum_to(state: Scalariser, stmt: Assign, g: Var, axes: list[int], skip: int)
 
 
 @handles("np.dot", "np.vdot", "np.inner", "np.matmul")
-def dot(state: Scalariser, stmt: Assign) -> bool:
-    """The product of two real vectors; matrix products stay BLAS calls."""
+def product(state: Scalariser, stmt: Assign) -> bool:
+    """Products of real vectors, and matrix products with an axis of extent 1; other matrix products stay BLAS calls."""
     left, right = stmt.args[:2]
     if not (isinstance(left, Var) and isinstance(right, Var)) or stmt.kwargs or len(stmt.args) > 2:
         return False
-    a, b, type_ = state.types[left.name], state.types[right.name], state.types[stmt.target.name]
-    if a.rank != 1 or b.rank != 1 or np.dtype(type_.dtype).kind != "f":
+    a, b, dtype = state.types[left.name], state.types[right.name], state.types[stmt.target.name].dtype
+    if (a.rank, b.rank) == (1, 1) and np.dtype(dtype).kind == "f":
+        return inner(state, stmt, left, right)
+    if (a.rank, b.rank) != (2, 2) or stmt.op not in ("np.dot", "np.matmul") or a.dtype != b.dtype:
         return False
+    rows, columns = (tuple(map(state.extents.canonical, state.view(v.name).dims)) for v in (left, right))
+    if rows[1] == columns[0] == ONE:
+        return times_column(state, stmt, left, right)
+    return columns[1] == ONE != rows[1] and matrix_vector(state, stmt, left, right)
+
+
+def inner(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
+    """`sum(a[i] * b[i])`."""
+    dtype = state.types[stmt.target.name].dtype
     dims = state.view(left.name).dims
     space, places = state.layout(dims)
     if [state.extents.canonical(d) == ONE for d in (*dims, *state.view(right.name).dims)] != [dims[0] == ONE] * 2:
@@ -175,5 +187,26 @@ def dot(state: Scalariser, stmt: Assign) -> bool:
     x, y = state.element_of(left, dims, places), state.element_of(right, dims, places)
     if x is None or y is None or not state.extents.known(space):
         return False
-    _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), type_.dtype), space)
+    _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), dtype), space)
     return True
+
+
+def times_column(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
+    """(n, 1) times (1, m): `y[i, j] = a[i, 0] * b[0, j]`."""
+    dims = (state.view(left.name).dims[0], state.view(right.name).dims[1])
+    _, places = state.layout(dims)
+    x, y = state.element_of(left, dims, places), state.element_of(right, dims, places)
+    return x is not None and y is not None and state.define(stmt.target.name, typed("np.multiply", (x, y), x.dtype), dims, stmt)
+
+
+def matrix_vector(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
+    """(n, m) times (m, 1): a product with the vector itself; the result is a view with one more axis."""
+    column = state.view(right.name)
+    plain = state.view(column.base)
+    if column.index != (Axis(0),) or len(plain.dims) != 1 or column.dims[0] != plain.dims[0]:
+        return False
+    dims = state.types[stmt.target.name].dims
+    flat = state.temporary("_t", Type(state.types[stmt.target.name].dtype, dims[:1], array=True))
+    state.raw(Assign((Var(flat),), "np.dot", (left, Var(column.base)), loc=stmt.loc, note=stmt.note))
+    result = View(flat, (Axis(0),), (*state.view(flat).dims, ONE))
+    return state.bind_view(Assign((stmt.target,), "np.expand_dims", (Var(flat), Const(1)), loc=stmt.loc, note=stmt.note), result)

@@ -73,6 +73,10 @@ class Scalariser:
     classes: Classes
     extents: Extents
     in_loop: bool = False
+    scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
+    written: frozenset[str] = frozenset()  # classes of arrays that are written in place, anywhere
+    live: frozenset[str] = frozenset()  # names read after the run
+    made: set[str] = field(default_factory=set)  # new arrays that calls made
     units: list[Unit] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
@@ -86,7 +90,7 @@ class Scalariser:
     def statement(self, stmt: Stmt) -> None:
         mark = len(self.units)
         self.later.subtract(reads(stmt))
-        if isinstance(stmt, Store) and self._store(stmt):
+        if isinstance(stmt, Store) and (self._store(stmt) or self.scatter(self, stmt)):
             return
         if isinstance(stmt, Assign):
             handler = HANDLERS.get(stmt.op)
@@ -108,17 +112,20 @@ class Scalariser:
             self.exposed.update(read)
         arrays = [n for n in (*read, *assigns(stmt)) if self.types[n].array]
         self.units.append(Raw(stmt, read, written, barrier=isinstance(stmt, Effect), scalar=not arrays and isinstance(stmt, Assign)))
+        if isinstance(stmt, Assign) and not may_view(stmt):
+            self.made.update(assigns(stmt))
         for name in assigns(stmt):
             self._define_raw(name, isinstance(stmt, Assign) and stmt.op == "getitem")
+
+    def barrier_free(self, stmt: Effect) -> None:
+        """A check that only reads."""
+        self.units.append(Raw(stmt, tuple(dict.fromkeys(reads(stmt))), ()))
 
     def _define_raw(self, name: str, clipped: bool) -> None:
         type_ = self.types[name]
         if not type_.array:
             return
-        if clipped:  # a slice may be cut short; constants are checked by the front end
-            dims = tuple(d if d.symbol is None else self.extents.own(name, k) for k, d in enumerate(type_.dims))
-        else:
-            dims = self.declared(name)
+        dims = tuple(self.extents.own(name, k) for k in range(type_.rank)) if clipped else self.declared(name)
         self.views[name] = whole(name, dims)
         self.extents.witness_array(name, dims)
 
@@ -176,9 +183,18 @@ class Scalariser:
 
     def last_use(self, view: View, target: str) -> bool:
         """Whether a buffer of this run, seen whole, is read no more: its copy may be the buffer itself."""
-        if view.base not in self.buffers or view.base in self.exposed or view != self.view(view.base):
+        if not self._own(view.base) or view != self.view(view.base):
             return False
         return not any(self.later[name] > 0 for name, seen in self.views.items() if seen.base == view.base and name != target)
+
+    def _own(self, name: str) -> bool:
+        """Whether an array was made in this run, and is not shared with names that are not known."""
+        return (name in self.buffers or name in self.made) and name not in self.exposed
+
+    def unwritten(self, view: View, target: str) -> bool:
+        """Whether a copy and its source are never written, so that one can stand for the other until the run ends."""
+        classes = {self.classes.find(n) for n in (view.base, target)}
+        return self._own(view.base) and not classes & self.written and target not in self.live
 
     def hoistable(self, live: Iterable[str]) -> frozenset[str]:
         """Own buffers that nothing sees after the run: every trip of a loop may use the same memory."""

@@ -95,7 +95,7 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type]) -> View | N
         extent = view.dims[axis]
         axis += 1
         if isinstance(item, Slice):
-            part = _slice(item, extent, len(dims), types)
+            part = one_slice(item, extent, len(dims), types)
             if part is None:
                 return None
             places.append(part[0])
@@ -129,7 +129,7 @@ def _bound(item: Operand, types: Mapping[str, Type]) -> Dim | None:
     return None
 
 
-def _slice(item: Slice, extent: Dim, axis: int, types: Mapping[str, Type]) -> tuple[Entry, Dim] | None:
+def one_slice(item: Slice, extent: Dim, axis: int, types: Mapping[str, Type]) -> tuple[Entry, Dim] | None:
     """Position and extent of a slice. A symbolic result may be negative: then the slice is empty, as in NumPy."""
     step = 1 if item.step == Const(None) else item.step.value if isinstance(item.step, Const) else None
     no_lower, no_upper = item.lower == Const(None), item.upper == Const(None)

@@ -1,0 +1,178 @@
+"""Element forms of indexing with arrays: gathers, scatters, and stores under a mask.
+
+`y = x[p]` becomes `y[i] = x[p[i]]`. Positions are checked in one sweep before the loop, since compiled loops check nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stgrad.ir import Assign, Const, Dim, Effect, Operand, Pack, Slice, Store, Type, Var
+from stgrad.transforms.lower.nest import Axis, Call, Entry, Extent, Gather, Index, Kernel, Load, Position
+from stgrad.transforms.lower.numeric import as_dtype, element
+from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.views import compose, items_of, one_slice
+
+
+def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
+    """`y = x[p]` with integer arrays among the index."""
+    dims = _result_dims(state, source, index)
+    if dims is None or not state.types[stmt.target.name].array:
+        return False
+    positions = _positions(state, source, index, dims)
+    if positions is None:
+        return False
+    return state.define(stmt.target.name, Load(state.view(source.name).base, positions, state.types[source.name].dtype), dims, stmt)
+
+
+def scatter(state: Scalariser, stmt: Store) -> bool:
+    """`x[p] = v`, `x[p] += v`, `np.add.at(x, p, v)`, and stores of a scalar under a mask."""
+    if _is_mask(state, stmt):
+        return _masked(state, stmt)
+    dims = _result_dims(state, stmt.target, stmt.index)
+    if dims is None:
+        return False
+    positions = _positions(state, stmt.target, stmt.index, dims)
+    space, places = state.layout(dims)
+    value = state.element_of(stmt.value, dims, places)
+    target = state.types[stmt.target.name]
+    base = state.view(stmt.target.name).base
+    if positions is None or value is None or not state.extents.known(space) or target.dtype == "bool" and stmt.mode != "set":
+        return False
+    value = as_dtype(value, target.dtype)
+    if stmt.mode == "add":  # NumPy reads everything before it writes
+        total = element("np.add", (Load(base, positions, target.dtype), value), target.dtype)
+        if total is None:
+            return False
+        value = _kept(state, stmt, total, dims, places)
+    elif isinstance(value, Load) and value.index and (value.buffer == base or state.shares(value.buffer, base)):
+        value = _kept(state, stmt, value, dims, places)
+    mode = "add" if stmt.mode == "add_at" else "set"
+    state.units.append(Kernel(space, base, positions, value, mode, target.dtype, stmt.loc, stmt.note))
+    return True
+
+
+def _kept(state: Scalariser, stmt: Store, value: object, dims: tuple[Dim, ...], places: list[Entry]) -> Load:
+    """A value computed for all elements before the store."""
+    dtype = value.dtype  # type: ignore[attr-defined]
+    name = state.temporary("_t", Type(dtype, dims, array=True))
+    state.new_buffer(name, dims)
+    state.units.append(Kernel(state.layout(dims)[0], name, tuple(places), value, "def", dtype, stmt.loc, stmt.note))  # type: ignore[arg-type]
+    return Load(name, tuple(places), dtype)
+
+
+# ------------------------------------------------------------------- positions
+
+
+def _arrays(state: Scalariser, items: Sequence[Operand]) -> list[int]:
+    return [k for k, i in enumerate(items) if isinstance(i, Var) and state.types[i.name].array]
+
+
+def _result_dims(state: Scalariser, source: Var, index: Operand) -> tuple[Dim, ...] | None:
+    """The extents of `x[index]`; None where the index has no simple form: integer arrays side by side, slices around them."""
+    view = state.view(source.name)
+    items = items_of(index, len(view.dims))
+    if items is None:
+        return None
+    arrays = _arrays(state, items)
+    if not arrays or arrays != list(range(arrays[0], arrays[-1] + 1)):
+        return None
+    if any(np.dtype(state.types[items[k].name].dtype).kind not in "iu" for k in arrays):  # type: ignore[union-attr]
+        return None
+    dims: list[Dim] = []
+    for k, item in enumerate(items):
+        if k in arrays:
+            dims += state.broadcast([items[a] for a in arrays]) if k == arrays[0] else ()
+        elif isinstance(item, Slice):
+            part = one_slice(item, view.dims[k], 0, state.types)
+            if part is None:
+                return None
+            dims.append(part[1])
+        else:
+            return None
+    return tuple(dims)
+
+
+def _positions(state: Scalariser, source: Var, index: Operand, dims: tuple[Dim, ...]) -> Index | None:
+    """Where the element at the loops' position stands in the base of `source`."""
+    view = state.view(source.name)
+    items = items_of(index, len(view.dims)) or []
+    arrays = _arrays(state, items)
+    rank = len(dims) - (len(items) - len(arrays))
+    _, places = state.layout(dims)
+    inner = places[arrays[0] : arrays[0] + rank]
+    gathered = dims[arrays[0] : arrays[0] + rank]
+    at: list[Entry] = []
+    for k, item in enumerate(items):
+        if isinstance(item, Slice):
+            axis = k if k < arrays[0] else k - len(arrays) + rank
+            part = one_slice(item, view.dims[k], 0, state.types)
+            moved = compose((part[0],), [places[axis]]) if part is not None else None
+            if moved is None:
+                return None
+            at += moved
+        else:
+            entry = _gathered(state, item, gathered, inner, view.dims[k])
+            if entry is None:
+                return None
+            at.append(entry)
+    return compose(view.index, at)
+
+
+def _gathered(state: Scalariser, item: Operand, dims: tuple[Dim, ...], places: list[Entry], extent: Dim) -> Entry | None:
+    assert isinstance(item, Var)
+    found = state.element_of(item, dims, places)
+    if not isinstance(found, Load):
+        return None
+    counted = _counted(state, found, extent)
+    if counted is not None:
+        return counted
+    checked = Effect("runtime.check_index", (state.in_memory(item.name), Var(_extent_name(state, extent))))
+    state.barrier_free(checked)
+    return Gather(found)
+
+
+def _counted(state: Scalariser, load: Load, extent: Dim) -> Entry | None:
+    """`np.arange(n)` on an axis of extent n is the loop itself."""
+    for unit in state.units:
+        if isinstance(unit, Kernel) and unit.target == load.buffer and unit.mode == "def" and isinstance(unit.expr, Position):
+            same = bool(unit.space) and state.extents.same(unit.space[0], extent)
+            return load.index[0] if same and unit.expr.axis == Axis(0) else None
+    return None
+
+
+def _extent_name(state: Scalariser, extent: Dim) -> str:
+    """A variable with the value of an extent."""
+    name = state.temporary("_t", Type("int64", weak=True))
+    state.units.append(Kernel((), name, (), Extent(state.extents.canonical(extent)), "def", "int64"))
+    return name
+
+
+# ----------------------------------------------------------------------- masks
+
+
+def _is_mask(state: Scalariser, stmt: Store) -> bool:
+    index = stmt.index.items[0] if isinstance(stmt.index, Pack) and len(stmt.index.items) == 1 else stmt.index
+    if not isinstance(index, Var) or not state.types[index.name].array or state.types[index.name].dtype != "bool":
+        return False
+    scalar = isinstance(stmt.value, Const) or isinstance(stmt.value, Var) and not state.types[stmt.value.name].array
+    return scalar and state.types[index.name].rank == state.types[stmt.target.name].rank and stmt.mode in ("set", "add")
+
+
+def _masked(state: Scalariser, stmt: Store) -> bool:
+    """`x[mask] = c` as `x[i] = c if mask[i] else x[i]`."""
+    mask = stmt.index.items[0] if isinstance(stmt.index, Pack) else stmt.index
+    view, dtype = state.view(stmt.target.name), state.types[stmt.target.name].dtype
+    space, places = state.layout(view.dims)
+    index, chosen, value = compose(view.index, places), state.element_of(mask, view.dims, places), state.element_of(stmt.value, view.dims, places)
+    if index is None or chosen is None or value is None or not state.extents.known(space) or dtype == "bool" and stmt.mode == "add":
+        return False
+    old = Load(view.base, index, dtype)
+    new = element("np.add", (old, value), dtype) if stmt.mode == "add" else value
+    if new is None:
+        return False
+    expr = Call("select", (chosen, as_dtype(new, dtype), old), dtype)
+    state.units.append(Kernel(space, view.base, index, expr, "set", dtype, stmt.loc, stmt.note))
+    return True

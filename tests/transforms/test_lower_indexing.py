@@ -1,0 +1,83 @@
+"""Gathers, scatters and masks as loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from lowering import Builder, check, execute, to_source
+
+from stgrad.ir import Function
+from stgrad.transforms.lower import lower
+
+P = np.array([3, 0, -1, 3, 2, 7, 3])
+
+
+def arguments(b: Builder, **initial: Any) -> list[Any]:
+    return [initial.get(p.name, b.env[p.name]) for p in b.params]
+
+
+def loops(fn: Function) -> int:
+    return to_source(fn).count("for ")
+
+
+def test_a_gather_fuses_with_what_follows() -> None:
+    b = Builder(x=("n",), p=P)
+    x, p = b.params
+    y = b("np.multiply", b("getitem", x, p), 2.0)
+    lowered = check(b.function(b("np.sum", y), b("np.sin", y)), *arguments(b))
+    assert loops(lowered) == 1
+
+
+def test_rows_and_columns_are_gathered() -> None:
+    b = Builder(x=("n", "m"), p=P)
+    x, p = b.params
+    rows, columns = b("getitem", x, (p,)), b("getitem", x, (slice(1, None), p))
+    lowered = check(b.function(b("np.exp", rows), b("np.exp", columns)), *arguments(b))
+    assert "[p]" not in to_source(lowered)
+
+
+def test_one_element_of_each_row() -> None:
+    b = Builder(x=("n", "m"), p=np.arange(30) % 7, n=30)
+    x, p, n = b.params
+    each = b("getitem", x, (b("np.arange", n), p))
+    lowered = check(b.function(b("np.mean", each)), *arguments(b))
+    assert loops(lowered) == 1
+
+
+@pytest.mark.parametrize("mode", ["set", "add", "add_at"])
+def test_repeated_positions(mode: str) -> None:
+    b = Builder(x=("n",), p=P, v=np.arange(7.0))
+    x, p, v = b.params
+    y = b("np.copy", x, to="y")
+    b.store(y, p, v, mode)
+    lowered = check(b.function(y), *arguments(b))
+    assert "y[p]" not in to_source(lowered)
+
+
+def test_a_gather_from_the_array_it_is_stored_to() -> None:
+    b = Builder(x=("n",), p=P, q=P[::-1].copy())
+    x, p, q = b.params
+    y = b("np.copy", x, to="y")
+    b.store(y, p, b("getitem", y, q))
+    b.store(y, slice(0, 7), b("getitem", y, p))
+    check(b.function(y), *arguments(b))
+
+
+@pytest.mark.parametrize("mode", ["set", "add"])
+def test_a_scalar_under_a_mask(mode: str) -> None:
+    b = Builder(x=("n", "m"))
+    (x,) = b.params
+    y = b("np.copy", x, to="y")
+    b.store(y, b("np.less", x, 0.0), 0.5, mode)
+    assert loops(check(b.function(y), *arguments(b))) == 2
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_positions_are_checked(jit: bool) -> None:
+    b = Builder(x=("n",), p=P)
+    x, p = b.params
+    fn = lower(b.function(b("np.sin", b("getitem", x, p))))
+    with pytest.raises(IndexError, match="out of bounds"):
+        execute(fn, [b.env["x"], np.array([0, 99])], jit=jit)
