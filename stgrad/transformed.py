@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import calling, errors, source, wrapper
 from stgrad import compile as compiler
-from stgrad import errors, source, wrapper
 from stgrad.frontend import Capture
 from stgrad.frontend.calls import desugared
-from stgrad.frontend.values import Sym, Value, leaves, map_leaves
+from stgrad.frontend.values import Value, leaves
 from stgrad.program import Compiled, Derivative, call_inline, compile_program, function_name, signature_of, spec_of
 from stgrad.guess import guess_specs
 from stgrad.ir import Function, Type
@@ -42,30 +42,32 @@ class Transformed:
         self._lock = threading.RLock()
         self._reset()
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Transformed:
+        # A type for each object: Python looks `__call__` up in the type, and the generated wrapper is to be called directly.
+        own = type(cls.__name__, (cls,), {"__module__": cls.__module__, "__doc__": cls.__doc__})
+        return object.__new__(own)
+
     def _reset(self) -> None:
         self._cases: list[wrapper.Case] = []
-        self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._known: dict[tuple[Any, ...], tuple[list[Any], Callable[..., Any]]] = {}
         self._captures: dict[tuple[int, str], Capture] = {}
-        self._call = wrapper.make_wrapper(self.__name__, self._signature, [], self._slow)
+        self._values_matter = False  # whether some program was compiled for certain integers
+        self._rewrap()
+
+    def _rewrap(self) -> None:
+        tests = calling.guards(self._captures.values())
+        run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
+        type(self).__call__ = staticmethod(run)  # type: ignore[assignment, method-assign]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._captures and self._stale():
-            with self._lock:
-                self._reset()
-        return self._call(*args, **kwargs)
+        """Replaced, for each object, by its generated wrapper."""
+        return self._slow(*args, **kwargs)
 
     def with_seeds(self, primals: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
         """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
         arguments = self._bind(primals, {})
-        if self._captures and self._stale():
-            self._reset()
-        key = tuple(_key(wrapper.describe(v)) for v in arguments.values())
-        entry = self._known.get(key)
-        if entry is None:
-            program, nodes = self._build(arguments, keep=False)
-            run = _unboxed(nodes, self._loaded(program))
-            entry = self._known[key] = lambda seeds, args: run(*_flat(nodes, args), *seeds)
-        return entry(_seeds(cotangents, value), tuple(arguments.values()))[1]
+        nodes, run = self._program_for(arguments)
+        return run(*_flat(nodes, tuple(arguments.values())), *_seeds(cotangents, value))[1]
 
     # ------------------------------------------------------------- seeing
 
@@ -102,7 +104,7 @@ class Transformed:
         return f"<stgrad {what} of {function_name(self.derivative)}{self._signature}{wrt}>"
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self), self.derivative, self.jit, self.parallel)
+        return _restore, (type(self).__bases__[0], self.derivative, self.jit, self.parallel)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method of a class, with the instance as first argument."""
@@ -119,21 +121,31 @@ class Transformed:
         return dict(bound.arguments)
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
-        """A call of a new signature: compile, then let the wrapper know it."""
+        """A call of a new signature, or after a captured value changed."""
         arguments = self._bind(args, kwargs)
-        nodes = [wrapper.describe(v) for v in arguments.values()]
-        key = tuple(map(_key, nodes))
-        run = self._known.get(key)
-        if run is None:
+        nodes, run = self._program_for(arguments)
+        return run(*_flat(nodes, tuple(arguments.values())))
+
+    def _program_for(self, arguments: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
+        """The compiled program for these arguments, made now or known."""
+        if self._captures and self._stale():
+            with self._lock:
+                self._reset()
+        known = self._known.get(self._key(arguments))
+        if known is None:
             with self._lock:
                 program, nodes = self._build(arguments, keep=False)
-                run = self._known[key] = _unboxed(nodes, self._loaded(program))
-                self._cases.append((nodes, run))
-                if len(self._cases) <= MAX_CASES:
-                    self._call = wrapper.make_wrapper(self.__name__, self._signature, self._cases, self._slow)
-        else:
-            nodes = next(n for n, r in self._cases if r is run)
-        return run(*_flat(nodes, tuple(arguments.values())))
+                known = nodes, self._loaded(program, nodes)
+                self._known[self._key(arguments)] = known
+                self._cases.append(known)
+                self._rewrap()
+        return known
+
+    def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
+        nodes = [wrapper.describe(v) for v in arguments.values()]
+        if self._values_matter:
+            nodes = [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+        return tuple(map(_key, nodes))
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
@@ -149,45 +161,23 @@ class Transformed:
                 program = compile_program(self, fixed, keep=keep)
             except errors.StgradError:
                 raise problem from None
+            self._values_matter = True
             return program, [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
-    def _loaded(self, program: Compiled) -> Callable[..., Any]:
+    def _loaded(self, program: Compiled, nodes: list[Any]) -> Callable[..., Any]:
         compiled = compiler.load(program.text, program.function.name, jit=self.jit, parallel=self.parallel)
-        hidden = [c for c in program.reading.captures if c.variable is not None]
-        seen: dict[str, Capture] = {c.variable: c for c in hidden if c.variable is not None}
+        hidden = {c.variable: c.value for c in program.reading.captures if c.variable is not None}
         for capture in program.reading.captures:
             if not isinstance(capture.value, ModuleType):
                 self._captures[id(capture.owner), capture.name] = capture
-        compiled = _guarded(compiled, program.function)
-        finish = finisher(program.reading.result, self.jit)
-        arrays = tuple(c.value for c in seen.values())
-        if not arrays and finish is None:
-            return compiled
-        if not arrays:
-            return lambda *flat: finish(compiled(*flat))  # type: ignore[misc]
-        if finish is None:
-            return lambda *flat: compiled(*flat, *arrays)
-        return lambda *flat: finish(compiled(*flat, *arrays))
+        passed = [leaf for node in nodes for leaf in _arrays(node)]
+        boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
+        count = len(program.function.params) - len(hidden)
+        return calling.make_run(_guarded(compiled, program.function), count, boxed, list(hidden.values()), program.reading.result, self.jit)
 
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
         return any(c.current() is not c.value and not _same(c.current(), c.value) for c in self._captures.values())
-
-
-def _unboxed(nodes: Any, run: Callable[..., Any]) -> Callable[..., Any]:
-    """Programs take 0-d arrays as scalars: an update in place must not reach the caller's."""
-    kinds = [leaf for node in nodes for leaf in _arrays(node)]
-    boxed = [i for i, node in enumerate(kinds) if isinstance(node, wrapper.Array) and node.ndim == 0]
-    if not boxed:
-        return run
-
-    def unbox(*flat: Any) -> Any:
-        items = list(flat)
-        for i in boxed:
-            items[i] = items[i][()]
-        return run(*items)
-
-    return unbox
 
 
 def _arrays(node: Any) -> list[Any]:
@@ -296,45 +286,3 @@ def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
         return np.shares_memory(a, b, max_work=100_000)
     except np.exceptions.TooHardError:
         return True
-
-
-def finisher(result: Value, jit: bool) -> Callable[[Any], Any] | None:
-    """What turns the flat results of compiled code into the structure and the scalar types of the function's result.
-
-    None where the results are right as they come.
-    """
-    flat = [leaf for leaf in leaves(result) if isinstance(leaf, Sym)]
-    casts = [_cast(leaf, jit) for leaf in flat]
-    if isinstance(result, Sym):
-        return casts[0]
-    if type(result) is tuple and len(result) > 1 and all(isinstance(r, Sym) for r in result) and all(c is None for c in casts):
-        return None
-    if not flat:
-        return lambda _: result
-
-    def finish(values: Any) -> Any:
-        items = iter(values if len(flat) > 1 else (values,))
-        takes = iter(casts)
-
-        def leaf(value: Value, _: str) -> Any:
-            if not isinstance(value, Sym):
-                return value
-            item, cast = next(items), next(takes)
-            return item if cast is None else cast(item)
-
-        return map_leaves(leaf, result)
-
-    return finish
-
-
-def _cast(leaf: Sym, jit: bool) -> Callable[[Any], Any] | None:
-    """Numba returns every scalar as a Python number: NumPy scalars other than float64 get their type back."""
-    t = leaf.type
-    if t.array or t.weak and jit:
-        return None
-    if t.weak:
-        return {"float64": float, "int64": int, "bool": bool, "complex128": complex}.get(t.dtype)
-    return np.dtype(t.dtype).type
-
-
-Signature = inspect.Signature

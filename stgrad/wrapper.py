@@ -83,6 +83,7 @@ class Attributes:
 
 Node = Scalar | Array | Static | Items | Keys | Attributes
 Case = tuple[Sequence[Node], Callable[..., Any]]
+Guards = tuple[Sequence[str], dict[str, Any]]
 
 _IDENTITY = (type(None), bool, type(Ellipsis), type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, np.dtype)
 
@@ -130,7 +131,9 @@ def leaves(node: Node, value: Any) -> Iterator[Any]:
             yield value
 
 
-def make_wrapper(name: str, signature: inspect.Signature, cases: Sequence[Case], slow: Callable[..., Any]) -> Callable[..., Any]:
+def make_wrapper(
+    name: str, signature: inspect.Signature, cases: Sequence[Case], slow: Callable[..., Any], guards: Guards = ((), {})
+) -> Callable[..., Any]:
     """The generated function: try the cases in order, then `slow`.
 
     Args:
@@ -138,22 +141,32 @@ def make_wrapper(name: str, signature: inspect.Signature, cases: Sequence[Case],
         signature: of the user's function; defaults and keywords work as there.
         cases: for each, one description per parameter (`*args` is a tuple, `**kwargs` a dict) and what to call with the leaves.
         slow: called with the arguments as they came.
+        guards: expressions that must all be true for any case to be tried, and the names in them.
     """
-    text, namespace = wrapper_text(name, signature, cases, slow)
+    text, namespace = wrapper_text(name, signature, cases, slow, guards)
     exec(compile(text, f"<stgrad call of {name}>", "exec"), namespace)
     function: Callable[..., Any] = namespace[name]
     return function
 
 
 def wrapper_text(
-    name: str, signature: inspect.Signature, cases: Sequence[Case], slow: Callable[..., Any]
+    name: str, signature: inspect.Signature, cases: Sequence[Case], slow: Callable[..., Any], guards: Guards = ((), {})
 ) -> tuple[str, dict[str, Any]]:
     """The text of a wrapper and the names it needs."""
     writer = _Writer([name, *signature.parameters])
     header = f"def {name}({', '.join(writer.parameters(signature))}):"
     body = [line for nodes, compiled in cases for line in writer.case(list(signature.parameters), nodes, compiled)]
     passed = ", ".join(_passed(parameter) for parameter in signature.parameters.values())
-    return "\n".join([header, *body, f"    return {writer.bind('slow', slow)}({passed})", ""]), writer.namespace
+    otherwise = f"    return {writer.bind('slow', slow)}({passed})"
+    tests, names = guards
+    if tests:
+        writer.namespace.update({f"_{key}": value for key, value in names.items()})
+        valid = " and ".join(_GUARD_NAME.sub(r"_\g<0>", test) for test in tests)
+        body = [f"    if not ({valid}):", f"    {otherwise}", *body]
+    return "\n".join([header, *body, otherwise, ""]), writer.namespace
+
+
+_GUARD_NAME = re.compile(r"\b(?:at|was)\d+\b")
 
 
 def _passed(parameter: inspect.Parameter) -> str:
