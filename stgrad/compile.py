@@ -12,6 +12,7 @@ import linecache
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaPerformanceWarning
 
 from stgrad.cache import write_source
 from stgrad.native import NativeCache
@@ -74,9 +76,22 @@ def _dispatcher(function: Callable[..., Any], path: Path, parallel: bool) -> Cal
         dispatcher: Any = numba.njit(parallel=parallel, **OPTIONS)(function)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             dispatcher._cache = NativeCache(function, path)  # type: ignore[attr-defined]
+            _hush(dispatcher)
             _watch(dispatcher)
         _compiled[key] = dispatcher
     return _compiled[key]
+
+
+def _hush(dispatcher: Any) -> None:
+    """No advice on performance: the code is not the user's."""
+    original = dispatcher._compiler.compile
+
+    def compiled(args: Any, return_type: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaPerformanceWarning)
+            return original(args, return_type)
+
+    dispatcher._compiler.compile = compiled
 
 
 class _Patience(event.Listener):  # type: ignore[misc]

@@ -7,6 +7,7 @@ import threading
 import traceback
 
 import numba
+import numpy as np
 import pytest
 
 from stgrad import cache
@@ -167,3 +168,11 @@ def test_parallel_code_is_cached_too():
 def test_numba_switched_off():
     run = f"from stgrad.compile import load\nprint(load({TEXT!r}, 'f')(1.0, 3))"
     assert float(python(run, NUMBA_DISABLE_JIT="1")) == pytest.approx(VALUE)
+
+
+def test_no_advice_on_performance_for_generated_code(recwarn):
+    f = load("def f(a):\n    return a[::2] @ a[::2]\n", "f")
+    assert f(np.ones(5)) == 3.0
+    assert not recwarn.list
+    with pytest.warns(numba.NumbaPerformanceWarning):
+        numba.njit(lambda a: a[::2] @ a[::2])(np.ones(5))
