@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -76,9 +77,13 @@ def _by_hand(program: Program, args: tuple[Any, ...]) -> Call:
     return lambda: run(*args)
 
 
-def njit(function: Function, **options: Any) -> Function:
-    """Numba's dispatcher with the options of generated code."""
-    compiled: Function = numba.njit(error_model="numpy", nogil=True, **options)(function)
+def njit(function: Function) -> Function:
+    """Numba's dispatcher with the options of generated code; the plain functions that it calls are compiled too."""
+    assert isinstance(function, FunctionType)
+    called = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    helpers = {name: njit(f) for name, f in called.items() if isinstance(f, FunctionType) and f.__module__ == function.__module__}
+    copy = FunctionType(function.__code__, {**function.__globals__, **helpers}, function.__name__, function.__defaults__)
+    compiled: Function = numba.njit(error_model="numpy", nogil=True)(copy)
     return compiled
 
 
