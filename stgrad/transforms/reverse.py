@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
@@ -65,6 +67,11 @@ def reverse(
     chosen = tuple(range(len(_leaves(fn.result)))) if outputs is None else tuple(outputs)
     program = instrument(fn, _active(fn, wrt, chosen), names)
     return _Reverse(program, wrt, splice, names, seeds, chosen).run(with_value)
+
+
+def _one(type_: Type) -> Value:
+    """1 in the dtype of a result, so that what is made of it has it too."""
+    return 1.0 if type_.weak or type_.dtype == "float64" else np.dtype(type_.dtype).type(1)
 
 
 def _active(fn: Function, wrt: Sequence[str], outputs: Sequence[int]) -> frozenset[str]:
@@ -149,7 +156,7 @@ class _Reverse:
                 self.seed_params.append(Var(seed.name))
                 g: Value = seed
             else:
-                g = 1.0
+                g = _one(self.builder.types[leaf.name]) if isinstance(leaf, Var) else 1.0
             if active:
                 assert isinstance(leaf, Var)
                 self._add_seed(leaf.name, g)

@@ -109,7 +109,7 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     numbered, back = number(run, live, context.types, context.names, context.classes)
     extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
     state = scalarised(context, numbered, back, live, extents, in_loop)
-    if not any(unit.space for unit in state.units):
+    if not any(isinstance(unit, Kernel) and (unit.space or unit.target in state.buffers) for unit in state.units):
         return list(run)
     back = keep_live(state, numbered, back, live)
     needed = live | {n for s in back for n in reads(s)}
