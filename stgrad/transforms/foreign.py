@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.ir import Assign, Block, Const, Effect, Function, Operand, Pack, Slice, Stmt, Store, Type, Var, map_blocks, operand_vars, stored
+from stgrad.ir import Assign, Block, Const, Effect, Function, Operand, Pack, Slice, Stmt, Store, Type, Var, assigns, map_blocks, operand_vars, walk
 from stgrad.runtime.support import Value, supported
 from stgrad.transforms.dataflow import Classes, Liveness, gathers, result_names, viewed
 
@@ -48,7 +48,7 @@ class _Foreign:
 
     def stmt(self, stmt: Stmt, original: Stmt) -> Stmt:
         if isinstance(stmt, Assign) and not self.native(stmt):
-            self.check_view(stmt, original)
+            self.check_view(stmt)
             return self.call(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
@@ -100,18 +100,31 @@ class _Foreign:
 
     # ------------------------------------------------------------- the call
 
-    def check_view(self, stmt: Assign, original: Stmt) -> None:
+    def check_view(self, stmt: Assign) -> None:
         source = viewed(stmt, self.types)
         if source is None:
             return
         if self.classes is None or self.liveness is None:
             self.classes = Classes(self.fn.body, self.types)
             self.liveness = Liveness(self.fn.body, result_names(self.fn))
-        written = any(self.classes.same(source, n) for n in stored(self.fn.body))
-        if written and source in self.liveness.after[id(original)]:
+        if self.seen_later(stmt.target.name, source):
             raise errors.AliasingError(
                 f"`{stmt.op}` gives a view of an array that is overwritten later", stmt.loc, reason="compiled code can only copy here", hint="write `.copy()` behind it"
             )
+
+    def seen_later(self, view: str, source: str) -> bool:
+        """Whether a write through one of a view and its source would be seen through the other."""
+        assert self.classes is not None and self.liveness is not None
+        derived = {view}
+        while more := {t for s in walk(self.fn.body) if viewed(s, self.types) in derived for t in assigns(s)} - derived:
+            derived |= more
+        for store in walk(self.fn.body):
+            if isinstance(store, Store) and self.classes.same(store.target.name, source):
+                live = self.liveness.after[id(store)]
+                others = {n for n in live if (n in derived) != (store.target.name in derived)}
+                if any(self.classes.same(n, source) for n in others):
+                    return True
+        return False
 
     def call(self, stmt: Assign) -> Assign:
         writer = _Writer()
