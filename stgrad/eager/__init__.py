@@ -21,7 +21,19 @@ protocols.install(Tensor, Variable)
 from stgrad.eager import debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
-from stgrad.eager.control import case, cond, foldl, foldr, map_fn, numpy_function, py_function, scan, switch_case, vectorized_map, while_loop
+from stgrad.eager.control import (
+    case,
+    cond,
+    foldl,
+    foldr,
+    map_fn,
+    numpy_function,
+    py_function,
+    scan,
+    switch_case,
+    vectorized_map,
+    while_loop,
+)
 from stgrad.eager.convert import constant, convert_to_tensor
 from stgrad.eager.custom import custom_gradient, grad_pass_through, recompute_grad
 from stgrad.eager.debugging import Assert
@@ -81,7 +93,7 @@ fft = signal
 global_norm = linalg.global_norm
 
 
-def executing_eagerly() -> bool:  # type: ignore[valid-type]
+def executing_eagerly() -> bool:
     """True, but inside a `tf.function`."""
     from stgrad.eager.record import state
 

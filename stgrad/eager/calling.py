@@ -51,7 +51,7 @@ def unary(fn: Any, name: str, kinds: str = "fc") -> Callable[..., Any]:
         if x._a.dtype.kind not in kinds:
             check_kind(x, kinds, op_title)
         if not plain:
-            return run(fn, x)  # type: ignore[no-any-return]
+            return run(fn, x)
         token = quiet(QUIET)
         try:
             y = Tensor(fn(x._a))
@@ -82,7 +82,9 @@ def pair(x: Any, y: Any, name: str = "") -> tuple[Tensor, Tensor]:
         y = convert_to_tensor(y, dtype_hint=x.dtype)
     if x._a.dtype != y._a.dtype and not state.numpy_promotion:
         one, two = dtypes.describe(x._a.dtype), dtypes.describe(y._a.dtype)
-        raise InvalidArgumentError(f"cannot compute {name} as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", name)
+        raise InvalidArgumentError(
+            f"cannot compute {name} as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", name
+        )
     return x, y
 
 
@@ -101,7 +103,7 @@ def binary(fn: Any, name: str, kinds: str = "iufc") -> Callable[..., Any]:
     def function(x: Any, y: Any, name: str | None = None) -> Tensor:
         a, b = pair(x, y, title)
         check_kind(a, kinds, title)
-        return run(fn, a, b)  # type: ignore[no-any-return]
+        return run(fn, a, b)
 
     _name(function, name)
     function.__doc__ = f"Elementwise `{name}` with broadcasting, by NumPy's `{title}` and its rule."

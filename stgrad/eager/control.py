@@ -20,7 +20,7 @@ def cond(pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable
     for fn, what in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(fn):
             raise TypeError(f"'{what}' must be callable.")
-    return true_fn() if bool(convert_to_tensor(pred)._a) else false_fn()  # type: ignore[misc]
+    return true_fn() if bool(convert_to_tensor(pred)._a) else false_fn()
 
 
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
@@ -36,7 +36,9 @@ def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, stric
 
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
     """The function of a number; the last, or `default`, where there is none."""
-    branches = dict(branch_fns.items() if isinstance(branch_fns, dict) else (b if isinstance(b, tuple) else (i, b) for i, b in enumerate(branch_fns)))
+    branches = dict(
+        branch_fns.items() if isinstance(branch_fns, dict) else (b if isinstance(b, tuple) else (i, b) for i, b in enumerate(branch_fns))
+    )
     chosen = branches.get(int(convert_to_tensor(branch_index)._a))
     return (chosen or default or branches[max(branches)])()
 
@@ -93,7 +95,9 @@ def foldr(fn: Callable[..., Any], elems: Any, initializer: Any = None, *_: Any, 
     return value
 
 
-def map_fn(fn: Callable[..., Any], elems: Any, dtype: Any = None, *_: Any, fn_output_signature: Any = None, name: str | None = None, **__: Any) -> Any:
+def map_fn(
+    fn: Callable[..., Any], elems: Any, dtype: Any = None, *_: Any, fn_output_signature: Any = None, name: str | None = None, **__: Any
+) -> Any:
     """`fn` of each row, stacked."""
     return _stacked([fn(row) for row in _rows(elems)])
 
@@ -128,7 +132,9 @@ def py_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: A
     return convert_to_tensor(result, Tout)
 
 
-def numpy_function(func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803
+def numpy_function(
+    func: Callable[..., Any] | None = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None
+) -> Any:  # noqa: N803
     """Call a Python function of NumPy arrays; the path of derivatives ends there."""
     assert func is not None
     inputs = [convert_to_tensor(x) for x in inp or []]

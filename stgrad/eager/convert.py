@@ -105,7 +105,7 @@ def is_tensor_like(value: Any) -> bool:
 
 def to_array(value: Any, dtype: dtypes.DType | None = None) -> Any:
     """The NumPy value (array or scalar) of anything that holds no tensors."""
-    if isinstance(value, np.generic) or isinstance(value, np.ndarray):
+    if isinstance(value, (np.generic, np.ndarray)):
         return _from_numpy(value, dtype)
     if isinstance(value, (bool, int, float, complex)):
         return _from_number(value, dtype)

@@ -41,7 +41,7 @@ class Custom(Operation):
     """One call of a function with a gradient of its own: a node of the tape."""
 
     def __init__(self, name: str, backward: Callable[..., list[Any]]) -> None:
-        super().__init__(None, name)  # type: ignore[arg-type]
+        super().__init__(None, name)
         self.backward = backward
 
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
@@ -59,7 +59,8 @@ class Custom(Operation):
             return None
         if g._a.shape != x._a.shape:
             raise GradientMismatchError(
-                f"the custom gradient of {self.name} returned shape {g._a.shape} for an input of shape {x._a.shape}: a gradient has the shape of "
+                f"the custom gradient of {self.name} returned shape {g._a.shape} for an input of shape {x._a.shape}: a "
+                "gradient has the shape of "
                 "its input"
             )
         if g._a.dtype != x._a.dtype:
@@ -100,7 +101,7 @@ def custom_gradient(f: Any = None) -> Any:
     def decorated(*args: Any, **kwargs: Any) -> Any:
         return _call(f, args, kwargs)
 
-    decorated._custom_gradient_of = f  # type: ignore[attr-defined]
+    decorated._custom_gradient_of = f
     return decorated
 
 
@@ -110,7 +111,10 @@ def forget_gradient(f: Any) -> Any:
     @functools.wraps(f)
     def forward(*args: Any, **kwargs: Any) -> Any:
         def lost(*dys: Any, variables: Any = None) -> Any:
-            raise LookupError("No gradient defined for operation'IdentityN' (op type: IdentityN). In general every operation must have an associated `@tf.RegisterGradient` for correct autodiff, which this op is lacking.")  # fmt: skip
+            raise LookupError(
+                "No gradient defined for operation'IdentityN' (op type: IdentityN). In general every operation must have "
+                "an associated `@tf.RegisterGradient` for correct autodiff, which this op is lacking."
+            )
 
         def without(*inner: Any, **inner_kwargs: Any) -> Any:
             return f(*inner, **inner_kwargs)[0], lost
@@ -194,7 +198,10 @@ def _backward(grad_fn: Any, xs: list[Any], positional: int, variables: list[Any]
         if variables:
             grads, variable_grads = grad_fn(*dys, variables=variables)
             if len(variable_grads) != len(variables):
-                raise ValueError(f"Must return gradient for each variable from @custom_gradient grad_fn: expected {len(variables)}, got {len(variable_grads)}.")
+                raise ValueError(
+                    f"Must return gradient for each variable from @custom_gradient grad_fn: expected {len(variables)}, got "
+                    f"{len(variable_grads)}."
+                )
         else:
             grads = grad_fn(*dys)
         flat = structures.flatten(grads)
@@ -259,4 +266,3 @@ def grad_pass_through(f: Any) -> Any:
         return _call(with_identity, args, kwargs)
 
     return passing
-

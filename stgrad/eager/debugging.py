@@ -14,9 +14,9 @@ from stgrad.eager.numerics import check_numerics, disable_check_numerics, enable
 from stgrad.eager.tensor import Tensor
 
 __all__ = [
-    "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less", "assert_less_equal", "assert_near",
-    "assert_non_negative", "assert_none_equal", "assert_positive", "assert_rank", "assert_shapes", "assert_type", "check_numerics",
-    "disable_check_numerics", "enable_check_numerics", "is_numeric_tensor", "numerics",
+    "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal", "assert_less", "assert_less_equal",
+    "assert_near", "assert_non_negative", "assert_none_equal", "assert_positive", "assert_rank", "assert_shapes", "assert_type",
+    "check_numerics", "disable_check_numerics", "enable_check_numerics", "is_numeric_tensor", "numerics",
 ]  # fmt: skip
 
 
@@ -33,10 +33,15 @@ def _assertion(compare: Any, sign: str, name: str) -> Any:
 
 assert_equal, assert_none_equal = _assertion(np.equal, "==", "assert_equal"), _assertion(np.not_equal, "!=", "assert_none_equal")
 assert_less, assert_less_equal = _assertion(np.less, "<", "assert_less"), _assertion(np.less_equal, "<=", "assert_less_equal")
-assert_greater, assert_greater_equal = _assertion(np.greater, ">", "assert_greater"), _assertion(np.greater_equal, ">=", "assert_greater_equal")
+assert_greater, assert_greater_equal = (
+    _assertion(np.greater, ">", "assert_greater"),
+    _assertion(np.greater_equal, ">=", "assert_greater_equal"),
+)
 
 
-def assert_near(x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: Any = None, name: Any = None) -> None:
+def assert_near(
+    x: Any, y: Any, rtol: Any = None, atol: Any = None, message: str | None = None, summarize: Any = None, name: Any = None
+) -> None:
     """InvalidArgumentError unless x and y are close everywhere."""
     a, b = pair(x, y, "Assert")
     tolerance = 10 * np.finfo(a._a.dtype).eps
@@ -69,7 +74,9 @@ def assert_shapes(shapes: Any, *_: Any, **__: Any) -> None:
     for x, spec in shapes.items() if isinstance(shapes, dict) else shapes:
         shape = convert_to_tensor(x)._a.shape
         wanted = tuple(spec) if isinstance(spec, (tuple, list, str)) else (spec,)
-        fits = len(shape) == len(wanted) and all(w is None or sizes.setdefault(w, w if isinstance(w, int) else n) == n for n, w in zip(shape, wanted))
+        fits = len(shape) == len(wanted) and all(
+            w is None or sizes.setdefault(w, w if isinstance(w, int) else n) == n for n, w in zip(shape, wanted)
+        )
         if not fits:
             raise ValueError(f"Tensor of shape {shape} does not fit the shape {wanted} (known extents: {sizes})")
 

@@ -58,12 +58,11 @@ class Composite(Operation):
 
 
 class Elementwise(Operation):
-    """An operation with `partials`: reverse is y_bar times the conjugate partial, summed over broadcast axes; forward the partial times dot."""
+    """An operation with `partials`: backwards y_bar times the conjugate partial, unbroadcast; forwards the partial times dot."""
 
     def __init__(self, fn: Callable[..., Any], name: str, partials: Callable[..., Any]) -> None:
         super().__init__(fn, name)
         self.partials = partials
-
 
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         if type(y_bar) is Tensor:
@@ -159,7 +158,7 @@ def _dot(x: Any, dots: dict[int, Any]) -> Any:
 
 
 def _push_by_two_pulls(op: Operation, y: Any, args: Any, kwargs: Any, dots: dict[int, Any]) -> Any:
-    """The tangent of an operation that has no forward rule: the pullback is linear in y_bar, so its pullback at x_dot is the pushforward."""
+    """The tangent without a forward rule: the pullback is linear in y_bar, and its own pullback at x_dot is the pushforward."""
     from stgrad.eager.tape import GradientTape
 
     u = Tensor(np.zeros_like(y._a))
@@ -303,7 +302,9 @@ def _positional(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
     bound.apply_defaults()
     keywords = {n for n, p in bound.signature.parameters.items() if p.kind is p.KEYWORD_ONLY}
     flat = list(bound.args)
-    return tuple(flat[: max(len(args), last + 1)]), {n: v for n, v in kwargs.items() if n in keywords or n not in list(bound.arguments)[: last + 1]}
+    return tuple(flat[: max(len(args), last + 1)]), {
+        n: v for n, v in kwargs.items() if n in keywords or n not in list(bound.arguments)[: last + 1]
+    }
 
 
 def under(active: tuple[Any, ...], op: Operation, *args: Any) -> Any:

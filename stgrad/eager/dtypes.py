@@ -144,7 +144,8 @@ float16 = half = DType("float16", np.float16, 19)
 uint32 = DType("uint32", np.uint32, 22)
 uint64 = DType("uint64", np.uint64, 23)
 
-ALL = (float16, float32, float64, complex64, complex128, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool, string)  # fmt: skip
+_SIGNED, _UNSIGNED = (int8, int16, int32, int64), (uint8, uint16, uint32, uint64)
+ALL = (float16, float32, float64, complex64, complex128, *_SIGNED, *_UNSIGNED, bool, string)
 _BY_NUMPY = {d.dtype: d for d in ALL}
 _BY_NAME = {d.name: d for d in ALL} | {"half": float16, "float": float32, "double": float64}
 _BY_TYPE: dict[Any, DType] = {float: float32, builtins.bool: bool, object: string, str: string, bytes: string}

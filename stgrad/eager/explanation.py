@@ -21,7 +21,9 @@ class Past:
 
 
 def links(recording: Recording) -> list[Link]:
-    return [(op.name, [o._id for o in (y if type(y) is tuple else (y,))], [x._id for x in inputs]) for op, y, inputs, _, _ in recording.nodes]
+    return [
+        (op.name, [o._id for o in (y if type(y) is tuple else (y,))], [x._id for x in inputs]) for op, y, inputs, _, _ in recording.nodes
+    ]
 
 
 def remember(recording: Recording) -> Past:
@@ -35,7 +37,7 @@ def explain(recording: Recording | None, past: Past | None, target: Any, source:
         if not hasattr(t, "_id"):
             return f"The {what} is no tensor but a {type(t).__name__}: the tape follows tensors and variables alone."
     if source._a.dtype.kind not in "fc":
-        return f"The source has dtype {source.dtype.name}: only floating and complex tensors have gradients. Make it a float before the computation."
+        return f"The source has dtype {source.dtype.name}: only floating and complex tensors have gradients. Make it a float first."
     if recording is not None:
         past = Past(recording.ids, recording.cuts, links(recording))
     if past is None:
@@ -60,7 +62,10 @@ def _path(past: Past, target: Any, source: Any) -> str:
     if cut:
         return text + cut
     if target._id not in past.ids:
-        return text + "It was not computed on this tape from anything watched: it was made outside the `with` block, before the watch, or on another thread."
+        return text + (
+            "It was not computed on this tape from anything watched: it was made outside the `with` block, before the watch, "
+            "or on another thread."
+        )
     return text + "It was computed from other watched tensors alone."
 
 

@@ -50,10 +50,13 @@ class ForwardAccumulator:
             return
         tangent = convert_to_tensor(tangent, dtype_hint=primal.dtype)
         if tangent.dtype != primal.dtype:
-            raise ValueError(f"Tensor conversion requested dtype {primal.dtype.name} for Tensor with dtype {tangent.dtype.name}: {tangent!r}")
+            raise ValueError(
+                f"Tensor conversion requested dtype {primal.dtype.name} for Tensor with dtype {tangent.dtype.name}: {tangent!r}"
+            )
         if primal._id in self.ids:
             raise ValueError(
-                f"Tensor {primal!r} was specified as a primal multiple times. This may indicate an error. If it was intended, please sum the "
+                f"Tensor {primal!r} was specified as a primal multiple times. This may indicate an error. If it was "
+                "intended, please sum the "
                 "corresponding tangents."
             )
         self.ids[primal._id] = tangent

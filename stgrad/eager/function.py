@@ -18,7 +18,6 @@ import numpy as np
 from stgrad.eager import structures
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.logs import logger
-from stgrad.eager.record import state
 from stgrad.eager.shapes import TensorShape, TensorSpec
 from stgrad.eager.tensor import Tensor, is_tensor
 from stgrad.eager.tracing import Tracing, gradients, wants_graph_gradients
@@ -94,7 +93,7 @@ class Function:
                 return raw(reference(), *args, **kwargs)
 
             parameters = list(self._signature.parameters.values())[1:]
-            method.__signature__ = self._signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            method.__signature__ = self._signature.replace(parameters=parameters)
             bound = self._bound[instance] = Function(method, self.input_signature, self._autograph, self._reduce)
             bound._graph_gradients = self._graph_gradients
             bound._method_of = (reference, self)
@@ -117,21 +116,37 @@ class Function:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"Binding inputs to tf.function failed due to `{error}`. Received args: {args} and kwargs: {kwargs} for signature: {self._signature}.") from None
+            raise TypeError(
+                f"Binding inputs to tf.function failed due to `{error}`. Received args: {args} and kwargs: {kwargs} for "
+                f"signature: {self._signature}."
+            ) from None
         bound.apply_defaults()
         if self.input_signature is not None:
             self._apply_signature(bound, args, kwargs)
-        arguments = structures.map_structure(lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, [*bound.args])
-        keywords = structures.map_structure(lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, dict(bound.kwargs))
+        arguments = structures.map_structure(
+            lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, [*bound.args]
+        )
+        keywords = structures.map_structure(
+            lambda x: convert_to_tensor(x) if isinstance(x, (np.ndarray, np.generic)) else x, dict(bound.kwargs)
+        )
         return tuple(arguments), keywords
 
     def _apply_signature(self, bound: Any, args: Any, kwargs: Any) -> None:
         names = [n for n, p in self._signature.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         specs = self.input_signature or ()
-        if len(args) + len(kwargs) > max(len(specs), len(names)) or any(n not in names[: len(specs)] and bound.arguments[n] is not self._signature.parameters[n].default for n in names):
-            raise TypeError(f"Binding inputs to tf.function failed due to `too many positional arguments`. Received args: {args} and kwargs: {kwargs} for signature: {specs}.")
+        if len(args) + len(kwargs) > max(len(specs), len(names)) or any(
+            n not in names[: len(specs)] and bound.arguments[n] is not self._signature.parameters[n].default for n in names
+        ):
+            raise TypeError(
+                f"Binding inputs to tf.function failed due to `too many positional arguments`. Received args: {args} and "
+                f"kwargs: {kwargs} for signature: {specs}."
+            )
         for name, spec in zip(names, specs):
-            bound.arguments[name] = structures.map_structure(lambda s, v: _coerce(v, s), spec, bound.arguments[name]) if structures.is_nested(spec) else _coerce(bound.arguments[name], spec)
+            bound.arguments[name] = (
+                structures.map_structure(lambda s, v: _coerce(v, s), spec, bound.arguments[name])
+                if structures.is_nested(spec)
+                else _coerce(bound.arguments[name], spec)
+            )
 
     def _find(self, key: Any) -> ConcreteFunction | None:
         found = self._traces.get(key)
@@ -154,10 +169,12 @@ class Function:
         self._recent.append(new)
         if len(self._recent) == 6 and sum(self._recent) >= 5 and new:
             logger.warning(
-                "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the excessive number of tracings could "
-                "be due to passing tensors with different shapes or Python objects instead of tensors.",
-                sum(self._recent), len(self._recent), self,
-            )  # fmt: skip
+                "%d out of the last %d calls to %s triggered tf.function retracing. Tracing is expensive and the "
+                "excessive number of tracings could be due to passing tensors with different shapes or Python objects instead of tensors.",
+                sum(self._recent),
+                len(self._recent),
+                self,
+            )
 
     # -------------------------------------------------------------- facts
 
@@ -206,7 +223,10 @@ class ConcreteFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self._owner._bind(args, kwargs)
         if not _covers(self.key, _key((args, kwargs))):
-            raise TypeError(f"Binding inputs to tf.function failed due to `arguments that do not fit the signature {self.structured_input_signature}`. Received args: {args} and kwargs: {kwargs}.")  # fmt: skip
+            raise TypeError(
+                "Binding inputs to tf.function failed due to `arguments that do not fit the signature "
+                f"{self.structured_input_signature}`. Received args: {args} and kwargs: {kwargs}."
+            )
         return self.run(args, kwargs, first=not self._owner._called, function=self._owner)
 
     def run(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
@@ -217,7 +237,9 @@ class ConcreteFunction:
             result = function.python_function(*args, **kwargs)
         function._called = True
         tracing.check_variables(result)
-        return structures.map_structure(lambda y: convert_to_tensor(y) if isinstance(y, (int, float, complex, np.ndarray, np.generic)) else _read(y), result)
+        return structures.map_structure(
+            lambda y: convert_to_tensor(y) if isinstance(y, (int, float, complex, np.ndarray, np.generic)) else _read(y), result
+        )
 
     def __str__(self) -> str:
         return f"{self.name}{self._owner._signature}: {self.structured_input_signature}"
@@ -236,7 +258,10 @@ def _coerce(value: Any, spec: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise TypeError(f"Binding inputs to tf.function failed due to `Can not cast {value!r} to {spec!r}: {error}`.") from None
     if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
-        raise TypeError(f"Binding inputs to tf.function failed due to `Can not cast TensorSpec(shape={tensor.shape}, dtype={tensor.dtype!r}, name=None) to {spec!r}`.")
+        raise TypeError(
+            f"Binding inputs to tf.function failed due to `Can not cast TensorSpec(shape={tensor.shape}, "
+            f"dtype={tensor.dtype!r}, name=None) to {spec!r}`."
+        )
     return tensor
 
 

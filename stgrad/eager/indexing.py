@@ -88,7 +88,10 @@ def _index_part(part: Any) -> Any:
             return np.asarray(value)
     if isinstance(part, list) and part and all(isinstance(e, bool) for e in part):
         return np.array(part)
-    raise TypeError(f"Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got {part!r}")
+    raise TypeError(
+        "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors "
+        f"are valid indices, got {part!r}"
+    )
 
 
 def _bound(value: Any) -> int | None:

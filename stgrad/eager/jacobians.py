@@ -88,5 +88,5 @@ def batch_jacobian(recording: Recording, target: Any, source: Any) -> Tensor:
         return Tensor(np.zeros(shape, like.dtype))
     zero = np.zeros(like.shape, like.dtype)
     if any(type(column) is Tensor for column in columns):
-        return np.reshape(np.stack([Tensor(zero) if c is None else c for c in columns], axis=1), shape)  # type: ignore[no-any-return]
+        return np.reshape(np.stack([Tensor(zero) if c is None else c for c in columns], axis=1), shape)
     return Tensor(np.stack([zero if c is None else c for c in columns], axis=1).reshape(shape))

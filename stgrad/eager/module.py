@@ -24,7 +24,9 @@ class Module:
         if name is None:
             name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type(self).__name__).lower()
         if not _VALID.match(name):
-            raise ValueError(f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid class name).")
+            raise ValueError(
+                f"{name!r} is not a valid module name. Module names must be valid Python identifiers (e.g. a valid class name)."
+            )
         self._name = name
 
     @property

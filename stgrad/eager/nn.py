@@ -33,11 +33,12 @@ from stgrad.eager.windows import (
 )
 
 __all__ = [
-    "atrous_conv2d", "avg_pool", "avg_pool1d", "avg_pool2d", "batch_normalization", "bias_add", "conv1d", "conv2d", "conv2d_transpose",
-    "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu", "in_top_k", "l2_loss", "l2_normalize",
-    "leaky_relu", "log_sigmoid", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "moments", "relu", "relu6", "scale_regularization_loss",
-    "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits", "softplus", "softsign",
-    "sparse_softmax_cross_entropy_with_logits", "swish", "tanh", "top_k", "weighted_cross_entropy_with_logits", "weighted_moments", "zero_fraction",
+    "atrous_conv2d", "avg_pool", "avg_pool1d", "avg_pool2d", "batch_normalization", "bias_add", "conv1d", "conv2d",
+    "conv2d_transpose", "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu", "in_top_k",
+    "l2_loss", "l2_normalize", "leaky_relu", "log_sigmoid", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "moments",
+    "relu", "relu6", "scale_regularization_loss", "selu", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign", "sparse_softmax_cross_entropy_with_logits", "swish", "tanh",
+    "top_k", "weighted_cross_entropy_with_logits", "weighted_moments", "zero_fraction",
 ]  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def _activation(fn: Any, name: str, kinds: str = "f") -> Any:
     function = unary(fn, name, kinds)
 
     def activation(features: Any, name: str | None = None) -> Tensor:
-        return function(features)  # type: ignore[no-any-return]
+        return function(features)
 
     activation.__name__ = activation.__qualname__ = name
     activation.__doc__ = f"The activation `{name}`."
@@ -59,7 +60,7 @@ elu, selu = _activation(rules_nn.elu, "elu"), _activation(rules_nn.selu, "selu")
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """x for positive x, else alpha x."""
     t = convert_to_tensor(features)
-    return run(rules_nn.leaky_relu, t, float(getattr(alpha, "_a", alpha)))  # type: ignore[no-any-return]
+    return run(rules_nn.leaky_relu, t, float(getattr(alpha, "_a", alpha)))
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
@@ -67,14 +68,14 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
     t = convert_to_tensor(features)
     check_kind(t, "f", "Gelu")
     if approximate:
-        return run(rules_nn.gelu_tanh, t)  # type: ignore[no-any-return]
-    return 0.5 * t * (1.0 + erf(t / math.sqrt(2.0)))  # type: ignore[operator, no-any-return]
+        return run(rules_nn.gelu_tanh, t)
+    return 0.5 * t * (1.0 + erf(t / math.sqrt(2.0)))
 
 
 def silu(features: Any, beta: Any = 1.0) -> Tensor:
     """x sigmoid(beta x)."""
     t = convert_to_tensor(features)
-    return t * sigmoid(t if isinstance(beta, float) and beta == 1.0 else beta * t)  # type: ignore[operator, no-any-return]
+    return t * sigmoid(t if isinstance(beta, float) and beta == 1.0 else beta * t)
 
 
 swish = silu
@@ -83,21 +84,21 @@ swish = silu
 def crelu(features: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """relu of x and of -x, joined."""
     t = convert_to_tensor(features)
-    return relu(run(np.concatenate, (t, -t), axis=axis))  # type: ignore[operator, no-any-return]
+    return relu(run(np.concatenate, (t, -t), axis=axis))
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis (the last)."""
     t = convert_to_tensor(logits)
     check_kind(t, "f", "Softmax")
-    return run(rules_nn.softmax, t, axis=-1 if axis is None else static(axis))  # type: ignore[no-any-return]
+    return run(rules_nn.softmax, t, axis=-1 if axis is None else static(axis))
 
 
 def log_softmax(logits: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """log of the softmax along an axis (the last)."""
     t = convert_to_tensor(logits)
     check_kind(t, "f", "LogSoftmax")
-    return run(rules_nn.log_softmax, t, axis=-1 if axis is None else static(axis))  # type: ignore[no-any-return]
+    return run(rules_nn.log_softmax, t, axis=-1 if axis is None else static(axis))
 
 
 # ------------------------------------------------------------------ losses
@@ -108,37 +109,42 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
     x, z = pair(logits, labels, "logistic_loss")
     if x._a.shape != z._a.shape:
         raise ValueError(f"`logits` and `labels` must have the same shape, received ({x.shape} vs {z.shape}).")
-    return softplus(x) - x * z  # type: ignore[operator, no-any-return]
+    return softplus(x) - x * z
 
 
 def weighted_cross_entropy_with_logits(labels: Any, logits: Any, pos_weight: Any, name: str | None = None) -> Tensor:
     """The sigmoid cross entropy with positive examples weighted."""
     x, z = pair(logits, labels, "logistic_loss")
-    weight = 1.0 + (pos_weight - 1.0) * z  # type: ignore[operator]
-    return (1.0 - z) * x + weight * softplus(-x)  # type: ignore[operator, no-any-return]
+    weight = 1.0 + (pos_weight - 1.0) * z
+    return (1.0 - z) * x + weight * softplus(-x)
 
 
 def softmax_cross_entropy_with_logits(labels: Any, logits: Any, axis: int = -1, name: str | None = None) -> Tensor:
     """-sum(labels log softmax(logits)) along an axis."""
     x, z = pair(logits, labels, "softmax_cross_entropy_with_logits")
-    return -reduce_sum(z * log_softmax(x, axis), axis)  # type: ignore[operator, no-any-return]
+    return -reduce_sum(z * log_softmax(x, axis), axis)
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str | None = None) -> Tensor:
     """-log softmax(logits) at the label, along the last axis."""
     x, ids = convert_to_tensor(logits), convert_to_tensor(labels)._a
     if x._a.shape[:-1] != ids.shape:
-        raise InvalidArgumentError(f"`logits` and `labels` must have the same shape except the last axis, received {list(x._a.shape)} and {list(ids.shape)}")
+        raise InvalidArgumentError(
+            f"`logits` and `labels` must have the same shape except the last axis, received {list(x._a.shape)} and {list(ids.shape)}"
+        )
     classes = x._a.shape[-1]
     if ids.size and (ids.min() < 0 or ids.max() >= classes):
-        raise InvalidArgumentError(f"Received a label value of {ids.max()} which is outside the valid range of [0, {classes}).", "SparseSoftmaxCrossEntropyWithLogits")  # fmt: skip
+        raise InvalidArgumentError(
+            f"Received a label value of {ids.max()} which is outside the valid range of [0, {classes}).",
+            "SparseSoftmaxCrossEntropyWithLogits",
+        )
     chosen = run(np.take_along_axis, log_softmax(x), np.asarray(ids)[..., None], axis=-1)
-    return -run(np.squeeze, chosen, axis=-1)  # type: ignore[no-any-return]
+    return -run(np.squeeze, chosen, axis=-1)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """sum(t²) / 2."""
-    return reduce_sum(ops_math.square(t)) * 0.5  # type: ignore[operator, no-any-return]
+    return reduce_sum(ops_math.square(t)) * 0.5
 
 
 def scale_regularization_loss(regularization_loss: Any) -> Any:
@@ -169,10 +175,10 @@ def moments(x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: 
 def weighted_moments(x: Any, axes: Any, frequency_weights: Any, keepdims: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Weighted mean and variance over axes."""
     t, w = pair(x, frequency_weights, "weighted_moments")
-    w = w + Tensor(np.zeros_like(t._a))  # type: ignore[operator]
+    w = w + Tensor(np.zeros_like(t._a))
     total = reduce_sum(w, axes, keepdims=True)
-    mean = reduce_sum(w * t, axes, keepdims=True) / total  # type: ignore[operator]
-    variance = reduce_sum(w * ops_math.squared_difference(t, mean), axes, keepdims=True) / total  # type: ignore[operator]
+    mean = reduce_sum(w * t, axes, keepdims=True) / total
+    variance = reduce_sum(w * ops_math.squared_difference(t, mean), axes, keepdims=True) / total
     if keepdims:
         return mean, variance
     over = static(axes)
@@ -183,11 +189,11 @@ def batch_normalization(
     x: Any, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: float, name: str | None = None
 ) -> Tensor:
     """(x - mean) scale / sqrt(variance + epsilon) + offset."""
-    factor = ops_math.rsqrt(convert_to_tensor(variance) + variance_epsilon)  # type: ignore[operator]
+    factor = ops_math.rsqrt(convert_to_tensor(variance) + variance_epsilon)
     if scale is not None:
         factor = factor * scale
     shift = -mean * factor if offset is None else offset - mean * factor
-    return convert_to_tensor(x) * factor + shift  # type: ignore[operator, no-any-return]
+    return convert_to_tensor(x) * factor + shift
 
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
@@ -196,10 +202,12 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
     first = data_format is not None and data_format.startswith("NC")
     axis = 1 if first else t._a.ndim - 1
     if b._a.ndim != 1 or b._a.shape[0] != t._a.shape[axis]:
-        raise InvalidArgumentError(f"Must provide as many biases as the last dimension of the input tensor: {list(b._a.shape)} vs. {list(t._a.shape)}", "BiasAdd")
+        raise InvalidArgumentError(
+            f"Must provide as many biases as the last dimension of the input tensor: {list(b._a.shape)} vs. {list(t._a.shape)}", "BiasAdd"
+        )
     if first:
         b = reshape(b, [-1, *[1] * (t._a.ndim - 2)])
-    return t + b  # type: ignore[operator, no-any-return]
+    return t + b
 
 
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: str | None = None) -> Tensor:
@@ -213,7 +221,7 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None, name: 
         return t
     shape = t._a.shape if noise_shape is None else tuple(n if m is None else m for m, n in zip(static(noise_shape), t._a.shape))
     keep = random.uniform(shape, seed=seed)._a >= share
-    return t * Tensor(keep.astype(t._a.dtype) / t._a.dtype.type(1 - share))  # type: ignore[operator, no-any-return]
+    return t * Tensor(keep.astype(t._a.dtype) / t._a.dtype.type(1 - share))
 
 
 def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Tensor:
@@ -224,5 +232,3 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of zeros."""
     return Tensor(np.float32(np.mean(convert_to_tensor(value)._a == 0)))
-
-

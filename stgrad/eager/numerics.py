@@ -46,7 +46,7 @@ def complain(value: Any, name: str, inputs: tuple[Any, ...]) -> None:
     bad = [text for text, test in (("-Inf", np.isneginf), ("+Inf", np.isposinf), ("NaN", np.isnan)) if np.any(test(np.real(value)))]
     shown = "".join(f"\n  Input tensor: {x!r}" for x in inputs)
     raise InvalidArgumentError(
-        f"!!! Detected Infinity or NaN in output 0 of eagerly-executing op \"{name}\" (# of outputs: 1) !!!\n  dtype: {value.dtype}\n"
+        f'!!! Detected Infinity or NaN in output 0 of eagerly-executing op "{name}" (# of outputs: 1) !!!\n  dtype: {value.dtype}\n'
         f"  shape: {value.shape}\n  # of {', '.join(bad)} elements: {int(np.sum(~np.isfinite(value)))}{shown}"
     )
 

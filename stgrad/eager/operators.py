@@ -27,15 +27,15 @@ def binary(
 
     def forward(self: Any, other: Any) -> Any:
         a = self._a
-        if type(other) is Tensor:
+        kind = type(other)
+        if kind is Tensor:
             b = other._a
             if a.dtype is not b.dtype and a.dtype != b.dtype and not state.numpy_promotion:
                 raise _unequal(name, a, b)
-            args: tuple[Any, ...] = (self, other)
-            inputs = args
-        elif numbers and type(other) is float and a.dtype.kind in "fc" or type(other) is int and a.dtype.kind in "fc":
+            inputs: tuple[Any, ...] = (self, other)
+        elif numbers and (kind is float or kind is int) and a.dtype.kind in "fc":
             b = other
-            args, inputs = (self, other), (self,)
+            inputs = (self,)
         else:
             return _mixed(forward, self, other, False, name)
         if a.dtype.kind not in kinds and not state.numpy_promotion:
@@ -48,31 +48,37 @@ def binary(
         finally:
             loud(token)
         if state.recorders:
-            if not op.differentiable:
-                note_all(op.name, inputs, y)
-            elif len(inputs) == 2:
-                record(op, y, inputs, args)
-            else:  # a rule divides by NumPy's zeros, not by Python's
-                record(op, y, inputs, (self, a.dtype.type(other)))
+            # a rule divides by NumPy's zeros, not by Python's
+            _tell(op, y, inputs, inputs if kind is Tensor else (self, a.dtype.type(other)))
         return y
+
+    return forward, _reflected(op, compute, forward, name)
+
+
+def _reflected(op: Operation, compute: Callable[[Any, Any], Any], forward: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The operator with a tensor on its right."""
 
     def reflected(self: Any, other: Any) -> Any:
         kind = type(other)
-        if kind is float and self._a.dtype.kind in "fc" or kind is int and self._a.dtype.kind in "fc":
-            token = quiet(QUIET)
-            try:
-                y = Tensor(compute(other, self._a))
-            finally:
-                loud(token)
-            if state.recorders:
-                if op.differentiable:
-                    record(op, y, (self,), (self._a.dtype.type(other), self))
-                else:
-                    note_all(op.name, (self,), y)
-            return y
-        return _mixed(forward, self, other, True, name)
+        if (kind is not float and kind is not int) or self._a.dtype.kind not in "fc":
+            return _mixed(forward, self, other, True, name)
+        token = quiet(QUIET)
+        try:
+            y = Tensor(compute(other, self._a))
+        finally:
+            loud(token)
+        if state.recorders:
+            _tell(op, y, (self,), (self._a.dtype.type(other), self))
+        return y
 
-    return forward, reflected
+    return reflected
+
+
+def _tell(op: Operation, y: Any, inputs: tuple[Any, ...], args: tuple[Any, ...]) -> None:
+    if op.differentiable:
+        record(op, y, inputs, args)
+    else:
+        note_all(op.name, inputs, y)
 
 
 def _mixed(forward: Callable[..., Any], self: Any, other: Any, swap: bool, name: str) -> Any:
@@ -102,7 +108,9 @@ def _number_for(other: Any, dtype: Any) -> Any:
 
 def _unequal(name: str, a: Any, b: Any) -> InvalidArgumentError:
     one, two = dtypes.describe(a.dtype), dtypes.describe(b.dtype)
-    return InvalidArgumentError(f"cannot compute {name} as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", name)
+    return InvalidArgumentError(
+        f"cannot compute {name} as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", name
+    )
 
 
 def _incompatible(name: str, a: Any, b: Any) -> InvalidArgumentError:
@@ -164,7 +172,7 @@ def unary(op: Operation, compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _true_divide(a: Any, b: Any) -> Any:
     """Integers divide to float64 (float32 for 8 and 16 bits)."""
     y = a / b
-    dtype = getattr(a if hasattr(a, "dtype") else b, "dtype")
+    dtype = (a if hasattr(a, "dtype") else b).dtype
     return y.astype(np.float32 if dtype.itemsize < 4 else np.float64) if dtype.kind in "iu" else y
 
 

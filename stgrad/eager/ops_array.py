@@ -51,7 +51,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """One value everywhere."""
-    return run(np.broadcast_to, convert_to_tensor(value), _shape(dims))  # type: ignore[no-any-return]
+    return run(np.broadcast_to, convert_to_tensor(value), _shape(dims))
 
 
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
@@ -87,7 +87,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     if a._a.ndim == 0 and not _followed(a, b):
         return Tensor(np.linspace(a._a, b._a, count, dtype=a._a.dtype))
     low, high = expand_dims(a, position), expand_dims(b, position)
-    return low * Tensor((1 - weight).astype(a._a.dtype)) + high * Tensor(weight.astype(a._a.dtype))  # type: ignore[operator, no-any-return]
+    return low * Tensor((1 - weight).astype(a._a.dtype)) + high * Tensor(weight.astype(a._a.dtype))
 
 
 def _followed(*tensors: Tensor) -> bool:
@@ -168,7 +168,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         kind = "multiple of" if -1 in wanted else "shape"
         what = f"{known}" if -1 in wanted else f"{list(wanted)}"
         raise InvalidArgumentError(f"Input to reshape is a tensor with {t._a.size} values, but the requested {kind} {what}", "Reshape")
-    return run(np.reshape, t, wanted)  # type: ignore[no-any-return]
+    return run(np.reshape, t, wanted)
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str | None = None) -> Tensor:
@@ -187,7 +187,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:  # no
     i = static(axis)
     if not -t._a.ndim - 1 <= i <= t._a.ndim:
         raise InvalidArgumentError(f"Tried to expand dim index {i} for tensor with {t._a.ndim} dimensions.", "ExpandDims")
-    return run(np.expand_dims, t, i)  # type: ignore[no-any-return]
+    return run(np.expand_dims, t, i)
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
@@ -198,12 +198,12 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:  #
     for i in () if over is None else over if isinstance(over, tuple) else (over,):
         if t._a.shape[i] != 1:
             raise InvalidArgumentError(f"Can not squeeze dim[{i}], expected a dimension of 1, got {t._a.shape[i]}", "Squeeze")
-    return run(np.squeeze, t, axis=over)  # type: ignore[no-any-return]
+    return run(np.squeeze, t, axis=over)
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """Stretched to a shape."""
-    return run(np.broadcast_to, convert_to_tensor(input), _shape(shape))  # type: ignore[no-any-return]
+    return run(np.broadcast_to, convert_to_tensor(input), _shape(shape))
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa: A002
@@ -212,7 +212,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:  # noqa
     copies = _shape(multiples)
     if len(copies) != t._a.ndim:
         raise InvalidArgumentError(f"Expected multiples argument to be a vector of length {t._a.ndim} but got length {len(copies)}", "Tile")
-    return run(np.tile, t, copies)  # type: ignore[no-any-return]
+    return run(np.tile, t, copies)
 
 
 def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) -> Tensor:  # noqa: A002
@@ -220,17 +220,17 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     counts = static(repeats)
     if isinstance(counts, tuple):
         counts = np.array(counts) if len(counts) > 1 else counts[0]
-    return run(np.repeat, convert_to_tensor(input), counts, axis=static(axis))  # type: ignore[no-any-return]
+    return run(np.repeat, convert_to_tensor(input), counts, axis=static(axis))
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reversed along axes."""
-    return run(np.flip, convert_to_tensor(tensor), axis=static(axis))  # type: ignore[no-any-return]
+    return run(np.flip, convert_to_tensor(tensor), axis=static(axis))
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:  # noqa: A002
     """Elements moved round along axes."""
-    return run(np.roll, convert_to_tensor(input), static(shift), axis=static(axis))  # type: ignore[no-any-return]
+    return run(np.roll, convert_to_tensor(input), static(shift), axis=static(axis))
 
 
 def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0, name: str | None = None) -> Tensor:
@@ -238,18 +238,20 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
     t = convert_to_tensor(tensor)
     widths = tuple(tuple(w) for w in static(convert_to_tensor(paddings)._a.tolist()))
     if len(widths) != t._a.ndim:
-        raise InvalidArgumentError(f"The first dimension of paddings must be the rank of inputs{[len(widths), 2]} {list(t._a.shape)}", "Pad")
+        raise InvalidArgumentError(
+            f"The first dimension of paddings must be the rank of inputs{[len(widths), 2]} {list(t._a.shape)}", "Pad"
+        )
     kind = {"constant": "constant", "reflect": "reflect", "symmetric": "symmetric"}.get(mode.lower())
     if kind is None:
-        raise ValueError(f"Value of argument `mode` expected to be one of \"CONSTANT\", \"REFLECT\", or \"SYMMETRIC\". Received `mode` = {mode}")
+        raise ValueError(f'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". Received `mode` = {mode}')
     if kind != "constant":
-        return run(np.pad, t, widths, mode=kind)  # type: ignore[no-any-return]
+        return run(np.pad, t, widths, mode=kind)
     value = convert_to_tensor(constant_values, dtype_hint=t.dtype)
     padded: Tensor = run(np.pad, t, widths, mode=kind)
     if not value._a.any() and not _followed(value):
         return padded
     border = np.pad(np.zeros(t._a.shape, t._a.dtype), widths, constant_values=1)
-    return padded + Tensor(border) * value if t._a.dtype.kind in "fc" else Tensor(padded._a + border * value._a)  # type: ignore[operator, no-any-return]
+    return padded + Tensor(border) * value if t._a.dtype.kind in "fc" else Tensor(padded._a + border * value._a)
 
 
 # ------------------------------------------------------------------ joining and cutting
@@ -264,7 +266,9 @@ def _same(values: Any) -> list[Tensor]:
     for t in tensors:
         if t._a.dtype != tensors[0]._a.dtype:
             one, two = dtypes.describe(tensors[0]._a.dtype), dtypes.describe(t._a.dtype)
-            raise InvalidArgumentError(f"cannot compute ConcatV2 as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", "ConcatV2")
+            raise InvalidArgumentError(
+                f"cannot compute ConcatV2 as input #1(zero-based) was expected to be a {one} tensor but is a {two} tensor", "ConcatV2"
+            )
     return tensors
 
 
@@ -276,13 +280,15 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Tensor:
     i = static(axis)
     shapes = [t._a.shape for t in tensors]
     if any(len(s) != len(shapes[0]) for s in shapes) or not shapes[0]:
-        raise InvalidArgumentError(f"ConcatOp : Ranks of all input tensors should match: shape[0] = {list(shapes[0])} vs. shape[1] = {list(shapes[1])}", "ConcatV2")
-    return run(np.concatenate, tuple(tensors), axis=i)  # type: ignore[no-any-return]
+        raise InvalidArgumentError(
+            f"ConcatOp : Ranks of all input tensors should match: shape[0] = {list(shapes[0])} vs. shape[1] = {list(shapes[1])}", "ConcatV2"
+        )
+    return run(np.concatenate, tuple(tensors), axis=i)
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Joined along a new axis."""
-    return run(np.stack, tuple(_same(values)), axis=static(axis))  # type: ignore[no-any-return]
+    return run(np.stack, tuple(_same(values)), axis=static(axis))
 
 
 parallel_stack = stack
@@ -292,7 +298,7 @@ def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unst
     """The slices along an axis."""
     t = convert_to_tensor(value)
     before = (slice(None),) * (axis % t._a.ndim)
-    return [t[(*before, i)] for i in np.arange(t._a.shape[axis]).tolist()]  # type: ignore[index]
+    return [t[(*before, i)] for i in np.arange(t._a.shape[axis]).tolist()]
 
 
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list[Tensor]:
@@ -307,10 +313,12 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
     if -1 in parts:
         parts = tuple(extent - sum(p for p in parts if p >= 0) if p == -1 else p for p in parts)
     if sum(parts) != extent:
-        raise InvalidArgumentError(f"Determined shape must either match input shape along split_dim exactly: {sum(parts)} vs. {extent}", "SplitV")
+        raise InvalidArgumentError(
+            f"Determined shape must either match input shape along split_dim exactly: {sum(parts)} vs. {extent}", "SplitV"
+        )
     before = (slice(None),) * (i % t._a.ndim)
     ends = np.cumsum(parts).tolist()
-    return [t[(*before, slice(e - p, e))] for p, e in zip(parts, ends)]  # type: ignore[index]
+    return [t[(*before, slice(e - p, e))] for p, e in zip(parts, ends)]
 
 
 def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
@@ -323,7 +331,7 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
         if not 0 <= start <= stop <= t._a.shape[i]:
             raise InvalidArgumentError(f"Expected size[{i}] in [0, {t._a.shape[i] - start}], but got {extent}", "Slice")
         where.append(slice(start, stop))
-    return t[tuple(where)]  # type: ignore[index, no-any-return]
+    return t[tuple(where)]
 
 
 def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, name: str | None = None) -> Tensor:
@@ -331,4 +339,4 @@ def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, name: 
     t = convert_to_tensor(input_)
     starts, ends = _shape(begin), _shape(end)
     steps = (1,) * len(starts) if strides is None else _shape(strides)
-    return t[tuple(slice(a, b, s) for a, b, s in zip(starts, ends, steps))]  # type: ignore[index, no-any-return]
+    return t[tuple(slice(a, b, s) for a, b, s in zip(starts, ends, steps))]

@@ -29,9 +29,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     if c._a.dtype.kind != "b":
-        raise InvalidArgumentError(f"cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a {c.dtype.name} tensor", "SelectV2")
+        raise InvalidArgumentError(
+            f"cannot compute SelectV2 as input #0(zero-based) was expected to be a bool tensor but is a {c.dtype.name} tensor", "SelectV2"
+        )
     a, b = pair(x, y, "SelectV2")
-    return run(np.where, c, a, b)  # type: ignore[no-any-return]
+    return run(np.where, c, a, b)
 
 
 def gather(
@@ -40,7 +42,9 @@ def gather(
     """Slices of `params` along an axis; the gradient is dense."""
     t, ids = convert_to_tensor(params), convert_to_tensor(indices)._a
     if ids.dtype.kind not in "iu":
-        raise InvalidArgumentError(f"Value for attr 'Tindices' of {ids.dtype} is not in the list of allowed values: int16, int32, int64", "GatherV2")
+        raise InvalidArgumentError(
+            f"Value for attr 'Tindices' of {ids.dtype} is not in the list of allowed values: int16, int32, int64", "GatherV2"
+        )
     if batch_dims < 0:
         batch_dims += ids.ndim
     i = batch_dims if axis is None else static(axis)
@@ -49,7 +53,7 @@ def gather(
     if ids.size and (ids.min() < 0 or ids.max() >= extent):
         bad = np.argwhere((ids < 0) | (ids >= extent))[0].tolist()
         raise InvalidArgumentError(f"indices{bad} = {ids[tuple(bad)]} is not in [0, {extent})", "GatherV2")
-    return apply(TAKE, (t, _gather_index(t._a.shape, ids, i, batch_dims)))  # type: ignore[no-any-return]
+    return apply(TAKE, (t, _gather_index(t._a.shape, ids, i, batch_dims)))
 
 
 def _gather_index(shape: tuple[int, ...], ids: Any, axis: int, batch_dims: int) -> Any:
@@ -73,7 +77,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
     if batch_dims:
         lead = np.indices(ids.shape[:-1])[:batch_dims]
         ids = np.concatenate([np.moveaxis(lead, 0, -1), ids], axis=-1)
-    return apply(TAKE, (t, _nd_index(ids, t._a.shape, "GatherNd")))  # type: ignore[no-any-return]
+    return apply(TAKE, (t, _nd_index(ids, t._a.shape, "GatherNd")))
 
 
 def _nd_index(ids: Any, shape: tuple[int, ...], name: str) -> tuple[Any, ...]:
@@ -91,26 +95,26 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     """Zeros of a shape with updates added at index vectors."""
     ids, values, extents = convert_to_tensor(indices)._a, convert_to_tensor(updates), static(shape)
     extents = extents if isinstance(extents, tuple) else (extents,)
-    return apply(PUT, (values, _nd_index(ids, extents, "ScatterNd"), extents))  # type: ignore[no-any-return]
+    return apply(PUT, (values, _nd_index(ids, extents, "ScatterNd"), extents))
 
 
 def tensor_scatter_nd_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy with updates added at index vectors."""
     t, values = pair(tensor, updates, "TensorScatterAdd")
-    return t + scatter_nd(indices, values, t._a.shape)  # type: ignore[operator, no-any-return]
+    return t + scatter_nd(indices, values, t._a.shape)
 
 
 def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy with updates subtracted at index vectors."""
     t, values = pair(tensor, updates, "TensorScatterSub")
-    return t - scatter_nd(indices, values, t._a.shape)  # type: ignore[operator, no-any-return]
+    return t - scatter_nd(indices, values, t._a.shape)
 
 
 def tensor_scatter_nd_update(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
     """A copy with the elements at index vectors replaced."""
     t, values = pair(tensor, updates, "TensorScatterUpdate")
     index = _nd_index(convert_to_tensor(indices)._a, t._a.shape, "TensorScatterUpdate")
-    return apply(WRITTEN, (t, index, values))  # type: ignore[no-any-return]
+    return apply(WRITTEN, (t, index, values))
 
 
 def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
@@ -129,7 +133,7 @@ def _scatter_extreme(tensor: Any, indices: Any, updates: Any, fn: Any) -> Tensor
     index = _nd_index(ids, t._a.shape, "TensorScatterMax")
     for k in range(ids[..., 0].size):  # one at a time: an element may be named more than once
         one = tuple(np.ravel(part)[k] for part in index)
-        value = values[np.unravel_index(k, ids.shape[:-1]) if ids.ndim > 2 else k]  # type: ignore[index]
+        value = values[np.unravel_index(k, ids.shape[:-1]) if ids.ndim > 2 else k]
         t = apply(WRITTEN, (t, one, run(fn, apply(TAKE, (t, one)), value)))
     return t
 
@@ -142,7 +146,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     i = static(axis) or 0
     if t._a.shape[i : i + m.ndim] != m.shape:
         raise ValueError(f"Shapes {t.shape[i : i + m.ndim]} and {m.shape} are incompatible")
-    return apply(TAKE, (t, (*[slice(None)] * i, m)))  # type: ignore[no-any-return]
+    return apply(TAKE, (t, (*[slice(None)] * i, m)))
 
 
 def dynamic_partition(data: Any, partitions: Any, num_partitions: int, name: str | None = None) -> list[Tensor]:

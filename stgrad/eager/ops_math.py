@@ -67,13 +67,21 @@ pow = operator_function(operators.POWER[0], "pow")  # noqa: A001
 truediv, mod = divide, floormod
 equal, not_equal = operator_function(operators.METHODS["__eq__"], "equal"), operator_function(operators.METHODS["__ne__"], "not_equal")
 less, less_equal = operator_function(operators.METHODS["__lt__"], "less"), operator_function(operators.METHODS["__le__"], "less_equal")
-greater, greater_equal = operator_function(operators.METHODS["__gt__"], "greater"), operator_function(operators.METHODS["__ge__"], "greater_equal")  # fmt: skip
+greater = operator_function(operators.METHODS["__gt__"], "greater")
+greater_equal = operator_function(operators.METHODS["__ge__"], "greater_equal")
 logical_and, logical_or = binary(np.logical_and, "logical_and", "b"), binary(np.logical_or, "logical_or", "b")
 logical_xor = binary(np.logical_xor, "logical_xor", "b")
 maximum, minimum = binary(rules_kinks.maximum, "maximum", "iuf"), binary(rules_kinks.minimum, "minimum", "iuf")
 atan2 = binary(rules_kinks.arctan2, "atan2", "f")
-divide_no_nan, multiply_no_nan = binary(rules_nn.divide_no_nan, "divide_no_nan", "fc"), binary(rules_nn.multiply_no_nan, "multiply_no_nan", "fc")
-xlogy, xlog1py, xdivy = binary(rules_nn.xlogy, "xlogy", "fc"), binary(rules_nn.xlog1py, "xlog1py", "fc"), binary(rules_nn.xdivy, "xdivy", "fc")
+divide_no_nan, multiply_no_nan = (
+    binary(rules_nn.divide_no_nan, "divide_no_nan", "fc"),
+    binary(rules_nn.multiply_no_nan, "multiply_no_nan", "fc"),
+)
+xlogy, xlog1py, xdivy = (
+    binary(rules_nn.xlogy, "xlogy", "fc"),
+    binary(rules_nn.xlog1py, "xlog1py", "fc"),
+    binary(rules_nn.xdivy, "xdivy", "fc"),
+)
 nextafter = binary(np.nextafter, "nextafter", "f")
 igamma, igammac = binary(scipy.special.gammainc, "igamma", "f"), binary(scipy.special.gammaincc, "igammac", "f")
 zeta, polygamma = binary(scipy.special.zeta, "zeta", "f"), binary(scipy.special.polygamma, "polygamma", "f")
@@ -81,7 +89,7 @@ zeta, polygamma = binary(scipy.special.zeta, "zeta", "f"), binary(scipy.special.
 
 def abs(x: Any, name: str | None = None) -> Tensor:  # noqa: A001
     """Elementwise absolute value."""
-    return convert_to_tensor(x).__abs__()  # type: ignore[attr-defined, no-any-return]
+    return convert_to_tensor(x).__abs__()
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
@@ -96,13 +104,13 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:  # noqa: A
     check_kind(a, "f", "Complex")
     wide = np.complex64 if a._a.dtype == np.float32 else np.complex128
     imaginary = astype(b, wide) * Tensor(wide(1j))
-    return astype(a, wide) + imaginary  # type: ignore[no-any-return]
+    return astype(a, wide) + imaginary
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """(x - y) conj(x - y), elementwise."""
     d = subtract(x, y)
-    return d * conj(d) if d._a.dtype.kind == "c" else square(d)  # type: ignore[no-any-return]
+    return d * conj(d) if d._a.dtype.kind == "c" else square(d)
 
 
 def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
@@ -113,14 +121,14 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """log(sigmoid(x)) without overflow."""
-    return -softplus(-convert_to_tensor(x))  # type: ignore[operator, no-any-return]
+    return -softplus(-convert_to_tensor(x))
 
 
 def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
     """The regularised incomplete beta function."""
     first, second = pair(a, b, "Betainc")
     third = pair(first, x, "Betainc")[1]
-    return run(scipy.special.betainc, first, second, third)  # type: ignore[no-any-return]
+    return run(scipy.special.betainc, first, second, third)
 
 
 def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -131,7 +139,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The remainder with the sign of the dividend."""
-    return run(np.fmod, *pair(x, y, "TruncateMod"))  # type: ignore[no-any-return]
+    return run(np.fmod, *pair(x, y, "TruncateMod"))
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
@@ -143,7 +151,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     if t._a.dtype.kind == "O" or wanted.kind == "O":
         raise UnimplementedError(f"Cast {t.dtype.name} to {wanted.name} is not supported", "Cast")
     if wanted.kind in "fc" and t._a.dtype.kind in "fc":
-        return astype(t, wanted)  # type: ignore[no-any-return]
+        return astype(t, wanted)
     with np.errstate(all="ignore"):
         y = Tensor((t._a.real if t._a.dtype.kind == "c" else t._a).astype(wanted.dtype))
     if state.recorders:
@@ -180,7 +188,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         raise InvalidArgumentError(f"Shapes must match: {[list(t._a.shape) for t in terms]}", "AddN")
     total = terms[0] if len(terms) > 1 else identity(terms[0])
     for t in terms[1:]:
-        total = total + t  # type: ignore[operator]
+        total = total + t
     return total
 
 
@@ -189,5 +197,5 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     t = convert_to_tensor(x)
     value = Tensor(np.zeros_like(t._a))
     for c in coeffs:
-        value = value * t + c  # type: ignore[operator]
+        value = value * t + c
     return value

@@ -34,7 +34,7 @@ def matmul(
     x, y = _turn(x, transpose_a, adjoint_a), _turn(y, transpose_b, adjoint_b)
     if x._a.shape[-1] != y._a.shape[-2]:
         raise InvalidArgumentError(f"Matrix size-incompatible: In[0]: {_dims(x)}, In[1]: {_dims(y)}", "MatMul")
-    return run(np.matmul, x, y)  # type: ignore[no-any-return]
+    return run(np.matmul, x, y)
 
 
 def _dims(t: Tensor) -> str:
@@ -44,25 +44,25 @@ def _dims(t: Tensor) -> str:
 def matvec(a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None) -> Tensor:
     """Matrix times vector, batched."""
     product = matmul(a, run(np.expand_dims, convert_to_tensor(b), -1), transpose_a=transpose_a, adjoint_a=adjoint_a)
-    return run(np.squeeze, product, axis=-1)  # type: ignore[no-any-return]
+    return run(np.squeeze, product, axis=-1)
 
 
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum over paired axes of an outer product."""
     x, y = pair(a, b, "Tensordot")
-    return run(np.tensordot, x, y, axes=static(axes))  # type: ignore[no-any-return]
+    return run(np.tensordot, x, y, axes=static(axes))
 
 
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """Einstein summation."""
     first = convert_to_tensor(inputs[0])
     operands = [pair(first, x, "Einsum")[1] for x in inputs]
-    return run(np.einsum, equation.replace(" ", ""), *operands)  # type: ignore[no-any-return]
+    return run(np.einsum, equation.replace(" ", ""), *operands)
 
 
 def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     """The cross product of 3-vectors on the last axis."""
-    return run(np.cross, *pair(a, b, "Cross"))  # type: ignore[no-any-return]
+    return run(np.cross, *pair(a, b, "Cross"))
 
 
 def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:  # noqa: A002
@@ -73,7 +73,7 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool =
     if isinstance(over, tuple) and len(over) == 2 and ord not in ("euclidean", "fro"):
         return _matrix_norm(t, ord, over, keepdims)
     if ord in ("euclidean", "fro", 2, 2.0):
-        return ops_math.sqrt(reduce_sum(ops_math.real(t * ops_math.conj(t)), over, keepdims))  # type: ignore[no-any-return, operator]
+        return ops_math.sqrt(reduce_sum(ops_math.real(t * ops_math.conj(t)), over, keepdims))
     size = ops_math.abs(t)
     if ord == 1:
         return reduce_sum(size, over, keepdims)
@@ -81,7 +81,7 @@ def norm(tensor: Any, ord: Any = "euclidean", axis: Any = None, keepdims: bool =
         return reduce_max(size, over, keepdims)
     if isinstance(ord, str) or ord <= 0:
         raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
-    return ops_math.pow(reduce_sum(ops_math.pow(size, ord), over, keepdims), 1.0 / ord)  # type: ignore[no-any-return]
+    return ops_math.pow(reduce_sum(ops_math.pow(size, ord), over, keepdims), 1.0 / ord)
 
 
 def _matrix_norm(t: Tensor, ord: Any, over: tuple[int, ...], keepdims: bool) -> Tensor:  # noqa: A002
@@ -105,13 +105,13 @@ def _singular_values(a: Any) -> Any:
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
     """x / sqrt(max(sum(x²), epsilon))."""
     t = convert_to_tensor(x)
-    return t * ops_math.rsqrt(ops_math.maximum(reduce_sum(ops_math.square(t), axis, keepdims=True), epsilon))  # type: ignore[operator, no-any-return]
+    return t * ops_math.rsqrt(ops_math.maximum(reduce_sum(ops_math.square(t), axis, keepdims=True), epsilon))
 
 
 def normalize(tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
     """The tensor over its norm, and the norm."""
     length = norm(tensor, ord, axis, keepdims=True)
-    return convert_to_tensor(tensor) / length, length  # type: ignore[operator]
+    return convert_to_tensor(tensor) / length, length
 
 
 # ------------------------------------------------------------------ clipping
@@ -121,18 +121,18 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | 
     """Clipped to a range; the derivative passes on its borders."""
     x, low = pair(t, clip_value_min, "ClipByValue")
     high = pair(x, clip_value_max, "ClipByValue")[1]
-    return run(np.clip, x, low, high)  # type: ignore[no-any-return]
+    return run(np.clip, x, low, high)
 
 
 def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """Scaled down to a norm of at most `clip_norm`."""
     x = convert_to_tensor(t)
     clip = convert_to_tensor(clip_norm, dtype_hint=x.dtype)
-    squares = reduce_sum(x * x, axes, keepdims=True)  # type: ignore[operator]
+    squares = reduce_sum(x * x, axes, keepdims=True)
     positive = Tensor(squares._a > 0)
     safe = run(np.where, positive, squares, Tensor(np.ones_like(squares._a)))
     length = run(np.where, positive, ops_math.sqrt(safe), squares)
-    return x * clip / ops_math.maximum(length, clip)  # type: ignore[operator, no-any-return]
+    return x * clip / ops_math.maximum(length, clip)
 
 
 def global_norm(t_list: Any, name: str | None = None) -> Any:
@@ -149,9 +149,7 @@ def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name:
         raise TypeError("`t_list` should be a sequence of tensors")
     length = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
     one = Tensor(length._a.dtype.type(1))
-    scale = clip_norm * ops_math.minimum(one / length, one / clip_norm)  # type: ignore[operator]
+    scale = clip_norm * ops_math.minimum(one / length, one / clip_norm)
     if not np.isfinite(length._a):
         scale = scale + Tensor(length._a.dtype.type(np.nan))
-    return [None if t is None else convert_to_tensor(t) * scale for t in t_list], length  # type: ignore[operator]
-
-
+    return [None if t is None else convert_to_tensor(t) * scale for t in t_list], length

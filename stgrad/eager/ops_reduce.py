@@ -9,9 +9,9 @@ import numpy as np
 from stgrad.eager import ops_math
 from stgrad.eager.calling import check_kind, run, static
 from stgrad.eager.convert import convert_to_tensor
+from stgrad.eager.dispatch import apply
 from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.indexing import PUT
-from stgrad.eager.dispatch import apply
 from stgrad.eager.tensor import Tensor
 
 __all__ = [
@@ -41,7 +41,7 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     check_kind(t, "iufc", "Sum")
     if t._a.dtype.kind in "iu":
         return Tensor(np.sum(t._a, axis=axes(t, axis, "Sum"), keepdims=keepdims, dtype=t._a.dtype))
-    return run(np.sum, t, axis=axes(t, axis, "Sum"), keepdims=keepdims)  # type: ignore[no-any-return]
+    return run(np.sum, t, axis=axes(t, axis, "Sum"), keepdims=keepdims)
 
 
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -51,7 +51,7 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     over = axes(t, axis, "Mean")
     if t._a.dtype.kind in "iu":
         return Tensor(np.trunc(np.mean(t._a, axis=over, keepdims=keepdims)).astype(t._a.dtype))
-    return run(np.mean, t, axis=over, keepdims=keepdims)  # type: ignore[no-any-return]
+    return run(np.mean, t, axis=over, keepdims=keepdims)
 
 
 def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -61,7 +61,7 @@ def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     over = axes(t, axis, "Prod")
     if t._a.dtype.kind in "iu":
         return Tensor(np.prod(t._a, axis=over, keepdims=keepdims, dtype=t._a.dtype))
-    return run(np.prod, t, axis=over, keepdims=keepdims)  # type: ignore[no-any-return]
+    return run(np.prod, t, axis=over, keepdims=keepdims)
 
 
 def reduce_max(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -81,7 +81,7 @@ def _extreme(fn: Any, x: Any, axis: Any, keepdims: bool, name: str, empty: float
     if not t._a.size:
         limit = empty if t._a.dtype.kind == "f" else (t.dtype.min if empty < 0 else t.dtype.max)
         return Tensor(fn(t._a, axis=over, keepdims=keepdims, initial=limit))
-    return run(fn, t, axis=over, keepdims=keepdims)  # type: ignore[no-any-return]
+    return run(fn, t, axis=over, keepdims=keepdims)
 
 
 def reduce_all(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -110,7 +110,7 @@ def reduce_variance(input_tensor: Any, axis: Any = None, keepdims: bool = False,
 
 def reduce_std(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The biased standard deviation over axes."""
-    return ops_math.sqrt(reduce_variance(input_tensor, axis, keepdims))  # type: ignore[no-any-return]
+    return ops_math.sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
 def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -120,13 +120,13 @@ def reduce_logsumexp(input_tensor: Any, axis: Any = None, keepdims: bool = False
     top = np.max(t._a, axis=over, keepdims=True)
     shift = Tensor(np.where(np.isfinite(top), top, 0).astype(t._a.dtype))
     total = ops_math.log(reduce_sum(ops_math.exp(t - shift), over, keepdims))
-    return total + Tensor(shift._a if keepdims else np.squeeze(shift._a, axis=over))  # type: ignore[no-any-return]
+    return total + Tensor(shift._a if keepdims else np.squeeze(shift._a, axis=over))
 
 
 def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
     """The 2-norm over axes."""
     t = convert_to_tensor(input_tensor)
-    return ops_math.sqrt(reduce_sum(t * ops_math.conj(t), axis, keepdims))  # type: ignore[no-any-return]
+    return ops_math.sqrt(reduce_sum(t * ops_math.conj(t), axis, keepdims))
 
 
 def count_nonzero(input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = np.int64, name: str | None = None) -> Tensor:  # noqa: A002
@@ -170,7 +170,7 @@ def cumulative_logsumexp(x: Any, axis: Any = 0, exclusive: bool = False, reverse
     """log of the running sums of exp, shifted by the maximum."""
     t = convert_to_tensor(x)
     shift = Tensor(np.max(t._a, axis=static(axis), keepdims=True))
-    return ops_math.log(cumsum(ops_math.exp(t - shift), axis, exclusive, reverse)) + shift  # type: ignore[no-any-return]
+    return ops_math.log(cumsum(ops_math.exp(t - shift), axis, exclusive, reverse)) + shift
 
 
 def argmax(input: Any, axis: Any = None, output_type: Any = np.int64, name: str | None = None) -> Tensor:  # noqa: A002
@@ -198,7 +198,7 @@ def sort(values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | 
     """Sorted along an axis."""
     t = convert_to_tensor(values)
     y = run(np.sort, t, axis=static(axis))
-    return run(np.flip, y, axis=static(axis)) if _descending(direction) else y  # type: ignore[no-any-return]
+    return run(np.flip, y, axis=static(axis)) if _descending(direction) else y
 
 
 def argsort(values: Any, axis: int = -1, direction: str = "ASCENDING", stable: bool = False, name: str | None = None) -> Tensor:
@@ -219,12 +219,14 @@ def top_k(input: Any, k: int = 1, sorted: bool = True, index_type: Any = np.int3
     t = convert_to_tensor(input)
     count = static(k)
     if t._a.ndim == 0 or count > t._a.shape[-1]:
-        raise InvalidArgumentError(f"input must have at least k columns. Had {t._a.shape[-1] if t._a.ndim else 0}, needed {count}", "TopKV2")
+        raise InvalidArgumentError(
+            f"input must have at least k columns. Had {t._a.shape[-1] if t._a.ndim else 0}, needed {count}", "TopKV2"
+        )
     indices = np.argsort(-t._a, axis=-1, kind="stable")[..., :count]
     return TopK(run(np.take_along_axis, t, indices, axis=-1), Tensor(indices.astype(np.int32)))
 
 
-class TopK(tuple):  # type: ignore[type-arg]
+class TopK(tuple):
     """`(values, indices)`."""
 
     def __new__(cls, values: Any, indices: Any) -> TopK:
@@ -255,7 +257,7 @@ def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: s
     shape = (static(num_segments), *t._a.shape[ids.ndim :])
     if ids.size and ids.max() >= shape[0]:
         raise InvalidArgumentError(f"segment_ids = {ids.max()} is out of range [0, {shape[0]})", "UnsortedSegmentSum")
-    return apply(PUT, (t, np.asarray(ids), shape))  # type: ignore[no-any-return]
+    return apply(PUT, (t, np.asarray(ids), shape))
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
@@ -263,17 +265,19 @@ def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: 
     total = unsorted_segment_sum(data, segment_ids, num_segments)
     ids = convert_to_tensor(segment_ids)._a
     counts = np.maximum(np.bincount(ids.ravel(), minlength=static(num_segments)), 1)
-    return total / Tensor(counts.reshape(-1, *[1] * (total._a.ndim - 1)).astype(total._a.dtype))  # type: ignore[no-any-return]
+    return total / Tensor(counts.reshape(-1, *[1] * (total._a.ndim - 1)).astype(total._a.dtype))
 
 
-def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = np.int32, name: str | None = None) -> Tensor:
+def bincount(
+    arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
     """How often each integer occurs; with weights the sum of those, which has no gradient, as in TensorFlow."""
     ids = convert_to_tensor(arr)._a.ravel()
     length = static(minlength) or 0
     if weights is None:
         return Tensor(np.bincount(ids, minlength=length)[: static(maxlength)].astype(np.int32))
     w = convert_to_tensor(weights)
-    return run(_weighted_bincount, w, ids, length)  # type: ignore[no-any-return]
+    return run(_weighted_bincount, w, ids, length)
 
 
 def _weighted_bincount(weights: Any, ids: Any, minlength: int) -> Any:

@@ -120,7 +120,11 @@ def _make_astype() -> Any:
 
     @linear(cast_to)
     def cast_adjoint(y: Any, y_bar: Any, x: Any, dtype: Any) -> Any:
-        return y_bar.astype(x.dtype.dtype if type(x) is Tensor else x.dtype) if y_bar.dtype.kind != "c" or x.dtype.kind == "c" else np.real(y_bar).astype(x.dtype)
+        return (
+            y_bar.astype(x.dtype.dtype if type(x) is Tensor else x.dtype)
+            if y_bar.dtype.kind != "c" or x.dtype.kind == "c"
+            else np.real(y_bar).astype(x.dtype)
+        )
 
     return bind(cast_to)
 

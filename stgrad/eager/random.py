@@ -59,7 +59,7 @@ def _number(value: Any, dtype: Any) -> Any:
 
 def _normal(rng: np.random.Generator, shape: Any, mean: Any, stddev: Any, dtype: Any) -> Any:
     noise = Tensor(rng.standard_normal(_shape(shape)).astype(_floating(dtype)))
-    return noise * _number(stddev, dtype) + _number(mean, dtype)  # type: ignore[operator]
+    return noise * _number(stddev, dtype) + _number(mean, dtype)
 
 
 def _uniform(rng: np.random.Generator, shape: Any, minval: Any, maxval: Any, dtype: Any) -> Any:
@@ -78,31 +78,33 @@ def _truncated(rng: np.random.Generator, shape: Any, mean: Any, stddev: Any, dty
     noise = rng.standard_normal(_shape(shape))
     while (wild := np.abs(noise) > 2).any():
         noise = np.where(wild, rng.standard_normal(noise.shape), noise)
-    return Tensor(np.asarray(noise, _floating(dtype))) * _number(stddev, dtype) + _number(mean, dtype)  # type: ignore[operator]
+    return Tensor(np.asarray(noise, _floating(dtype))) * _number(stddev, dtype) + _number(mean, dtype)
 
 
 def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Normal draws; differentiable in mean and stddev."""
-    return _normal(_source.generator(seed), shape, mean, stddev, dtype)  # type: ignore[no-any-return]
+    return _normal(_source.generator(seed), shape, mean, stddev, dtype)
 
 
 def uniform(
     shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Uniform draws in [minval, maxval); integers for integer dtypes."""
-    return _uniform(_source.generator(seed), shape, minval, maxval, dtype)  # type: ignore[no-any-return]
+    return _uniform(_source.generator(seed), shape, minval, maxval, dtype)
 
 
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
 ) -> Tensor:
     """Normal draws within two standard deviations."""
-    return _truncated(_source.generator(seed), shape, mean, stddev, dtype)  # type: ignore[no-any-return]
+    return _truncated(_source.generator(seed), shape, mean, stddev, dtype)
 
 
-def gamma(shape: Any, alpha: Any, beta: Any = None, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None) -> Tensor:
+def gamma(
+    shape: Any, alpha: Any, beta: Any = None, dtype: Any = dtypes.float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
     """Gamma draws; constants for the tape."""
     a = np.asarray(convert_to_tensor(alpha)._a)
     rate = 1.0 if beta is None else np.asarray(convert_to_tensor(beta)._a)
@@ -126,17 +128,21 @@ def categorical(logits: Any, num_samples: int, dtype: Any = dtypes.int64, seed: 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """The rows in random order."""
     t = convert_to_tensor(value)
-    return run(np.take, t, _source.generator(seed).permutation(t._a.shape[0]), axis=0)  # type: ignore[no-any-return]
+    return run(np.take, t, _source.generator(seed).permutation(t._a.shape[0]), axis=0)
 
 
-def stateless_normal(shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def stateless_normal(
+    shape: Any, seed: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
     """Normal draws that depend on the seed pair alone."""
-    return _normal(_from(seed), shape, mean, stddev, dtype)  # type: ignore[no-any-return]
+    return _normal(_from(seed), shape, mean, stddev, dtype)
 
 
-def stateless_uniform(shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def stateless_uniform(
+    shape: Any, seed: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
     """Uniform draws that depend on the seed pair alone."""
-    return _uniform(_from(seed), shape, minval, maxval, dtype)  # type: ignore[no-any-return]
+    return _uniform(_from(seed), shape, minval, maxval, dtype)
 
 
 def _from(seed: Any) -> np.random.Generator:
@@ -158,13 +164,15 @@ class Generator:
         return cls(np.random.default_rng())
 
     def normal(self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-        return _normal(self._rng, shape, mean, stddev, dtype)  # type: ignore[no-any-return]
+        return _normal(self._rng, shape, mean, stddev, dtype)
 
     def uniform(self, shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-        return _uniform(self._rng, shape, minval, maxval, dtype)  # type: ignore[no-any-return]
+        return _uniform(self._rng, shape, minval, maxval, dtype)
 
-    def truncated_normal(self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
-        return _truncated(self._rng, shape, mean, stddev, dtype)  # type: ignore[no-any-return]
+    def truncated_normal(
+        self, shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = dtypes.float32, name: str | None = None
+    ) -> Tensor:
+        return _truncated(self._rng, shape, mean, stddev, dtype)
 
     def reset_from_seed(self, seed: int) -> None:
         self._rng = np.random.default_rng(int(seed))

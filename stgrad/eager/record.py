@@ -52,7 +52,7 @@ except ImportError:  # another NumPy: the public, slower way
     QUIET = {"all": "ignore"}
 
     def quiet(setting: dict[str, str]) -> Any:
-        return np.seterr(**setting)  # type: ignore[call-overload]
+        return np.seterr(**setting)
 
     def loud(token: Any) -> None:
         np.seterr(**token)

@@ -1,4 +1,4 @@
-"""Elementwise functions of neural networks as operations of their own, with rules, because as compositions they would overflow or cost more.
+"""Elementwise functions of neural networks as operations of their own, with rules: as compositions they would overflow or cost more.
 
 `sign` has derivative 0 rather than none (TensorFlow's convention); the kinks of relu and its kin are 0 at the border.
 """

@@ -21,7 +21,8 @@ from stgrad.eager.tensor import Tensor
 from stgrad.rules.core import lookup
 
 _FRESH = {np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.eye, np.identity, np.copy}
-_PLAIN = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.broadcast_shapes, np.dtype, np.errstate, np.finfo, np.promote_types}  # fmt: skip
+_PLAIN = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type}
+_PLAIN |= {np.broadcast_shapes, np.dtype, np.errstate, np.finfo, np.promote_types}
 _twins: dict[Any, Any] = {}
 _spaces: dict[int, dict[str, Any]] = {}
 
@@ -31,7 +32,7 @@ def twin(rule: Callable[..., Any]) -> Callable[..., Any]:
     found = _twins.get(rule)
     if found is None:
         found = _twins[rule] = _copy(rule)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _copy(function: Any) -> Any:
@@ -105,7 +106,7 @@ class Scratch:
         return self._t
 
     def __getitem__(self, index: Any) -> Any:
-        return self._t[_settled_index(index)]  # type: ignore[index]
+        return self._t[_settled_index(index)]
 
     def __setitem__(self, index: Any, values: Any) -> None:
         self._t = write(self._t, _settled_index(index), settled(values))
@@ -117,7 +118,7 @@ class Scratch:
         if np.shape(values) != shape:
             values = np.broadcast_to(values, shape)
         values = values if type(values) is Tensor else Tensor(np.asarray(values))
-        self._t = self._t + apply(PUT, (values, _bare_index(index), self._t._a.shape))  # type: ignore[operator]
+        self._t = self._t + apply(PUT, (values, _bare_index(index), self._t._a.shape))
 
     def __len__(self) -> int:
         return len(self._t)

@@ -55,7 +55,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: SaveOptions
     """
     if not isinstance(obj, (Module, Function, Variable)):
         raise ValueError(
-            f"Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, for export. Got {obj} with type {type(obj)}."
+            "Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, for "
+            f"export. Got {obj} with type {type(obj)}."
         )
     options = options or SaveOptions()
     os.makedirs(os.path.join(export_dir, "assets"), exist_ok=True)

@@ -67,7 +67,14 @@ class Pickler(pickle.Pickler):
             return _without_gradient, (forward, key)
         if _installed(f):
             return NotImplemented
-        return _new_function, (marshal.dumps(f.__code__), f.__name__, len(f.__closure__ or ())), _function_state(f), None, None, _set_function_state
+        return (
+            _new_function,
+            (marshal.dumps(f.__code__), f.__name__, len(f.__closure__ or ())),
+            _function_state(f),
+            None,
+            None,
+            _set_function_state,
+        )
 
 
 def _installed(obj: Any) -> bool:
@@ -81,7 +88,12 @@ def _installed(obj: Any) -> bool:
     if found is not obj:
         return False
     file = getattr(module, "__file__", None)
-    return file is None and module.__name__ != "__main__" or module.__name__.split(".")[0] == "stgrad" or bool(file and file.startswith(_PACKAGES))
+    return (
+        file is None
+        and module.__name__ != "__main__"
+        or module.__name__.split(".")[0] == "stgrad"
+        or bool(file and file.startswith(_PACKAGES))
+    )
 
 
 # ------------------------------------------------------------------ functions
@@ -158,7 +170,14 @@ def _without_gradient(forward: Any, key: str) -> Any:
 
 def _class_by_value(cls: type) -> Any:
     skip = ("__dict__", "__weakref__", "__doc__")
-    return _new_class, (type(cls), cls.__name__, cls.__bases__), {k: v for k, v in vars(cls).items() if k not in skip}, None, None, _set_class_state
+    return (
+        _new_class,
+        (type(cls), cls.__name__, cls.__bases__),
+        {k: v for k, v in vars(cls).items() if k not in skip},
+        None,
+        None,
+        _set_class_state,
+    )
 
 
 def _new_class(meta: Any, name: str, bases: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from stgrad.eager import dtypes
 
 
-class TensorShape(tuple):  # type: ignore[type-arg]
+class TensorShape(tuple):
     """The shape of a tensor. A tuple, so that NumPy takes it; `rank` None means that nothing is known.
 
     >>> TensorShape([2, None])
@@ -150,7 +150,9 @@ def _extent(value: Any) -> int:
     try:
         extent = value.__index__()
     except AttributeError:
-        raise TypeError(f"Dimension value must be integer or None or have an __index__ method, got value {value!r} with type {type(value)!r}") from None  # fmt: skip
+        raise TypeError(
+            f"Dimension value must be integer or None or have an __index__ method, got value {value!r} with type {type(value)!r}"
+        ) from None
     if extent < 0:
         raise ValueError(f"Dimension {extent} must be >= 0")
     return int(extent)

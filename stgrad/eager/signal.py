@@ -86,12 +86,12 @@ def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) 
 
 def fftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """The zero frequency moved to the middle."""
-    return run(np.fft.fftshift, convert_to_tensor(x), axes=static(axes))  # type: ignore[no-any-return]
+    return run(np.fft.fftshift, convert_to_tensor(x), axes=static(axes))
 
 
 def ifftshift(x: Any, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of fftshift."""
-    return run(np.fft.ifftshift, convert_to_tensor(x), axes=static(axes))  # type: ignore[no-any-return]
+    return run(np.fft.ifftshift, convert_to_tensor(x), axes=static(axes))
 
 
 def hann_window(window_length: int, periodic: bool = True, dtype: Any = np.float32, name: str | None = None) -> Tensor:
@@ -100,7 +100,9 @@ def hann_window(window_length: int, periodic: bool = True, dtype: Any = np.float
     return Tensor((0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_length) / max(n, 1))).astype(as_dtype(dtype).dtype))
 
 
-def frame(signal: Any, frame_length: int, frame_step: int, pad_end: bool = False, pad_value: Any = 0, axis: int = -1, name: str | None = None) -> Tensor:
+def frame(
+    signal: Any, frame_length: int, frame_step: int, pad_end: bool = False, pad_value: Any = 0, axis: int = -1, name: str | None = None
+) -> Tensor:
     """Overlapping pieces of the last axis."""
     t = convert_to_tensor(signal)
     n = t._a.shape[-1]
@@ -109,4 +111,4 @@ def frame(signal: Any, frame_length: int, frame_step: int, pad_end: bool = False
     if pad_end and missing > 0:
         t = run(np.pad, t, ((0, 0),) * (t._a.ndim - 1) + ((0, missing),), mode="constant", constant_values=pad_value)
     index = np.arange(count)[:, None] * frame_step + np.arange(frame_length)
-    return run(np.take, t, index, axis=t._a.ndim - 1)  # type: ignore[no-any-return]
+    return run(np.take, t, index, axis=t._a.ndim - 1)

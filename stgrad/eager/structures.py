@@ -30,14 +30,14 @@ def flatten(structure: Any) -> list[Any]:
     """The leaves of nested lists, tuples, dictionaries and namedtuples; None is a leaf."""
     if isinstance(structure, Tensor):
         return [structure]
-    return optree.tree_leaves(structure, none_is_leaf=True)  # type: ignore[arg-type]
+    return optree.tree_leaves(structure, none_is_leaf=True)
 
 
 def flatten_with(structure: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves, and the function that puts new leaves in their places."""
     if isinstance(structure, Tensor):
         return [structure], lambda leaves: leaves[0]
-    leaves, spec = optree.tree_flatten(structure, none_is_leaf=True)  # type: ignore[arg-type]
+    leaves, spec = optree.tree_flatten(structure, none_is_leaf=True)
     return leaves, lambda new: optree.tree_unflatten(spec, new)
 
 
@@ -68,7 +68,8 @@ def check_sources(flat: list[Any]) -> None:
             raise TypeError("Cannot convert the argument `type_value`: None to a TensorFlow DType.")
         if not hasattr(leaf, "_id"):
             raise AttributeError(
-                f"{type(leaf).__name__!r} object has no attribute 'dtype': gradients are taken of and for tensors and variables, not {leaf!r}; "
+                f"{type(leaf).__name__!r} object has no attribute 'dtype': gradients are taken of and for tensors and "
+                f"variables, not {leaf!r}; "
                 "make it a tf.constant or tf.Variable, and use that in the computation"
             )
 

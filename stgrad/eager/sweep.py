@@ -35,9 +35,7 @@ def reach(recording: Recording, sources: set[int]) -> tuple[list[Node], Any]:
     return path, needed
 
 
-def sweep(
-    path: list[Node], followed: Any, seeds: Iterable[tuple[int, Any]], sources: set[int], consume: bool = False
-) -> dict[int, Any]:
+def sweep(path: list[Node], followed: Any, seeds: Iterable[tuple[int, Any]], sources: set[int], consume: bool = False) -> dict[int, Any]:
     """The cotangents that reach the sources: a dictionary from tensor id. `consume` empties the path on the way.
 
     `path` and `followed` are what `reach` found.

@@ -144,7 +144,10 @@ class GradientTape:
         """
         recording = self._begin()
         if target is None:
-            raise TypeError("Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be differentiated, but received None.")  # fmt: skip
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors, Variables or CompositeTensors to be "
+                "differentiated, but received None."
+            )
         targets = structures.flatten(target)
         flat, rebuild = structures.flatten_with(sources)
         unconnected = structures.unconnected(unconnected_gradients)

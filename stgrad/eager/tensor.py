@@ -17,8 +17,47 @@ from stgrad.eager.record import new_id, note, state
 from stgrad.eager.shapes import TensorShape
 
 _NUMPY_METHODS = frozenset(
-    "T astype ravel transpose reshape clip size tolist data sum mean std var prod max min all any cumsum cumprod dot squeeze copy real imag conj "
-    "argmax argmin flatten swapaxes take repeat trace diagonal round item ptp sort argsort".split()
+    [
+        "T",
+        "astype",
+        "ravel",
+        "transpose",
+        "reshape",
+        "clip",
+        "size",
+        "tolist",
+        "data",
+        "sum",
+        "mean",
+        "std",
+        "var",
+        "prod",
+        "max",
+        "min",
+        "all",
+        "any",
+        "cumsum",
+        "cumprod",
+        "dot",
+        "squeeze",
+        "copy",
+        "real",
+        "imag",
+        "conj",
+        "argmax",
+        "argmin",
+        "flatten",
+        "swapaxes",
+        "take",
+        "repeat",
+        "trace",
+        "diagonal",
+        "round",
+        "item",
+        "ptp",
+        "sort",
+        "argsort",
+    ]
 )
 _ASSIGNMENTS = frozenset(("assign", "assign_add", "assign_sub"))
 _GRAPH_ONLY = frozenset(("name", "op", "graph"))
@@ -160,7 +199,10 @@ class Tensor:
                 from stgrad.eager import protocols
 
                 return protocols.method(self, name)
-            raise AttributeError(f"Tensor object has no attribute {name!r}: write `tf.{_FUNCTIONS.get(name, name)}(t)`, or `t.numpy().{name}` where no derivative is needed.")  # fmt: skip
+            raise AttributeError(
+                f"Tensor object has no attribute {name!r}: write `tf.{_FUNCTIONS.get(name, name)}(t)`, or "
+                f"`t.numpy().{name}` where no derivative is needed."
+            )
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
 
 

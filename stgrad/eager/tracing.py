@@ -18,7 +18,10 @@ from stgrad.eager.recording import Recording
 from stgrad.eager.sweep import reach, sweep
 from stgrad.eager.tensor import Tensor, is_tensor
 
-_SINGLETON = "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is only created once or created outside tf.function."
+_SINGLETON = (
+    "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "
+    "only created once or created outside tf.function."
+)
 
 
 class _Everything(set[int]):
@@ -66,7 +69,8 @@ class Tracing:
         """Called when a tensor is used as a Python bool."""
         if not self.autograph and self._symbolic(tensor):
             raise OperatorNotAllowedInGraphError(
-                "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph is disabled in this function. Try decorating it directly with @tf.function."
+                "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: AutoGraph is disabled in this function. "
+                "Try decorating it directly with @tf.function."
             )
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_globals.get("__name__", "").startswith("stgrad.eager"):
@@ -81,7 +85,10 @@ class Tracing:
     def check_iteration(self, tensor: Any) -> None:
         """Called when a tensor is iterated."""
         if not self.autograph and self._symbolic(tensor):
-            raise OperatorNotAllowedInGraphError("Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph is disabled in this function. Try decorating it directly with @tf.function.")
+            raise OperatorNotAllowedInGraphError(
+                "Iterating over a symbolic `tf.Tensor` is not allowed: AutoGraph is disabled in this function. Try "
+                "decorating it directly with @tf.function."
+            )
 
     def check_new_variable(self, variable: Any) -> None:
         """Called when a variable is made."""

@@ -52,7 +52,9 @@ class Variable:
         experimental_enable_variable_lifting: bool = True,
     ) -> None:
         if initial_value is None:
-            raise ValueError("The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a `variable_def`.")
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified except when you are not providing a `variable_def`."
+            )
         if state.graph is not None:
             state.graph.check_new_variable(self)
         value = initial_value() if callable(initial_value) and not hasattr(initial_value, "_a") else initial_value
@@ -64,7 +66,10 @@ class Variable:
         self._shape = TensorShape(self._a.shape if shape is None else shape)
         self._constraint = constraint
         if not self._shape.is_compatible_with(self._a.shape):
-            raise ValueError(f"The initial value's shape ({TensorShape(self._a.shape)}) is not compatible with the explicitly supplied `shape` argument ({self._shape}).")  # fmt: skip
+            raise ValueError(
+                f"The initial value's shape ({TensorShape(self._a.shape)}) is not compatible with the explicitly supplied "
+                f"`shape` argument ({self._shape})."
+            )
 
     # -------------------------------------------------------------- reading
 
@@ -133,7 +138,10 @@ class Variable:
         if state.recorders:
             note(f"assign to variable {self.name!r}", change, self)
         if change._a.shape != self._a.shape:
-            raise ValueError(f"Cannot update variable '{self.name}' of shape {TensorShape(self._a.shape)} with a value of shape {TensorShape(change._a.shape)}: the shapes must be equal.")  # fmt: skip
+            raise ValueError(
+                f"Cannot update variable '{self.name}' of shape {TensorShape(self._a.shape)} with a value of shape "
+                f"{TensorShape(change._a.shape)}: the shapes must be equal."
+            )
         self._a = combine(self._a, change._a)
         return self if read_value else None
 
@@ -145,7 +153,9 @@ class Variable:
         try:
             new[where] = {"assign": filling, "assign_add": new[where] + filling, "assign_sub": new[where] - filling}[how]
         except ValueError as error:
-            raise InvalidArgumentError(f"Cannot assign to a slice of variable '{self.name}': {error}", "ResourceStridedSliceAssign") from None
+            raise InvalidArgumentError(
+                f"Cannot assign to a slice of variable '{self.name}': {error}", "ResourceStridedSliceAssign"
+            ) from None
         self._a = new[()]
         return self
 
@@ -270,16 +280,28 @@ class Variable:
         return tensor
 
     def __iadd__(self, other: Any) -> Any:
-        raise RuntimeError("`variable += value` with `tf.Variable`s is not supported. Use `variable.assign_add(value)` to modify the variable, or `out = variable + value` if you need to get a new output Tensor.")  # fmt: skip
+        raise RuntimeError(
+            "`variable += value` with `tf.Variable`s is not supported. Use `variable.assign_add(value)` to modify the "
+            "variable, or `out = variable + value` if you need to get a new output Tensor."
+        )
 
     def __isub__(self, other: Any) -> Any:
-        raise RuntimeError("`variable -= value` with `tf.Variable`s is not supported. Use `variable.assign_sub(value)` to modify the variable, or `out = variable - value` if you need to get a new output Tensor.")  # fmt: skip
+        raise RuntimeError(
+            "`variable -= value` with `tf.Variable`s is not supported. Use `variable.assign_sub(value)` to modify the "
+            "variable, or `out = variable - value` if you need to get a new output Tensor."
+        )
 
     def __imul__(self, other: Any) -> Any:
-        raise RuntimeError("`var *= value` with `tf.Variable`s is not supported. Use `var.assign(var * value)` to modify the variable, or `out = var * value` if you need to get a new output Tensor.")  # fmt: skip
+        raise RuntimeError(
+            "`var *= value` with `tf.Variable`s is not supported. Use `var.assign(var * value)` to modify the "
+            "variable, or `out = var * value` if you need to get a new output Tensor."
+        )
 
     def __itruediv__(self, other: Any) -> Any:
-        raise RuntimeError("`var /= value` with `tf.Variable`s is not supported. Use `var.assign(var / value)` to modify the variable, or `out = var / value` if you need to get a new output Tensor.")  # fmt: skip
+        raise RuntimeError(
+            "`var /= value` with `tf.Variable`s is not supported. Use `var.assign(var / value)` to modify the "
+            "variable, or `out = var / value` if you need to get a new output Tensor."
+        )
 
     def __hash__(self) -> int:
         raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key. (Variable: " + repr(self) + ")")

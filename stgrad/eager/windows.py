@@ -79,7 +79,7 @@ def _padding(kind: Any, space: Sizes, size: Sizes, stride: Sizes, dilation: Size
     """What to add before and after each spatial axis."""
     if not isinstance(kind, str):
         explicit = [tuple(p) for p in kind]
-        return (explicit[2:] if first else explicit[1:-1]) if len(explicit) == len(space) + 2 else explicit  # type: ignore[return-value]
+        return (explicit[2:] if first else explicit[1:-1]) if len(explicit) == len(space) + 2 else explicit
     if kind.upper() == "VALID":
         return [(0, 0)] * len(space)
     if kind.upper() != "SAME":
@@ -104,7 +104,9 @@ def _windows(x: Any, size: Sizes, stride: Sizes, dilation: Sizes, padding: list[
         x = run(np.pad, x, ((0, 0), *padding, (0, 0)), mode="constant", constant_values=fill)
     positions = _positions(x._a.shape[1:-1], size, stride, dilation)
     if min(positions, default=1) < 0:
-        raise InvalidArgumentError(f"Computed output size would be negative: {list(positions)} [input_size: {list(x._a.shape)}, window: {list(size)}]")
+        raise InvalidArgumentError(
+            f"Computed output size would be negative: {list(positions)} [input_size: {list(x._a.shape)}, window: {list(size)}]"
+        )
     return apply(WINDOWS, (x, size, stride, dilation))
 
 
@@ -128,30 +130,43 @@ def convolution(
     windows = _windows(x, size, stride, dilation, padding, 0.0)
     channels, per_group = x._a.shape[-1], w._a.shape[-2]
     if channels == per_group:
-        return _back(run(np.tensordot, windows, w, axes=rank + 1), first)  # type: ignore[no-any-return]
+        return _back(run(np.tensordot, windows, w, axes=rank + 1), first)
     if per_group == 0 or channels % per_group:
         raise InvalidArgumentError(f"input depth must be evenly divisible by filter depth: {channels} vs {per_group}", "Conv2D")
-    return _back(_grouped(windows, w, channels // per_group, rank), first)  # type: ignore[no-any-return]
+    return _back(_grouped(windows, w, channels // per_group, rank), first)
 
 
 def _grouped(windows: Any, w: Any, groups: int, rank: int) -> Any:
     """Each group of channels with its own filters."""
     inner, outer = w._a.shape[-2], w._a.shape[-1] // groups
     parts = [
-        run(np.tensordot, windows[..., g * inner : (g + 1) * inner], w[..., g * outer : (g + 1) * outer], axes=rank + 1) for g in range(groups)
+        run(np.tensordot, windows[..., g * inner : (g + 1) * inner], w[..., g * outer : (g + 1) * outer], axes=rank + 1)
+        for g in range(groups)
     ]
     return run(np.concatenate, tuple(parts), axis=-1)
 
 
 def conv2d(
-    input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NHWC", dilations: Any = None, name: str | None = None  # noqa: A002
+    input: Any,
+    filters: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = None,
+    name: str | None = None,  # noqa: A002
 ) -> Tensor:
     """2-D convolution of images (b, h, w, c) with filters (h, w, c, k)."""
     return convolution(input, filters, strides, padding, data_format, dilations)
 
 
 def conv1d(
-    input: Any, filters: Any, stride: Any, padding: Any, data_format: str = "NWC", dilations: Any = None, name: str | None = None  # noqa: A002
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,  # noqa: A002
 ) -> Tensor:
     """1-D convolution of (b, w, c) with filters (w, c, k)."""
     return convolution(input, filters, stride, padding, data_format, dilations)
@@ -163,7 +178,13 @@ def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str |
 
 
 def depthwise_conv2d(
-    input: Any, filter: Any, strides: Any, padding: Any, data_format: str | None = None, dilations: Any = None, name: str | None = None  # noqa: A002
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,  # noqa: A002
 ) -> Tensor:
     """Each channel with filters (h, w, c, m) of its own; m results for each."""
     x, w = pair(input, filter, "DepthwiseConv2dNative")
@@ -188,7 +209,7 @@ def conv2d_transpose(
     padded = (shape[0], *(n + sum(p) for n, p in zip(shape[1:-1], padding)), shape[-1])
     whole = apply(FOLD, (windows, padded, size, stride, dilation))
     inner = tuple(slice(p[0], p[0] + n) for n, p in zip(shape[1:-1], padding))
-    return _back(whole[(slice(None), *inner)], first)  # type: ignore[no-any-return]
+    return _back(whole[(slice(None), *inner)], first)
 
 
 # ------------------------------------------------------------------ pooling
@@ -205,12 +226,12 @@ def _pool(x: Any, ksize: Any, strides: Any, padding: Any, data_format: str | Non
     over = tuple(range(1 + rank, 1 + 2 * rank))
     if not average:
         windows = _windows(t, size, stride, one, pads, -np.inf if t._a.dtype.kind == "f" else t.dtype.min)
-        return _back(_first_max(windows, rank), first)  # type: ignore[no-any-return]
+        return _back(_first_max(windows, rank), first)
     windows = _windows(t, size, stride, one, pads, 0.0)
     if all(p == (0, 0) for p in pads):
-        return _back(reduce_mean(windows, over), first)  # type: ignore[no-any-return]
+        return _back(reduce_mean(windows, over), first)
     counts = np.sum(_windows(Tensor(np.ones((1, *t._a.shape[1:-1], 1), t._a.dtype)), size, stride, one, pads, 0.0)._a, axis=over)
-    return _back(reduce_sum(windows, over) / Tensor(counts), first)  # type: ignore[operator, no-any-return]
+    return _back(reduce_sum(windows, over) / Tensor(counts), first)
 
 
 def _first_max(windows: Any, rank: int) -> Any:
@@ -250,5 +271,3 @@ def avg_pool1d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
 def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
     """The mean over windows, for any number of spatial axes."""
     return _pool(input, ksize, strides, padding, data_format, convert_to_tensor(input)._a.ndim - 2, True)
-
-

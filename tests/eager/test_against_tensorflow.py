@@ -745,7 +745,10 @@ def agree(ours: object, theirs: object, rtol: float) -> None:
     if isinstance(theirs, type):
         assert isinstance(ours, type), f"TensorFlow raises {theirs.__name__}, here: {ours}"
         known = {base.__name__ for base in ours.__mro__}
-        assert theirs.__name__ in known or {theirs.__name__, ours.__name__} <= {"InvalidArgumentError", "ValueError", "TypeError"}, (ours, theirs)
+        assert theirs.__name__ in known or {theirs.__name__, ours.__name__} <= {"InvalidArgumentError", "ValueError", "TypeError"}, (
+            ours,
+            theirs,
+        )
     elif isinstance(theirs, list):
         assert isinstance(ours, list) and len(ours) == len(theirs), (ours, theirs)
         for a, b in zip(ours, theirs):
@@ -817,7 +820,9 @@ def second_derivative(source: str, tf) -> object:
 WRONG_IN_TENSORFLOW = ("reduce_prod",)
 
 
-@pytest.mark.parametrize("source", [line for line in lines(GRADIENTS) if not any(word in line for word in (*WRONG_IN_TENSORFLOW, "py_function"))])
+@pytest.mark.parametrize(
+    "source", [line for line in lines(GRADIENTS) if not any(word in line for word in (*WRONG_IN_TENSORFLOW, "py_function"))]
+)
 def test_second_order(source):
     theirs = second_derivative(source, tensorflow)
     if isinstance(theirs, type):

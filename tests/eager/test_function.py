@@ -126,7 +126,9 @@ def test_without_autograph():
             return x
         return -x
 
-    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="Using a symbolic `tf.Tensor` as a Python `bool` is not allowed") as info:
+    with pytest.raises(
+        tf.errors.OperatorNotAllowedInGraphError, match="Using a symbolic `tf.Tensor` as a Python `bool` is not allowed"
+    ) as info:
         f(tf.constant(1.0))
     assert isinstance(info.value, TypeError)
 

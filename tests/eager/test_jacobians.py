@@ -56,7 +56,11 @@ def test_errors(tape_of_squares):
         tape.jacobian([y], x)
     with tf.GradientTape() as single:
         y = x * x
-    with pytest.raises(RuntimeError, match="must be created with persistent=True to compute the jacobian with eager execution enabled and with  experimental_use_pfor set to False"):
+    with pytest.raises(
+        RuntimeError,
+        match="must be created with persistent=True to compute the jacobian with eager execution enabled and with  "
+        "experimental_use_pfor set to False",
+    ):
         single.jacobian(y, x, experimental_use_pfor=False)
     np.testing.assert_array_equal(tape.jacobian(tape_of_squares[2], x, experimental_use_pfor=False), np.diag([2.0, 4.0, 6.0]))
 

@@ -239,7 +239,10 @@ def test_losses():
         keras.losses.get("nought")
 
 
-@pytest.mark.parametrize("name", ["zeros", "ones", "random_normal", "random_uniform", "truncated_normal", "glorot_normal", "he_normal", "he_uniform", "lecun_normal", "identity"])  # fmt: skip
+INITIALIZERS = "zeros ones random_normal random_uniform truncated_normal glorot_normal he_normal he_uniform lecun_normal identity"
+
+
+@pytest.mark.parametrize("name", INITIALIZERS.split())
 def test_initializers(name):
     assert keras.initializers.get(name)((20, 20)).shape == (20, 20)
 

@@ -125,7 +125,10 @@ def test_error_types():
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible shapes: \[2\] vs. \[3\] \[Op:AddV2\]") as info:
         tf.ones([2]) + tf.ones([3])
     assert info.value.op == "AddV2"
-    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot compute Mul as input #1.zero-based. was expected to be a float tensor but is a double tensor"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match="cannot compute Mul as input #1.zero-based. was expected to be a float tensor but is a double tensor",
+    ):
         tf.constant(1.0) * tf.constant(1.0, tf.float64)
     with pytest.raises(TypeError, match="Cannot convert 2.5 to EagerTensor of dtype int32"):
         tf.constant(1) * 2.5

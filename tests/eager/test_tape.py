@@ -89,7 +89,10 @@ def test_re_entry():
 
 
 def test_entering_an_active_tape():
-    with tf.GradientTape() as tape, pytest.raises(ValueError, match="Tape is still recording, This can happen if you try to re-enter an already-active tape."):
+    with (
+        tf.GradientTape() as tape,
+        pytest.raises(ValueError, match="Tape is still recording, This can happen if you try to re-enter an already-active tape."),
+    ):
         tape.__enter__()
 
 

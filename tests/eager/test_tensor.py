@@ -37,7 +37,15 @@ def test_numpy_gives_scalars():
 
 def test_numpy_functions_give_tensors():
     t = tf.constant([1.0, 2.0])
-    for result in (np.sin(t), np.add(t, 1.0), np.sum(t), np.stack([t, t]), np.concatenate([t, t]), np.where(t > 1, t, 0.0), np.maximum(t, 1.5)):
+    for result in (
+        np.sin(t),
+        np.add(t, 1.0),
+        np.sum(t),
+        np.stack([t, t]),
+        np.concatenate([t, t]),
+        np.where(t > 1, t, 0.0),
+        np.maximum(t, 1.5),
+    ):
         assert isinstance(result, tf.Tensor) and result.dtype in (tf.float32,)
     assert np.shape(t) == (2,) and np.ndim(t) == 1 and np.size(t) == 2
     assert np.allclose(t, [1.0, 2.0]) and np.array_equal(t, [1.0, 2.0])

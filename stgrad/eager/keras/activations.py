@@ -38,5 +38,3 @@ def get(identifier: Any) -> Any:
     if isinstance(identifier, str) and identifier in __all__ and identifier != "get":
         return globals()[identifier]
     raise ValueError(f"Could not interpret activation function identifier: {identifier}")
-
-

@@ -39,7 +39,9 @@ class Layer(Module):
         raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        inputs = structures.map_structure(lambda x: x if is_tensor(x) or x is None else convert_to_tensor(x, dtype_hint=self._dtype), inputs)
+        inputs = structures.map_structure(
+            lambda x: x if is_tensor(x) or x is None else convert_to_tensor(x, dtype_hint=self._dtype), inputs
+        )
         if not self.built:
             shapes = structures.map_structure(lambda x: None if x is None else x.shape, inputs)
             with name_scope(self.name):
@@ -103,7 +105,10 @@ class Layer(Module):
     def set_weights(self, weights: Any) -> None:
         own = self.variables
         if len(own) != len(weights):
-            raise ValueError(f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length {len(weights)}, but the layer was expecting {len(own)} weights.")
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length {len(weights)}, "
+                f"but the layer was expecting {len(own)} weights."
+            )
         for variable, value in zip(own, weights):
             variable.assign(value)
 

@@ -18,9 +18,9 @@ from stgrad.eager.ops_products import matmul, tensordot
 from stgrad.eager.ops_reduce import reduce_max, reduce_mean
 
 __all__ = [
-    "Activation", "Add", "AveragePooling2D", "BatchNormalization", "Concatenate", "Conv1D", "Conv2D", "Dense", "Dropout", "Embedding", "Flatten",
-    "GaussianNoise", "GlobalAveragePooling2D", "InputLayer", "Lambda", "Layer", "LayerNormalization", "LeakyReLU", "MaxPooling2D", "MaxPool2D", "ReLU",
-    "Reshape", "Softmax",
+    "Activation", "Add", "AveragePooling2D", "BatchNormalization", "Concatenate", "Conv1D", "Conv2D", "Dense", "Dropout",
+    "Embedding", "Flatten", "GaussianNoise", "GlobalAveragePooling2D", "InputLayer", "Lambda", "Layer", "LayerNormalization",
+    "LeakyReLU", "MaxPooling2D", "MaxPool2D", "ReLU", "Reshape", "Softmax",
 ]  # fmt: skip
 
 
@@ -28,9 +28,16 @@ class Dense(Layer):
     """activation(x kernel + bias), over the last axis."""
 
     def __init__(
-        self, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = "glorot_uniform",
-        bias_initializer: Any = "zeros", kernel_regularizer: Any = None, bias_regularizer: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         if not isinstance(units, (int, np.integer)) or units <= 0:
             raise ValueError(f"Received an invalid value for `units`, expected a positive integer. Received: units={units}")
@@ -49,7 +56,10 @@ class Dense(Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         if inputs.shape[-1] != self.kernel.shape[0]:
-            raise ValueError(f'Input 0 of layer "{self.name}" is incompatible with the layer: expected axis -1 of input shape to have value {self.kernel.shape[0]}, but received input with shape {inputs.shape}')  # fmt: skip
+            raise ValueError(
+                f'Input 0 of layer "{self.name}" is incompatible with the layer: expected axis -1 of input shape to have value '
+                f"{self.kernel.shape[0]}, but received input with shape {inputs.shape}"
+            )
         y = matmul(inputs, self.kernel) if inputs.ndim == 2 else tensordot(inputs, self.kernel, 1)
         return self.activation(y if self.bias is None else y + self.bias)
 
@@ -81,9 +91,18 @@ class BatchNormalization(_Normalization):
     """Normalises each channel over the batch when training, by moving averages otherwise."""
 
     def __init__(
-        self, axis: int = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True, scale: bool = True, beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones", moving_mean_initializer: Any = "zeros", moving_variance_initializer: Any = "ones", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        axis: int = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        moving_mean_initializer: Any = "zeros",
+        moving_variance_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer, **kwargs)
         self.momentum = momentum
         self._moving = moving_mean_initializer, moving_variance_initializer
@@ -114,9 +133,15 @@ class LayerNormalization(_Normalization):
     """Normalises each example over its own axes."""
 
     def __init__(
-        self, axis: Any = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True, beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(axis, epsilon, center, scale, beta_initializer, gamma_initializer, **kwargs)
 
     def _axes(self, rank: int) -> tuple[int, ...]:
@@ -179,10 +204,21 @@ class _Conv(Layer):
     rank = 2
 
     def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid", data_format: str | None = None, dilation_rate: Any = 1,
-        groups: int = 1, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str | None = None,
+        dilation_rate: Any = 1,
+        groups: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.filters, self.groups, self.use_bias = filters, groups, use_bias
         self.kernel_size = (kernel_size,) * self.rank if isinstance(kernel_size, int) else tuple(kernel_size)
@@ -196,7 +232,10 @@ class _Conv(Layer):
     def build(self, input_shape: Any) -> None:
         channels = input_shape[1 if self.channels_first else -1]
         if channels % self.groups:
-            raise ValueError(f"The number of input channels must be evenly divisible by the number of groups. Received groups={self.groups}, but the input has {channels} channels")
+            raise ValueError(
+                "The number of input channels must be evenly divisible by the number of groups. Received "
+                f"groups={self.groups}, but the input has {channels} channels"
+            )
         shape = (*self.kernel_size, channels // self.groups, self.filters)
         self.kernel = self.add_weight(shape, self._initializers[0], name="kernel", regularizer=self._regularizer)
         if self.use_bias:
@@ -223,7 +262,9 @@ class MaxPooling2D(Layer):
 
     _pool: Callable[..., Any] = staticmethod(nn.max_pool2d)
 
-    def __init__(self, pool_size: Any = (2, 2), strides: Any = None, padding: str = "valid", data_format: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, pool_size: Any = (2, 2), strides: Any = None, padding: str = "valid", data_format: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.pool_size, self.strides, self.padding = pool_size, pool_size if strides is None else strides, padding.upper()
         self.layout = "NCHW" if data_format == "channels_first" else "NHWC"

@@ -22,7 +22,7 @@ def _pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     p = convert_to_tensor(y_pred)
     t = ops_math.cast(y_true, p.dtype)
     if t._a.ndim + 1 == p._a.ndim and p._a.shape[-1] == 1:
-        t = convert_to_tensor(t)[..., None]  # type: ignore[index]
+        t = convert_to_tensor(t)[..., None]
     return t, p
 
 
@@ -103,7 +103,9 @@ def poisson(y_true: Any, y_pred: Any) -> Any:
 class Loss:
     """A loss function with a reduction over the batch."""
 
-    def __init__(self, fn: Callable[..., Any], reduction: str | None = "sum_over_batch_size", name: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], reduction: str | None = "sum_over_batch_size", name: str | None = None, **kwargs: Any
+    ) -> None:
         self.fn, self.reduction, self.kwargs = fn, reduction, kwargs
         self.name = name or fn.__name__
 
@@ -130,7 +132,11 @@ Huber, LogCosh, Hinge = _loss(huber, "Huber"), _loss(log_cosh, "LogCosh"), _loss
 BinaryCrossentropy = _loss(binary_crossentropy, "BinaryCrossentropy")
 CategoricalCrossentropy = _loss(categorical_crossentropy, "CategoricalCrossentropy")
 SparseCategoricalCrossentropy = _loss(sparse_categorical_crossentropy, "SparseCategoricalCrossentropy")
-KLDivergence, CosineSimilarity, Poisson = _loss(kl_divergence, "KLDivergence"), _loss(cosine_similarity, "CosineSimilarity"), _loss(poisson, "Poisson")
+KLDivergence, CosineSimilarity, Poisson = (
+    _loss(kl_divergence, "KLDivergence"),
+    _loss(cosine_similarity, "CosineSimilarity"),
+    _loss(poisson, "Poisson"),
+)
 MSE = mse = mean_squared_error
 MAE = mae = mean_absolute_error
 _SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error", "kld": "kl_divergence"}

@@ -40,7 +40,11 @@ class Mean(Metric):
 
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         v = np.asarray(convert_to_tensor(values)._a, np.float64)
-        w = np.ones_like(v) if sample_weight is None else np.broadcast_to(np.asarray(convert_to_tensor(sample_weight)._a, np.float64), v.shape)
+        w = (
+            np.ones_like(v)
+            if sample_weight is None
+            else np.broadcast_to(np.asarray(convert_to_tensor(sample_weight)._a, np.float64), v.shape)
+        )
         self.total += float(np.sum(v * w))
         self.count += float(np.sum(w))
 
@@ -59,7 +63,7 @@ class MeanMetricWrapper(Mean):
         super().__init__(name or fn.__name__, dtype)
         self._fn, self._kwargs = fn, kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         super().update_state(self._fn(y_true, y_pred, **self._kwargs), sample_weight)
 
 
@@ -101,14 +105,17 @@ def _metric(fn: Callable[..., Any], name: str) -> Any:
 Accuracy = _metric(lambda t, p: Tensor((np.asarray(t) == np.asarray(p)).astype(np.float32)), "Accuracy")
 BinaryAccuracy, CategoricalAccuracy = _metric(binary_accuracy, "BinaryAccuracy"), _metric(categorical_accuracy, "CategoricalAccuracy")
 SparseCategoricalAccuracy = _metric(sparse_categorical_accuracy, "SparseCategoricalAccuracy")
-MeanSquaredError, MeanAbsoluteError = _metric(losses.mean_squared_error, "MeanSquaredError"), _metric(losses.mean_absolute_error, "MeanAbsoluteError")
+MeanSquaredError, MeanAbsoluteError = (
+    _metric(losses.mean_squared_error, "MeanSquaredError"),
+    _metric(losses.mean_absolute_error, "MeanAbsoluteError"),
+)
 BinaryCrossentropy = _metric(losses.binary_crossentropy, "BinaryCrossentropy")
 
 
 class RootMeanSquaredError(Mean):
     """The root of the mean squared error."""
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:  # type: ignore[override]
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         super().update_state(losses.mean_squared_error(y_true, y_pred), sample_weight)
 
     def result(self) -> Tensor:

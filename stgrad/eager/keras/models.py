@@ -13,8 +13,8 @@ from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.keras import losses, metrics, optimizers
 from stgrad.eager.keras.layer import Layer
 from stgrad.eager.logs import logger
-from stgrad.eager.ops_math import add_n
 from stgrad.eager.ops_array import concat
+from stgrad.eager.ops_math import add_n
 from stgrad.eager.tape import GradientTape
 
 
@@ -28,7 +28,15 @@ class Model(Layer):
         self._metrics = [_metric(m) for m in metrics or []]
 
     def fit(
-        self, x: Any = None, y: Any = None, batch_size: int = 32, epochs: int = 1, verbose: Any = 0, shuffle: bool = True, validation_data: Any = None, **_: Any
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int = 32,
+        epochs: int = 1,
+        verbose: Any = 0,
+        shuffle: bool = True,
+        validation_data: Any = None,
+        **_: Any,
     ) -> History:
         """Train on arrays; returns the losses and metrics of each epoch."""
         history = History()
@@ -103,7 +111,9 @@ class Sequential(Model):
     def add(self, layer: Any) -> None:
         """Append a layer."""
         if not callable(layer):
-            raise ValueError(f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of type {type(layer)})")
+            raise ValueError(
+                f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of type {type(layer)})"
+            )
         self.layers.append(layer)
 
     def pop(self) -> Any:
@@ -171,7 +181,7 @@ def _batches(x: Any, y: Any, size: int, shuffle: bool) -> Iterator[tuple[Any, An
         order = shuffled(order).numpy()
     for start in range(0, len(order), size):
         rows = order[start : start + size]
-        batch = structures.map_structure(lambda a: convert_to_tensor(a[rows]), arrays)
+        batch = structures.map_structure(lambda a, rows=rows: convert_to_tensor(a[rows]), arrays)
         yield batch[0], batch[1] if len(batch) > 1 else None
 
 

@@ -131,7 +131,13 @@ class Adam(Optimizer):
     slots = ("m", "v", "v_max")
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7, amsgrad: bool = False, **kwargs: Any
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        amsgrad: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, **kwargs)
         self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
@@ -158,7 +164,13 @@ class RMSprop(Optimizer):
     slots = ("velocity", "momentum", "average")
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, centered: bool = False, **kwargs: Any
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, **kwargs)
         self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
