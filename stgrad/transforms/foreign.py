@@ -7,7 +7,7 @@ of such a call is always fresh memory, so a view that is written to later while 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ _NATIVE = frozenset(
     "np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
     "np.power np.absolute np.maximum np.minimum np.floor_divide np.remainder np.logical_and np.logical_or np.logical_not np.isfinite np.floor np.sign".split()
 )
+_SHAPED = frozenset("np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange".split())
 _MATH = frozenset(
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
     "copysign fmod hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
@@ -68,8 +69,16 @@ class _Foreign:
         return self.supported(stmt.op, stmt)
 
     def odd(self, stmt: Assign) -> bool:
-        """Arrays in a form that only NumPy's own function takes: options, or complex and small dtypes."""
-        return any(k not in ("dtype",) for k, _ in stmt.kwargs)
+        """Options, or arithmetic of arrays and scalars of two dtypes, where Numba promotes in its own way."""
+        types = [self.types[a.name] if isinstance(a, Var) else None for a in stmt.args]
+        if any(k not in ("dtype",) for k, _ in stmt.kwargs):
+            return True
+        if stmt.op in _SHAPED or not any(t is not None and t.array for t in types):
+            return False
+        wanted = {t.dtype for t in types if t is not None and t.array}
+        scalars = {t.dtype for t in types if t is not None and not t.array}
+        scalars |= {str(np.result_type(a.value)) for a in stmt.args if isinstance(a, Const) and isinstance(a.value, (float, complex, np.inexact))}
+        return len(wanted | scalars) > 1
 
     def supported(self, op: str, stmt: Assign) -> bool:
         kwargs = {k: self.describe(v) for k, v in stmt.kwargs}
@@ -127,7 +136,7 @@ class _Foreign:
         return False
 
     def call(self, stmt: Assign) -> Assign:
-        writer = _Writer()
+        writer = _Writer(self.types)
         args = [writer.text(a) for a in stmt.args]
         keywords = [f"{k}={writer.text(v)}" for k, v in stmt.kwargs]
         body = f"{args[0]}[{args[1]}]" if stmt.op == "getitem" else f"{stmt.op}({', '.join(args + keywords)})"
@@ -137,7 +146,7 @@ class _Foreign:
         return Assign(stmt.targets, "runtime.call_python", operands, (), stmt.loc, stmt.note)
 
     def effect(self, stmt: Store, body: str) -> Effect:
-        writer = _Writer()
+        writer = _Writer(self.types)
         places: dict[str, Callable[[], str]] = {"a": lambda: writer.text(stmt.target), "i": lambda: writer.index(stmt.index), "v": lambda: writer.text(stmt.value)}
         text = re.sub(r"\b[aiv]\b", lambda m: places[m.group()](), body)
         return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
@@ -146,7 +155,8 @@ class _Foreign:
 class _Writer:
     """The text of a call, and the run-time values that it takes as arguments."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: Mapping[str, Type]) -> None:
+        self.types = types
         self.names: list[str] = []
         self.operands: list[Operand] = []
 
@@ -154,7 +164,9 @@ class _Writer:
         if isinstance(operand, Var):
             self.operands.append(operand)
             self.names.append(f"x{len(self.names)}")
-            return self.names[-1]
+            t = self.types[operand.name]
+            # compiled code hands scalars over as Python numbers, which would not raise the dtype of what they meet
+            return self.names[-1] if t.array or t.weak else f"np.{np.dtype(t.dtype).name}({self.names[-1]})"
         if isinstance(operand, Pack):
             items = ", ".join(self.text(o) for o in operand.items)
             return f"({items},)" if len(operand.items) == 1 else f"({items})"
