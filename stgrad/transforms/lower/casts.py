@@ -13,11 +13,13 @@ from stgrad.ir import (
     Block,
     Const,
     Function,
+    If,
     Operand,
     Stmt,
     Type,
     Var,
     map_blocks,
+    rename,
     walk,
 )
 from stgrad.names import Names
@@ -52,14 +54,15 @@ class Casts:
         if len(exprs) != len(args) or type_.array:
             return [stmt]
         expr = element(stmt.op, exprs, type_.dtype)
-        if not isinstance(expr, Call) or type_.weak and stmt.op != "np.power":
+        if expr is None or type_.weak and stmt.op not in ("np.power", "np.where"):
             return [stmt]
         out: list[Stmt] = []
         final = self.write(expr, out)
-        last = out[-1]
-        assert isinstance(last, Assign) and final == last.target
-        out[-1] = replace(last, targets=stmt.targets, loc=stmt.loc, note=stmt.note)
-        return out if "select" not in _ops(expr) else [stmt]
+        if not out:
+            return [replace(stmt, op="alias", args=(final,))]
+        target = {final.name: stmt.target.name} if isinstance(final, Var) else {}
+        (last,) = rename((out.pop(),), target)
+        return [*out, replace(last, loc=stmt.loc, note=stmt.note)]
 
     def constant(self, stmt: Assign) -> Assign:
         """A number for a variable of a narrow dtype takes that dtype."""
@@ -85,9 +88,9 @@ class Casts:
             args.append(args[0] if k and arg == expr.args[0] else self.write(arg, out))
         target = Var(self.names.fresh("_t"))
         self.types[target.name] = Type(expr.dtype)
-        out.append(Assign((target,), expr.op, tuple(args)))
+        if expr.op == "select":  # Numba's `np.where` makes an array, of scalars too
+            then, orelse = (Assign((target,), "alias", (a,)) for a in args[1:])
+            out.append(If(args[0], (then,), (orelse,)))
+        else:
+            out.append(Assign((target,), expr.op, tuple(args)))
         return target
-
-
-def _ops(expr: Expr) -> set[str]:
-    return {expr.op}.union(*(_ops(a) for a in expr.args)) if isinstance(expr, Call) else set()

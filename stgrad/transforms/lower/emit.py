@@ -236,6 +236,9 @@ class Emitter:
         key = self.key(unit.target, unit.index)
         value = self.expr(unit.expr)
         level = len(self.out) - 1
+        if any(isinstance(e, Gather) for e in unit.index):
+            self._scatter(unit, key, value, level)
+            return
         if unit.accumulates:
             self._accumulate(unit, key, value, level)
             return
@@ -245,6 +248,13 @@ class Emitter:
         if not self._in_memory(unit.target):
             value = self._named(unit, value, level)
         self.cells[key] = Cell(value, level, dirty=self._in_memory(unit.target))
+
+    def _scatter(self, unit: Kernel, key: Key, value: Operand, level: int) -> None:
+        """A store at a position that was read: at once, since nothing is known of where it goes."""
+        self._displace(key)
+        self.cells.pop(key, None)
+        target, index = Var(self.allocated(unit.target)), self.subscript(key[1], level)
+        self.out[-1].append(Store(target, index, value, "add" if unit.accumulates else "set", unit.loc))
 
     def _named(self, unit: Kernel, value: Operand, level: int) -> Operand:
         """Keep the user's name for a local that was an array of his."""

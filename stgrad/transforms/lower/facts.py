@@ -80,7 +80,10 @@ def aliases(fn: Function) -> Classes:
 
     for stmt in walk(fn.body):
         if isinstance(stmt, Assign) and may_view(stmt):
-            for source in {n for o in operands(stmt) for n in operand_vars(o)}:
+            seen = stmt.args[:1] if stmt.op in VIEWS else operands(stmt)
+            if stmt.op == "getitem" and any(array(n) for n in operand_vars(stmt.args[1])):
+                continue  # arrays in an index make a new array
+            for source in {n for o in seen for n in operand_vars(o)}:
                 for target in stmt.targets:
                     if array(source) and array(target.name):
                         classes.union(source, target.name)

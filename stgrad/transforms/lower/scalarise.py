@@ -125,7 +125,10 @@ class Scalariser:
         type_ = self.types[name]
         if not type_.array:
             return
-        dims = tuple(self.extents.own(name, k) for k in range(type_.rank)) if clipped else self.declared(name)
+        if clipped:  # a slice may be cut short; constants are checked by the front end
+            dims = tuple(d if d.symbol is None else self.extents.own(name, k) for k, d in enumerate(type_.dims))
+        else:
+            dims = self.declared(name)
         self.views[name] = whole(name, dims)
         self.extents.witness_array(name, dims)
 
