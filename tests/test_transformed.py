@@ -190,3 +190,15 @@ def test_keeps_no_arrays_alive():
     del x
     gc.collect()
     assert alive() is None
+
+
+def test_a_choice_between_scalars_is_no_array():
+    """Numba's `np.where` makes an array, of scalars too: the derivative of a square root would allocate."""
+
+    def f(x):
+        return np.where(x > 1.0, np.sqrt(x), x * x)
+
+    gradient = stgrad.grad(f)
+    assert "np.where" not in gradient.source(4.0)
+    assert gradient(4.0) == 0.25
+    assert gradient(0.5) == 1.0
