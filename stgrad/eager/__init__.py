@@ -18,7 +18,7 @@ operators.install(Tensor, Variable)
 protocols.install(Tensor, Variable)
 
 # ruff: noqa: E402, A004
-from stgrad.eager import debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
+from stgrad.eager import compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
 from stgrad.eager.control import (
@@ -82,6 +82,7 @@ from stgrad.eager.shapes import TensorShape, TensorSpec
 from stgrad.eager.structures import UnconnectedGradients
 from stgrad.eager.tape import GradientTape
 
+compiled.install(Tensor, Variable)
 newaxis = None
 autodiff = SimpleNamespace(ForwardAccumulator=ForwardAccumulator, GradientTape=GradientTape)
 nest = SimpleNamespace(

@@ -67,6 +67,9 @@ class Elementwise(Operation):
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         if type(y_bar) is Tensor:
             slopes = settled(twin(self.partials)(y, *args, **(kwargs or {})))
+        elif len(args) == 1 and not kwargs:  # the common case, without loops
+            x = args[0]._a
+            return (elementwise_bar(y_bar, self.partials(y._a, x), x.shape),)
         else:
             slopes = self.partials(y._a, *[x._a if type(x) is Tensor else x for x in args], **(kwargs or {}))
         if type(slopes) is not tuple:

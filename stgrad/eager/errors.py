@@ -5,16 +5,17 @@ Each class says what the user did; the fitting builtin is a base too, so `except
 
 from __future__ import annotations
 
+from stgrad.errors import StgradError
 
-class OpError(Exception):
+
+class OpError(StgradError):
     """An operation refused its arguments. `message` is the text, `op` the operation's name or None."""
 
     error_code: int = 2
 
     def __init__(self, message: str, op: str | None = None) -> None:
+        super().__init__(f"{message} [Op:{op}]" if op else message)
         self.op = op
-        self.message = f"{message} [Op:{op}]" if op else message
-        super().__init__(self.message)
 
 
 class InvalidArgumentError(OpError, ValueError):
@@ -51,13 +52,13 @@ class UnknownError(OpError):
     """An error from Python code that the operation called."""
 
 
-class OperatorNotAllowedInGraphError(TypeError):
+class OperatorNotAllowedInGraphError(StgradError, TypeError):
     """A symbolic tensor was used as a Python bool, or iterated, in a function that is being traced."""
 
 
-class NotRecordingError(RuntimeError, AttributeError):
+class NotRecordingError(StgradError, RuntimeError, AttributeError):
     """A tape was used before it was entered: write `with tf.GradientTape() as tape:` around the use."""
 
 
-class GradientMismatchError(ValueError, TypeError):
+class GradientMismatchError(StgradError, ValueError, TypeError):
     """A custom gradient returned a value whose shape or dtype does not fit its primal."""

@@ -48,8 +48,8 @@ def binary(
         finally:
             loud(token)
         if state.recorders:
-            # a rule divides by NumPy's zeros, not by Python's
-            _tell(op, y, inputs, inputs if kind is Tensor else (self, a.dtype.type(other)))
+            # a rule divides by NumPy's zero, not by Python's
+            _tell(op, y, inputs, inputs if kind is Tensor else (self, other or a.dtype.type(0)))
         return y
 
     return forward, _reflected(op, compute, forward, name)
@@ -68,7 +68,7 @@ def _reflected(op: Operation, compute: Callable[[Any, Any], Any], forward: Calla
         finally:
             loud(token)
         if state.recorders:
-            _tell(op, y, (self,), (self._a.dtype.type(other), self))
+            _tell(op, y, (self,), (other or self._a.dtype.type(0), self))
         return y
 
     return reflected

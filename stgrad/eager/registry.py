@@ -23,9 +23,10 @@ _gradients: dict[str, tuple[Any, str]] = {}
 
 # The types of operations in TensorFlow, where they are not the title of NumPy's name.
 _TYPES = {
-    "np.add": "AddV2", "np.subtract": "Sub", "np.multiply": "Mul", "np.divide": "RealDiv", "np.negative": "Neg", "np.absolute": "Abs",
-    "np.power": "Pow", "np.matmul": "MatMul", "np.sum": "Sum", "np.concatenate": "ConcatV2", "np.stack": "Pack", "np.where": "SelectV2",
-    "np.arctan2": "Atan2", "np.arcsin": "Asin", "np.arccos": "Acos", "np.arctan": "Atan", "np.clip": "ClipByValue", "np.linalg.solve": "MatrixSolve",
+    "np.add": "AddV2", "np.subtract": "Sub", "np.multiply": "Mul", "np.divide": "RealDiv", "np.negative": "Neg",
+    "np.absolute": "Abs", "np.power": "Pow", "np.matmul": "MatMul", "np.sum": "Sum", "np.concatenate": "ConcatV2",
+    "np.stack": "Pack", "np.where": "SelectV2", "np.arctan2": "Atan2", "np.arcsin": "Asin", "np.arccos": "Acos",
+    "np.arctan": "Atan", "np.clip": "ClipByValue", "np.linalg.solve": "MatrixSolve",
 }  # fmt: skip
 
 

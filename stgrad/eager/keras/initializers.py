@@ -126,8 +126,9 @@ class LecunNormal(VarianceScaling):
 
 _BY_NAME: dict[str, Any] = {
     "zeros": Zeros, "ones": Ones, "constant": Constant, "identity": Identity, "random_normal": RandomNormal,
-    "random_uniform": RandomUniform, "truncated_normal": TruncatedNormal, "glorot_uniform": GlorotUniform, "glorot_normal": GlorotNormal,
-    "he_uniform": HeUniform, "he_normal": HeNormal, "lecun_uniform": LecunUniform, "lecun_normal": LecunNormal, "uniform": RandomUniform, "normal": RandomNormal,
+    "random_uniform": RandomUniform, "truncated_normal": TruncatedNormal, "glorot_uniform": GlorotUniform,
+    "glorot_normal": GlorotNormal, "he_uniform": HeUniform, "he_normal": HeNormal, "lecun_uniform": LecunUniform,
+    "lecun_normal": LecunNormal, "uniform": RandomUniform, "normal": RandomNormal,
 }  # fmt: skip
 
 
