@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
+from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.lower import lower
@@ -46,7 +47,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 def specialise(fn: Function, trace: Trace) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    return trace.add("specialised", tidy(foreign(simplify(lower(fn)))))
+    return trace.add("specialised", tidy(foreign(simplify(accumulate(simplify(lower(fn)))))))
 
 
 def annotate(fn: Function, wrt: Sequence[str]) -> Function:

@@ -342,7 +342,7 @@ class Saver:
 
 
 def _made_again(name: str) -> str:
-    return name if name.startswith("_") else f"_{name}"
+    return "_t" if name.startswith("_t") else name if name.startswith("_") else f"_{name}"
 
 
 def _values(index: Operand, builder: Builder) -> tuple[object, ...]:
