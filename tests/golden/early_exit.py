@@ -1,0 +1,37 @@
+import numpy as np
+
+from stgrad import runtime
+
+
+def early_exit_grad(x, limit):
+    """Value and gradient of early_exit with respect to x."""
+    n = x.shape[0]
+    v_k_1_stack = runtime.new_stack(0)
+    s_stack = runtime.new_stack(0.0)
+    s = 0.0
+    break_2 = False
+    t = x.shape[0]
+    v_k = 0
+    trips = 0
+    while v_k < t and not break_2:
+        runtime.push(v_k_1_stack, v_k)
+        runtime.push(s_stack, s)
+        if not x[v_k] < 0.0:
+            if s > limit:
+                break_2 = True
+            else:
+                t2 = x[v_k]
+                s += t2 * t2
+        v_k += 1
+        trips += 1
+    x_bar = np.empty(n)
+    for i in range(n):
+        x_bar[i] = 0.0
+    for k in range(trips):
+        v_k_1 = runtime.pop(v_k_1_stack)
+        s_2 = runtime.pop(s_stack)
+        if not x[v_k_1] < 0.0:
+            if not s_2 > limit:
+                # grad of line 44: s += x[i] ** 2
+                x_bar[v_k_1] += 2.0 * x[v_k_1]
+    return s, x_bar

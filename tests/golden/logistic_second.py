@@ -1,0 +1,53 @@
+import numpy as np
+
+
+def logistic_grad_grad(r, x0, n):
+    """Gradient of logistic_grad with respect to r."""
+    x = x0
+    x_stack_2 = np.empty(max(n, 0))
+    x_stack = np.empty(max(n, 0))
+    for t in range(n):
+        x_stack_2[t] = x
+        x_stack[t] = x
+        x = r * x * (1.0 - x)
+    x_bar = 1.0
+    t2 = n - 1
+    x_2_stack = np.empty(max(t2 + 1, 0))
+    x_bar_stack = np.empty(max(t2 + 1, 0))
+    for t in range(t2, -1, -1):
+        x_bar_stack[t2 - t] = x_bar
+        x = x_stack[t]
+        x_2_stack[t2 - t] = x
+        # grad of line 16: x = r * x * (1.0 - x)
+        t3 = x_bar * (1.0 - x)
+        x_bar = -(x_bar * (r * x))
+        x_bar += t3 * r
+    r_bar = 0.0
+    x_bar_bar = 0.0
+    t4 = t2 + 1
+    x_stack_bar = np.empty(max(t4, 0))
+    for t in range(t4):
+        x_bar = x_bar_stack[t2 - t]
+        x_2 = x_2_stack[t2 - t]
+        t_2_2_2 = 1.0 - x_2
+        t_5_2 = x_bar * t_2_2_2
+        t5 = x_bar_bar * r
+        r_bar += x_bar_bar * t_5_2
+        t5 += x_2
+        t6 = -x_bar_bar
+        x_bar_bar = t6 * (r * x_2)
+        t7 = t6 * x_bar
+        x_bar_bar += t5 * t_2_2_2
+        x_2_bar = t_5_2 - t5 * x_bar
+        r_bar += t7 * x_2
+        x_2_bar += t7 * r
+        x_stack_bar[t] = x_2_bar
+    x_bar = 0.0
+    for t in range(n - 1, -1, -1):
+        x = x_stack_2[t]
+        t8 = x_bar * (1.0 - x)
+        x_bar = -(x_bar * (r * x))
+        r_bar += t8 * x
+        x_bar += t8 * r
+        x_bar += x_stack_bar[t]
+    return r_bar

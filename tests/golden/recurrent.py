@@ -1,0 +1,58 @@
+import numpy as np
+
+from stgrad import runtime
+
+
+def recurrent_grad(W, x, n):
+    """Value and gradient of recurrent with respect to W and x."""
+    n_2 = W.shape[0]
+    n_3 = W.shape[1]
+    n_4 = x.shape[0]
+    t_5_work = np.empty(n_2)
+    t_12_work = np.empty(n_2)
+    h_stack = []
+    h = np.empty(n_2)
+    for i in range(n_2):
+        h[i] = 0.0
+    for t in range(n):
+        t2 = W @ x
+        for i in range(n_2):
+            t_5_work[i] = t2[i] + h[i]
+        h_3 = np.empty(n_2)
+        for i in range(n_2):
+            h_3[i] = runtime.tanh(t_5_work[i])
+        h_stack.append(h_3)
+        h = h_3
+    t3 = 0.0
+    for i in range(n_2):
+        t3 = runtime.radd(t3, h[i])
+    h_bar = np.empty(n_2)
+    # grad of line 64: return np.sum(h)
+    for i in range(n_2):
+        h_bar[i] = 1.0
+    W_bar = np.empty((n_2, n_3))
+    for i in range(n_2):
+        for j in range(n_3):
+            W_bar[i, j] = 0.0
+    x_bar = np.empty(n_4)
+    for i in range(n_4):
+        x_bar[i] = 0.0
+    for t in range(n - 1, -1, -1):
+        if n_4 != n_3:
+            raise ValueError('operands could not be broadcast together')
+        h_2 = h_stack.pop()
+        t4 = np.empty(n_2)
+        # grad of line 63: h = np.tanh(W @ x + h)
+        t5 = np.transpose(W)
+        for i in range(n_2):
+            t6 = h_2[i]
+            t7 = h_bar[i] * (1.0 - t6 * t6)
+            t4[i] = t7
+            for j in range(n_3):
+                W_bar[i, j] += t7 * x[j]
+            t_12_work[i] = t7
+        t8 = t5 @ t_12_work
+        for i in range(n_3):
+            x_bar[i] += t8[i]
+        h_bar = t4
+    return t3, W_bar, x_bar
