@@ -38,11 +38,21 @@ class Extents:
         return self.canonical(a) == self.canonical(b)
 
     def assume(self, a: Dim, b: Dim) -> Dim:
-        """Make two extents one, known to be equal; the result is `b`, canonical."""
+        """Make two extents one, known to be equal; the result stands for both.
+
+        It is the one that can be read earlier: statements before this one may be written with it.
+        """
         a, b = self.canonical(a), self.canonical(b)
+        if a.symbol is not None and b.symbol is not None and self._earlier(a.symbol, b.symbol):
+            a, b = b, a
         if a != b and a.symbol is not None and a.symbol != b.symbol:
             self.equal[a.symbol] = Dim(b.symbol, b.offset - a.offset)
         return b
+
+    def _earlier(self, a: str, b: str) -> bool:
+        """Whether symbol a was found before symbol b; sources are in the order of the program."""
+        order = {symbol: at for at, symbol in enumerate(self.sources)}
+        return order.get(a, len(order)) < order.get(b, len(order))
 
     def own(self, name: str, axis: int) -> Dim:
         """A symbol for one axis of one array of this run, or for an integer (axis -1)."""

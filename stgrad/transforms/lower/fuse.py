@@ -97,12 +97,12 @@ def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
         group: list[Unit]
         fills = [f for f in fills if f not in used]
         if len(unit.space) > depth:
-            group = _join(groups, unit, depth, shares)
+            group = _join(groups, unit, used, depth, shares)
         elif isinstance(unit, Raw) and not unit.scalar:
             group = [unit]
             groups.append(group)
         else:
-            group = _raise(groups, unit, depth, shares)
+            group = _raise(groups, unit, used, depth, shares)
         for fill in used:
             _place(groups, group, fill, unit, depth, shares)
     tree: list[Node] = []
@@ -126,7 +126,7 @@ def _same_loop(a: Unit, b: Unit, depth: int) -> bool:
     return len(a.space) > depth and len(b.space) > depth and a.space[depth] == b.space[depth]
 
 
-def _join(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> list[Unit]:
+def _join(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Same) -> list[Unit]:
     """Put a loop into the last group that may take it, or behind all.
 
     Groups behind that one on which the loop depends move before it, if nothing conflicts.
@@ -140,7 +140,7 @@ def _join(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> lis
             group.append(unit)
             groups[k:] = [*moved, group, *rest]
             return group
-        if _depends(groups[k], [unit], shares) or any(_depends(groups[k], groups[n], shares) for n in needed):
+        if _depends(groups[k], [*fills, unit], shares) or any(_depends(groups[k], groups[n], shares) for n in needed):
             needed.append(k)
     groups.append([unit])
     return groups[-1]
@@ -154,10 +154,10 @@ def _depends(first: list[Unit], second: list[Unit], shares: Same) -> bool:
     return any(conflict(a, b, shares) for a in first for b in second)
 
 
-def _raise(groups: list[list[Unit]], unit: Unit, depth: int, shares: Same) -> list[Unit]:
+def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Same) -> list[Unit]:
     """Put a scalar statement as early as it can stand."""
     at = len(groups)
-    while at and not any(conflict(member, unit, shares) for member in groups[at - 1]):
+    while at and not _depends(groups[at - 1], [*fills, unit], shares):
         at -= 1
     # Behind the scalars that stand there already: the order of the source.
     while at < len(groups) and len(groups[at][0].space) <= depth:

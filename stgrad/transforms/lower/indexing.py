@@ -129,8 +129,10 @@ def _gathered(state: Scalariser, item: Operand, dims: tuple[Dim, ...], places: l
     counted = _counted(state, found, extent)
     if counted is not None:
         return counted
-    checked = Effect("runtime.check_index", (state.in_memory(item.name), Var(_extent_name(state, extent))))
-    state.barrier_free(checked)
+    if (item.name, extent) not in state.checked:
+        state.barrier_free(Effect("runtime.check_index", (state.in_memory(item.name), Var(_extent_name(state, extent)))))
+    if not state.is_written(item.name):
+        state.checked.add((item.name, extent))
     return Gather(found)
 
 

@@ -53,7 +53,7 @@ class Context:
     loops: LoopNames
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
-    written: frozenset[str]  # classes of arrays that are written in place
+    written: frozenset[str]  # arrays that are written in place
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
     pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
     top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
@@ -64,7 +64,7 @@ def to_loops(fn: Function) -> Function:
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     classes = aliases(fn)
-    written = frozenset(classes.find(name) for name in stored(fn.body))
+    written = frozenset(stored(fn.body))
     context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written)
     body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)

@@ -74,8 +74,9 @@ class Scalariser:
     extents: Extents
     in_loop: bool = False
     scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
-    written: frozenset[str] = frozenset()  # classes of arrays that are written in place, anywhere
+    written: frozenset[str] = frozenset()  # arrays that are written in place, anywhere
     live: frozenset[str] = frozenset()  # names read after the run
+    checked: set[tuple[str, Dim]] = field(default_factory=set)  # index arrays whose positions are known to be in range
     made: set[str] = field(default_factory=set)  # new arrays that calls made
     units: list[Unit] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -194,10 +195,13 @@ class Scalariser:
         """Whether an array was made in this run, and is not shared with names that are not known."""
         return (name in self.buffers or name in self.made) and name not in self.exposed
 
+    def is_written(self, name: str) -> bool:
+        """Whether some statement of the function writes into what a name stands for."""
+        return self.classes.find(name) in {self.classes.find(n) for n in self.written}
+
     def unwritten(self, view: View, target: str) -> bool:
         """Whether a copy and its source are never written, so that one can stand for the other until the run ends."""
-        classes = {self.classes.find(n) for n in (view.base, target)}
-        return self._own(view.base) and not classes & self.written and target not in self.live
+        return self._own(view.base) and not self.is_written(view.base) and not self.is_written(target) and target not in self.live
 
     def hoistable(self, live: Iterable[str]) -> frozenset[str]:
         """Own buffers that nothing sees after the run: every trip of a loop may use the same memory."""
