@@ -18,7 +18,7 @@ operators.install(Tensor, Variable)
 protocols.install(Tensor, Variable)
 
 # ruff: noqa: E402, A004
-from stgrad.eager import compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
+from stgrad.eager import bitwise, compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
 from stgrad.eager.control import (
@@ -65,6 +65,27 @@ from stgrad.eager.indexing import IndexedSlices
 from stgrad.eager.linalg import eye, norm
 from stgrad.eager.math import *  # noqa: F403
 from stgrad.eager.module import Module, name_scope
+from stgrad.eager.neighbours import (
+    VariableAggregation,
+    VariableSynchronization,
+    as_string,
+    constant_initializer,
+    control_dependencies,
+    device,
+    ensure_shape,
+    get_static_value,
+    group,
+    histogram_fixed_width,
+    init_scope,
+    no_op,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    timestamp,
+    type_spec_from_value,
+    zeros_initializer,
+)
+from stgrad.eager.neighbours import print_ as print
 from stgrad.eager.ops_array import *  # noqa: F403
 from stgrad.eager.ops_array import slice_ as slice
 from stgrad.eager.ops_index import *  # noqa: F403
@@ -99,3 +120,10 @@ def executing_eagerly() -> bool:
     from stgrad.eager.record import state
 
     return state.graph is None
+
+
+def __getattr__(name: str) -> None:
+    raise AttributeError(
+        f"stgrad.eager has no {name!r}: it covers TensorFlow's automatic differentiation and what code around tapes uses, "
+        "not all of TensorFlow"
+    )

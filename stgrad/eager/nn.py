@@ -12,7 +12,7 @@ from stgrad.eager.calling import check_kind, pair, run, static, unary
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.ops_array import reshape
-from stgrad.eager.ops_index import gather
+from stgrad.eager.ops_index import gather, where
 from stgrad.eager.ops_math import erf, log_sigmoid, sigmoid, softplus, softsign, tanh
 from stgrad.eager.ops_products import l2_normalize
 from stgrad.eager.ops_reduce import reduce_mean, reduce_sum, top_k
@@ -33,6 +33,7 @@ from stgrad.eager.windows import (
 )
 
 __all__ = [
+    "log_poisson_loss", "normalize_moments", "separable_conv2d",
     "atrous_conv2d", "avg_pool", "avg_pool1d", "avg_pool2d", "batch_normalization", "bias_add", "conv1d", "conv2d",
     "conv2d_transpose", "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu", "in_top_k",
     "l2_loss", "l2_normalize", "leaky_relu", "log_sigmoid", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "moments",
@@ -232,3 +233,36 @@ def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | No
 def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     """The share of zeros."""
     return Tensor(np.float32(np.mean(convert_to_tensor(value)._a == 0)))
+
+
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None) -> Tensor:
+    """exp(x) - x z for the logarithm x of a rate; with Stirling's term for large targets on request."""
+    x, z = pair(log_input, targets, "log_poisson_loss")
+    loss = ops_math.exp(x) - x * z
+    if not compute_full_loss:
+        return loss
+    stirling = z * ops_math.log(z) - z + 0.5 * ops_math.log(2.0 * math.pi * z)
+    return loss + where((z >= 0.0) & (z <= 1.0), ops_math.cast(x * 0.0, x.dtype), stirling)
+
+
+def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Mean and variance from sums and sums of squares."""
+    n = convert_to_tensor(counts)
+    shifted = mean_ss / n
+    mean = shifted if shift is None else shifted + shift
+    return mean, variance_ss / n - ops_math.square(shifted)
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A depthwise convolution, then one of 1 x 1."""
+    each = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
+    return convolution(each, pointwise_filter, 1, "VALID", data_format)

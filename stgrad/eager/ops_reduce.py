@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stgrad.eager import ops_math
+from stgrad.eager import dtypes, ops_math
 from stgrad.eager.calling import check_kind, run, static
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.dispatch import apply
@@ -15,6 +15,7 @@ from stgrad.eager.indexing import PUT
 from stgrad.eager.tensor import Tensor
 
 __all__ = [
+    "confusion_matrix", "invert_permutation", "is_non_decreasing", "is_strictly_increasing", "lbeta",
     "argmax", "argmin", "argsort", "bincount", "count_nonzero", "cumprod", "cumsum", "cumulative_logsumexp", "reduce_all", "reduce_any",
     "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
     "reduce_variance", "segment_mean", "segment_sum", "sort", "top_k", "unsorted_segment_mean", "unsorted_segment_sum",
@@ -131,8 +132,6 @@ def reduce_euclidean_norm(input_tensor: Any, axis: Any = None, keepdims: bool = 
 
 def count_nonzero(input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = np.int64, name: str | None = None) -> Tensor:  # noqa: A002
     """How many elements are not zero."""
-    from stgrad.eager import dtypes
-
     t = convert_to_tensor(input)
     return Tensor(np.sum(t._a != 0, axis=axes(t, axis), keepdims=bool(keepdims)).astype(dtypes.as_dtype(dtype).dtype))
 
@@ -184,8 +183,6 @@ def argmin(input: Any, axis: Any = None, output_type: Any = np.int64, name: str 
 
 
 def _arg(fn: Any, x: Any, axis: Any, output_type: Any) -> Tensor:
-    from stgrad.eager import dtypes
-
     t = convert_to_tensor(x)
     i = static(axis) or 0
     if not -t._a.ndim <= i < t._a.ndim:
@@ -223,17 +220,14 @@ def top_k(input: Any, k: int = 1, sorted: bool = True, index_type: Any = np.int3
             f"input must have at least k columns. Had {t._a.shape[-1] if t._a.ndim else 0}, needed {count}", "TopKV2"
         )
     indices = np.argsort(-t._a, axis=-1, kind="stable")[..., :count]
-    return TopK(run(np.take_along_axis, t, indices, axis=-1), Tensor(indices.astype(np.int32)))
+    return TopKV2(run(np.take_along_axis, t, indices, axis=-1), Tensor(indices.astype(np.int32)))
 
 
-class TopK(tuple):
-    """`(values, indices)`."""
+class TopKV2(NamedTuple):
+    """What `top_k` gives."""
 
-    def __new__(cls, values: Any, indices: Any) -> TopK:
-        return super().__new__(cls, (values, indices))
-
-    values = property(lambda self: self[0])
-    indices = property(lambda self: self[1])
+    values: Any
+    indices: Any
 
 
 # ------------------------------------------------------------------ segments
@@ -282,3 +276,39 @@ def bincount(
 
 def _weighted_bincount(weights: Any, ids: Any, minlength: int) -> Any:
     return np.bincount(ids, weights.ravel(), minlength).astype(weights.dtype)
+
+
+# ------------------------------------------------------------------ integers and orders
+
+
+def confusion_matrix(
+    labels: Any, predictions: Any, num_classes: Any = None, weights: Any = None, dtype: Any = np.int32, name: str | None = None
+) -> Tensor:
+    """How often each label (row) met each prediction (column)."""
+    rows, columns = (np.ravel(convert_to_tensor(x)._a) for x in (labels, predictions))
+    n = int(max(rows.max(), columns.max())) + 1 if num_classes is None else static(num_classes)
+    counts = np.zeros((n, n), dtypes.as_dtype(dtype).dtype)
+    np.add.at(counts, (rows, columns), 1 if weights is None else convert_to_tensor(weights)._a)
+    return Tensor(counts)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """The permutation that undoes this one."""
+    p = convert_to_tensor(x)._a
+    return Tensor(np.argsort(p).astype(p.dtype))
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether no element is smaller than the one before it."""
+    return Tensor(np.bool_(np.all(np.diff(np.ravel(convert_to_tensor(x)._a)) >= 0)))
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is larger than the one before it."""
+    return Tensor(np.bool_(np.all(np.diff(np.ravel(convert_to_tensor(x)._a)) > 0)))
+
+
+def lbeta(x: Any, name: str | None = None) -> Tensor:
+    """log of the multivariate beta function of the last axis."""
+    t = convert_to_tensor(x)
+    return reduce_sum(ops_math.lgamma(t), -1) - ops_math.lgamma(reduce_sum(t, -1))

@@ -49,7 +49,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 def _floating(dtype: Any) -> Any:
     wanted = dtypes.as_dtype(dtype)
     if not wanted.is_floating:
-        raise ValueError(f"Argument `dtype` got invalid value {wanted!r}: random floats have a floating dtype")
+        raise TypeError(f"Argument `dtype` got invalid value {wanted!r}: random floats have a floating dtype")
     return wanted.dtype
 
 

@@ -749,6 +749,10 @@ def agree(ours: object, theirs: object, rtol: float) -> None:
             ours,
             theirs,
         )
+    elif isinstance(theirs, dict):
+        assert isinstance(ours, dict) and ours.keys() == theirs.keys(), (ours, theirs)
+        for key in theirs:
+            agree(ours[key], theirs[key], rtol)
     elif isinstance(theirs, list):
         assert isinstance(ours, list) and len(ours) == len(theirs), (ours, theirs)
         for a, b in zip(ours, theirs):

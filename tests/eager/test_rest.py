@@ -40,7 +40,7 @@ def test_distributions():
     assert sorted(tf.random.shuffle(tf.range(5)).numpy().tolist()) == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="maxval"):
         tf.random.uniform([2], dtype=tf.int32)
-    with pytest.raises(ValueError, match="dtype"):
+    with pytest.raises(TypeError, match="dtype"):
         tf.random.normal([2], dtype=tf.int32)
 
 
@@ -152,3 +152,31 @@ def derivative(f, x):
         tape.watch(x)
         y = f(x)
     return tape.gradient(y, x)
+
+
+def test_small_neighbours(capsys):
+    tf.print("x", tf.constant([1.0, 2.0]), output_stream=__import__("sys").stdout)
+    assert capsys.readouterr().out == "x [1. 2.]\n"
+    with tf.device("CPU:0"), tf.control_dependencies([]):
+        pass
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        with tf.init_scope():
+            y = x * x
+        z = x * 1.0 + y
+    assert value(tape.gradient(z, x)) == 1.0
+    assert tf.ensure_shape(tf.ones([2]), [None]).shape == (2,)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.ensure_shape(tf.ones([2]), [3])
+    assert value(tf.math.confusion_matrix([0, 1], [1, 1])) == [[0, 1], [0, 1]]
+    assert value(tf.bitwise.bitwise_and(1, 3)) == 1
+    assert value(tf.math.lbeta([1.0, 2.0])) == pytest.approx(-0.6931472)
+    assert bool(tf.math.is_non_decreasing([1, 1])) and not bool(tf.math.is_strictly_increasing([1, 1]))
+    assert value(tf.math.invert_permutation([2, 0, 1])) == [1, 2, 0]
+    assert value(tf.histogram_fixed_width([1.0, 2.0], [0.0, 3.0], 3)) == [0, 1, 1]
+    assert value(tf.as_string([1, 2])) == [b"1", b"2"]
+    assert tf.keras.utils.to_categorical([0, 2]).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert value(tf.nn.log_poisson_loss(1.0, 2.0)) == pytest.approx(5.389056)
+    assert tf.zeros_initializer()([2]).shape == (2,) and tf.get_static_value(tf.constant(3)) == 3
+    with pytest.raises(AttributeError, match="not all of TensorFlow"):
+        _ = tf.image

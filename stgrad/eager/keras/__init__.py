@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from stgrad.eager.keras import activations, initializers, layers, losses, metrics, optimizers, regularizers
+from stgrad.eager.keras.extras import backend, utils
 from stgrad.eager.keras.layer import Layer
 from stgrad.eager.keras.models import Model, Sequential
 
-__all__ = ["Layer", "Model", "Sequential", "activations", "initializers", "layers", "losses", "metrics", "optimizers", "regularizers"]
+Input = layers.Input
+__all__ = [
+    "Input",
+    "backend",
+    "utils",
+    "Layer",
+    "Model",
+    "Sequential",
+    "activations",
+    "initializers",
+    "layers",
+    "losses",
+    "metrics",
+    "optimizers",
+    "regularizers",
+]
