@@ -58,11 +58,7 @@ def copy(state: Scalariser, stmt: Assign) -> bool:
     view = state.view(source.name)
     same = state.types[stmt.target.name].dtype == state.types[source.name].dtype
     if same and (state.last_use(view, stmt.target.name) or state.unwritten(view, stmt.target.name)):
-<<<<<<< /tmp/wc/stgrad/transforms/lower/creation.py
-        state.classes.union(view.base, stmt.target.name)
-=======
         state.classes.union(view.base, stmt.target.name)  # views of the copy are views of the buffer now
->>>>>>> /work/main/stgrad/transforms/lower/creation.py
         return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
     return spread(state, stmt, source, view.dims)
 
