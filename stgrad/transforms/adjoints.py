@@ -290,16 +290,16 @@ class Adjoints:
         """Whether the array g can be kept: made here, and not handed to another argument too."""
         if not isinstance(g, Sym) or not g.type.array:
             return True
-        made = next((s for s in reversed(self.builder.out) if isinstance(s, Assign) and s.targets == (g.operand,)), None)
         root = g.name
-        while made is not None:
+        for made in reversed(self.builder.out):  # back to where its memory comes from
+            if not isinstance(made, Assign) or made.targets != (Var(root),):
+                continue
             source = viewed(made, self.builder.types)
             if made.op in ("np.broadcast_to", "np.diagonal") or (source is not None and not alone):
                 return False
             if source is None:
                 break
             root = source
-            made = next((s for s in reversed(self.builder.out) if isinstance(s, Assign) and s.targets == (Var(source),)), None)
         if root in shared or "§" in root:
             return False
         shared.add(root)
