@@ -14,6 +14,7 @@ from stgrad.transforms.foreign import foreign
 from stgrad.transforms.lower import lower
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.transforms.tidy import tidy
 from stgrad.verify import verify
 
@@ -47,6 +48,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 def specialise(fn: Function, trace: Trace) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
+    fn = simplify(unite_sweeps(fn))
     return trace.add("specialised", tidy(foreign(simplify(accumulate(simplify(lower(fn)))))))
 
 
