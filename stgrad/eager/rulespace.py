@@ -170,7 +170,8 @@ def _on_tensors(function: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if _holds(args) or _holds(kwargs.values()):
             read = tuple([_deep(x) for x in args])
-            return apply(bind(function), read, {k: _dtype(_deep(v)) for k, v in kwargs.items()})
+            result = apply(bind(function), read, {k: _dtype(_deep(v)) for k, v in kwargs.items()})
+            return Scratch(result) if type(result) is Tensor else result
         return function(*args, **{k: _dtype(v) for k, v in kwargs.items()})
 
     return call

@@ -836,3 +836,26 @@ def test_second_order(source):
     if singular:
         pytest.skip("not finite in TensorFlow")
     agree(ours, theirs, 2e-3)
+
+
+def tangent(source: str, tf) -> object:
+    parts = [part.strip() for part in source.split(" | ")]
+    f = eval(parts[0], {"tf": tf, "np": np})
+    xs = [tf.constant(np.array(eval(part, {"np": np})), "float32") for part in parts[1:]]
+    dots = [tf.ones_like(x) * 0.5 for x in xs]
+    try:
+        with tf.autodiff.ForwardAccumulator(xs, dots) as accumulator:
+            y = f(*xs)
+        return [plain(d) for d in [accumulator.jvp(y, unconnected_gradients="zero")]]
+    except Exception as error:  # noqa: BLE001
+        return type(error)
+
+
+@pytest.mark.parametrize("source", [line for line in lines(GRADIENTS) if "py_function" not in line])
+def test_forward_mode(source):
+    theirs = tangent(source, tensorflow)
+    if isinstance(theirs, type):
+        pytest.skip("TensorFlow has no forward mode here")
+    if not all(np.all(np.isfinite(part[2])) for part in theirs):
+        pytest.skip("not finite in TensorFlow")
+    agree(tangent(source, eager), theirs, 2e-4)

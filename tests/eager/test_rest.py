@@ -180,3 +180,26 @@ def test_small_neighbours(capsys):
     assert tf.zeros_initializer()([2]).shape == (2,) and tf.get_static_value(tf.constant(3)) == 3
     with pytest.raises(AttributeError, match="not all of TensorFlow"):
         _ = tf.image
+
+
+@pytest.mark.parametrize("f", [np.cumprod, np.prod, np.sort, np.diff, np.cross, np.kron, np.convolve, np.median, np.var, np.ptp, np.trapezoid])
+def test_numpy_functions_of_any_kind_of_rule(f):
+    """First and second order of NumPy functions that TensorFlow does not have, in both modes."""
+    x = tf.Variable([1.3, 0.7, 2.1], dtype=tf.float64)
+    call = (lambda t: f(t, np.array([1.0, 2.0, 0.5]))) if f in (np.cross, np.kron, np.convolve) else f
+    with tf.GradientTape() as outer, tf.autodiff.ForwardAccumulator(x, tf.constant([1.0, 0.5, -1.0], tf.float64)) as acc:
+        with tf.GradientTape() as inner:
+            y = tf.reduce_sum(call(x * x) ** 2)
+        g = inner.gradient(y, x)
+    h = outer.jacobian(g, x, unconnected_gradients="zero")
+    numbers = tf.test.compute_gradient(lambda t: first(call, t), [x.numpy()], delta=1e-6)[1][0]
+    np.testing.assert_allclose(h, numbers, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(acc.jvp(y), np.sum(g.numpy() * [1.0, 0.5, -1.0]), rtol=1e-9)
+    np.testing.assert_allclose(acc.jvp(g), h.numpy() @ [1.0, 0.5, -1.0], rtol=1e-9, atol=1e-12)
+
+
+def first(call, t):
+    with tf.GradientTape() as tape:
+        tape.watch(t)
+        y = tf.reduce_sum(call(t * t) ** 2)
+    return tape.gradient(y, t)
