@@ -44,6 +44,7 @@ _COST = {
     "not": 1, "np.maximum": 1, "np.minimum": 1, "getitem": 1, "alias": 0, "shape": 0, "np.floor_divide": 4, "np.remainder": 4,
     "float": 0, "int": 1, "cast": 1, "np.sign": 1, "np.where": 2, "np.logical_and": 1, "np.logical_or": 1, "np.logical_not": 1,
 }  # fmt: skip
+_PURE = frozenset({"np.divide", "np.sqrt", "math.sqrt", "np.exp", "math.exp", "np.sin", "math.sin", "np.cos", "math.cos", "np.log", "math.log", "np.power"})
 LIMIT = 6
 RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
 
@@ -166,7 +167,7 @@ class Saver:
         stmt = definition.stmt
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or self.definitions.get(name, 0) != 1:
             return None
-        if self._is_view(stmt):
+        if self._is_view(stmt) or self._invariant(stmt, definition):
             return definition
         if self.classes.find(name) in self.written:  # made again, it would be as it was before the writes
             return None
@@ -176,6 +177,13 @@ class Saver:
 
     def _is_view(self, stmt: Assign) -> bool:
         return viewed(stmt, self.builder.types) is not None and stmt.op in ("getitem", "alias", "np.transpose")
+
+    def _invariant(self, stmt: Assign, definition: Place) -> bool:
+        """A scalar made from values that never change: compiled code makes it once, before the loop."""
+        types = self.builder.types
+        if types[stmt.target.name].array or stmt.op not in _COST and stmt.op not in _PURE:
+            return False
+        return all(not types[n].array and not reassigned(n, definition, False) for n in reads(stmt))
 
     def _writes_between(self, stmt: Assign, region: Region, index: int, user: int) -> bool:
         arrays = [n for n in reads(stmt) if self.builder.types[n].array]
