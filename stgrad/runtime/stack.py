@@ -80,7 +80,9 @@ class _Block:
 
     def item(self, position: Any) -> Any:
         data = self.builder.bitcast(self.context.nrt.meminfo_data(self.builder, self.meminfo), llvm.IntType(8).as_pointer())
-        items = self.builder.bitcast(self.builder.gep(data, [cgutils.intp_t(HEADER)]), self.context.get_data_type(self.type.dtype).as_pointer())
+        items = self.builder.bitcast(
+            self.builder.gep(data, [cgutils.intp_t(HEADER)]), self.context.get_data_type(self.type.dtype).as_pointer()
+        )
         return self.builder.gep(items, [position])
 
     def bytes(self, capacity: Any) -> Any:

@@ -92,7 +92,18 @@ class Writer:
         )
 
     def statement(self, depth: int) -> None:
-        kinds = [self.bind_vector, self.bind_scalar, self.overlap, self.element, self.row, self.stencil, self.alias, self.scale, self.masked, self.gather]
+        kinds = [
+            self.bind_vector,
+            self.bind_scalar,
+            self.overlap,
+            self.element,
+            self.row,
+            self.stencil,
+            self.alias,
+            self.scale,
+            self.masked,
+            self.gather,
+        ]
         if depth < 2 and self.rng.random() < 0.2:
             self.rng.choice([self.loop, self.branch])(depth)
         else:
@@ -113,7 +124,9 @@ class Writer:
 
     def overlap(self) -> None:
         (a, b), r = self.rng.choice(PAIRS), self.rng
-        self.emit(f"{r.choice(self.vectors)}[{a}] {r.choice(['=', '+=', '*=', '-='])} {r.choice(['0.5 * ', ''])}{r.choice(self.vectors)}[{b}]")
+        self.emit(
+            f"{r.choice(self.vectors)}[{a}] {r.choice(['=', '+=', '*=', '-='])} {r.choice(['0.5 * ', ''])}{r.choice(self.vectors)}[{b}]"
+        )
 
     def element(self) -> None:
         self.emit(f"{self.rng.choice(self.vectors)}[{self.position()}] {self.rng.choice(['=', '+='])} {self.scalar()}")

@@ -1,7 +1,7 @@
 """Scalar statements with the dtypes that NumPy would compute.
 
-Before (x float32): `y = x * 0.5`; after: `y = x * np.float32(0.5)`. A weak variable (a Python number) is cast in a statement of its own. Small
-integer powers become products.
+Before (x float32): `y = x * 0.5`; after: `y = x * np.float32(0.5)`. A weak variable (a Python number) is cast in a
+statement of its own. Small integer powers become products.
 """
 
 from __future__ import annotations

@@ -16,7 +16,12 @@ def forward_copies(units: list[Unit], buffers: Mapping[str, Buffer]) -> list[Uni
     for k, unit in enumerate(units):
         if isinstance(unit, Kernel):
             unit = _follow(unit, sources)
-            if _is_copy(unit, buffers) and isinstance(unit.expr, Load) and last_write[unit.target] == k and last_write.get(unit.expr.buffer, k) < k:
+            if (
+                _is_copy(unit, buffers)
+                and isinstance(unit.expr, Load)
+                and last_write[unit.target] == k
+                and last_write.get(unit.expr.buffer, k) < k
+            ):
                 sources[unit.target] = (unit, unit.expr)
         result.append(unit)
     return [u for u in result if not (isinstance(u, Kernel) and u.target in sources and not buffers[u.target].escapes)]

@@ -51,7 +51,11 @@ def fill(state: Scalariser, stmt: Assign) -> bool:
 def copy(state: Scalariser, stmt: Assign) -> bool:
     """A copy of an array, in another dtype perhaps."""
     source = stmt.args[0]
-    if not isinstance(source, Var) or not state.types[source.name].array or state.types[stmt.target.name].rank != state.types[source.name].rank:
+    if (
+        not isinstance(source, Var)
+        or not state.types[source.name].array
+        or state.types[stmt.target.name].rank != state.types[source.name].rank
+    ):
         return False
     if any(key not in ("dtype",) for key, _ in stmt.kwargs):
         return False
@@ -103,7 +107,9 @@ def getitem(state: Scalariser, stmt: Assign) -> bool:
         return len(view.dims) == target.rank and state.bind_view(stmt, view)
     if view.dims:
         return False
-    state.units.append(Kernel((), stmt.target.name, (), Load(view.base, view.index, target.dtype), "def", target.dtype, stmt.loc, stmt.note))
+    state.units.append(
+        Kernel((), stmt.target.name, (), Load(view.base, view.index, target.dtype), "def", target.dtype, stmt.loc, stmt.note)
+    )
     return True
 
 
@@ -187,7 +193,9 @@ def reshape(state: Scalariser, stmt: Assign) -> bool:
     source = stmt.args[0]
     if not isinstance(source, Var) or not state.types[source.name].array:
         return False
-    if state.types[stmt.target.name].dims and [d for d in state.types[source.name].dims if d != ONE] != [d for d in state.types[stmt.target.name].dims if d != ONE]:
+    if state.types[stmt.target.name].dims and [d for d in state.types[source.name].dims if d != ONE] != [
+        d for d in state.types[stmt.target.name].dims if d != ONE
+    ]:
         return False
     return extent_one(state, stmt)
 

@@ -31,10 +31,10 @@ from stgrad.rules.core import lookup
 
 # Operations whose result may share memory with their first argument.
 _VIEWS = """
-alias getitem np.transpose np.reshape np.ravel np.swapaxes np.moveaxis np.rollaxis np.squeeze np.expand_dims np.broadcast_to np.asarray
-np.ascontiguousarray np.real np.imag np.atleast_1d np.atleast_2d np.atleast_3d np.diagonal np.split np.array_split np.flip np.flipud
-np.fliplr np.rot90 np.asfortranarray stop_gradient unbroadcast np.conj np.conjugate np.positive np.asanyarray np.require
-np.lib.stride_tricks.sliding_window_view np.nan_to_num np.array
+alias getitem np.transpose np.reshape np.ravel np.swapaxes np.moveaxis np.rollaxis np.squeeze np.expand_dims
+np.broadcast_to np.asarray np.ascontiguousarray np.real np.imag np.atleast_1d np.atleast_2d np.atleast_3d np.diagonal
+np.split np.array_split np.flip np.flipud np.fliplr np.rot90 np.asfortranarray stop_gradient unbroadcast np.conj
+np.conjugate np.positive np.asanyarray np.require np.lib.stride_tricks.sliding_window_view np.nan_to_num np.array
 """
 VIEWS = frozenset(_VIEWS.split())
 FRESH = frozenset({"shape", "float", "int", "bool", "complex", "not", "cast", "runtime.radd"})

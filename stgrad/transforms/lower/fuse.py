@@ -1,8 +1,8 @@
 """Element statements to a tree of loops, as few loops as dependences allow.
 
-Two statements may share loop d if every two accesses to the same place are met in the old order: the loop's variable stands on the same axis in
-both, as `v + c1` and `v + c2`, and `c1 - c2 >= 0` (the first one has then passed the place before). A finished
-reduction does not move with the loop, so its readers stay behind it. Allen & Kennedy 2001, §6.2.
+Two statements may share loop d if every two accesses to the same place are met in the old order: the loop's variable
+stands on the same axis in both, as `v + c1` and `v + c2`, and `c1 - c2 >= 0` (the first one has then passed the place
+before). A finished reduction does not move with the loop, so its readers stay behind it. Allen & Kennedy 2001, §6.2.
 """
 
 from __future__ import annotations
@@ -170,13 +170,9 @@ def _fits(group: list[Unit], unit: Unit, depth: int, shares: Same) -> bool:
     first = group[0]
     if len(first.space) <= depth or first.space[depth] != unit.space[depth]:
         return False
-    if sum(_writes(u) for u in (*group, unit)) > 4 * MAX_WRITES:
+    if len({u.target for u in (*group, unit) if isinstance(u, Kernel) and u.mode == "set"}) > MAX_WRITES:
         return False
     return all(isinstance(m, Kernel) and isinstance(unit, Kernel) and fusable(m, unit, depth, shares) for m in group)
-
-
-def _writes(unit: Unit) -> int:
-    return int(isinstance(unit, Kernel) and unit.mode != "def")
 
 
 def fusable(first: Kernel, second: Kernel, depth: int, shares: Same) -> bool:

@@ -1,8 +1,8 @@
 """Sums scattered to neighbours become sums gathered from a workspace with a border of zeros.
 
-Before: `b[i] += e[i]; b[i+2] += e[i]`; after: `w[i+2] = e[i]`, then `b[i] += w[i+2] + w[i]` over a range two longer. The scatter meets each element of `b`
-in several trips, one after the other, and so cannot be vectorised; the gather can. Only the inside of a workspace is written, so that its border
-stays zero however often the run is repeated.
+Before: `b[i] += e[i]; b[i+2] += e[i]`; after: `w[i+2] = e[i]`, then `b[i] += w[i+2] + w[i]` over a range two longer.
+The scatter meets each element of `b` in several trips, one after the other, and so cannot be vectorised; the gather
+can. Only the inside of a workspace is written, so that its border stays zero however often the run is repeated.
 """
 
 from __future__ import annotations
@@ -43,7 +43,12 @@ def find(units: list[Unit], state: Scalariser) -> list[list[Kernel]]:
 def is_scatter(unit: Kernel) -> bool:
     """A sum that meets each element of its target at most once."""
     moving = [e for e in unit.index if isinstance(e, Axis)]
-    return unit.mode == "add" and bool(unit.space) and all(e.scale == 1 for e in moving) and sorted(e.depth for e in moving) == list(range(len(unit.space)))
+    return (
+        unit.mode == "add"
+        and bool(unit.space)
+        and all(e.scale == 1 for e in moving)
+        and sorted(e.depth for e in moving) == list(range(len(unit.space)))
+    )
 
 
 def fits(first: Kernel, unit: Kernel) -> bool:
@@ -71,7 +76,9 @@ def offsets(first: Kernel, unit: Kernel) -> Offsets:
 
 
 def worthwhile(series: list[Kernel]) -> bool:
-    return len({offsets(series[0], k)[-1] for k in series}) > 1 and not any(load.buffer == series[0].target for load in loads(series[0].expr))
+    return len({offsets(series[0], k)[-1] for k in series}) > 1 and not any(
+        load.buffer == series[0].target for load in loads(series[0].expr)
+    )
 
 
 @dataclass
@@ -136,9 +143,13 @@ class Gatherer:
         space = tuple(Dim(d.symbol, d.offset + w) for d, w in zip(first.space, self.width, strict=True))
         expr: Expr | None = None
         for name, offset in self.terms:
-            index = tuple(Axis(d, 1, Dim(None, w - (o - low))) for d, (w, o, low) in enumerate(zip(self.width, offset, self.low, strict=True)))
+            index = tuple(
+                Axis(d, 1, Dim(None, w - (o - low))) for d, (w, o, low) in enumerate(zip(self.width, offset, self.low, strict=True))
+            )
             load = Load(name, index, first.dtype)
             expr = load if expr is None else Call("np.add", (expr, load), first.dtype)
         assert expr is not None
-        target = tuple(Axis(e.depth, 1, Dim(e.offset.symbol, e.offset.offset + self.low[e.depth])) if isinstance(e, Axis) else e for e in first.index)
+        target = tuple(
+            Axis(e.depth, 1, Dim(e.offset.symbol, e.offset.offset + self.low[e.depth])) if isinstance(e, Axis) else e for e in first.index
+        )
         return replace(first, space=space, index=target, expr=expr)

@@ -1,7 +1,7 @@
 """Stacks of scalars that are left: growable memory of the run-time.
 
-Before: `Stack(s)`, `Push(s, x)`, `Pop(x, s)`; after: `s = runtime.new_stack(0.0)`, `runtime.push(s, x)`, `x = runtime.pop(s)`. Stacks of arrays stay
-lists, which hold references.
+Before: `Stack(s)`, `Push(s, x)`, `Pop(x, s)`; after: `s = runtime.new_stack(0.0)`, `runtime.push(s, x)`, `x =
+runtime.pop(s)`. Stacks of arrays stay lists, which hold references.
 """
 
 from __future__ import annotations

@@ -168,7 +168,11 @@ def _masked(state: Scalariser, stmt: Store) -> bool:
     mask = stmt.index.items[0] if isinstance(stmt.index, Pack) else stmt.index
     view, dtype = state.view(stmt.target.name), state.types[stmt.target.name].dtype
     space, places = state.layout(view.dims)
-    index, chosen, value = compose(view.index, places), state.element_of(mask, view.dims, places), state.element_of(stmt.value, view.dims, places)
+    index, chosen, value = (
+        compose(view.index, places),
+        state.element_of(mask, view.dims, places),
+        state.element_of(stmt.value, view.dims, places),
+    )
     if index is None or chosen is None or value is None or not state.extents.known(space) or dtype == "bool" and stmt.mode == "add":
         return False
     old = Load(view.base, index, dtype)

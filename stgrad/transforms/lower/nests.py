@@ -19,7 +19,6 @@ from stgrad.ir import (
     Type,
     Var,
     While,
-    assigned,
     assigns,
     map_blocks,
     operand_vars,
@@ -31,7 +30,7 @@ from stgrad.names import Names
 from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they register handlers)
 from stgrad.transforms.lower.contract import contract
 from stgrad.transforms.lower.copies import forward_copies
-from stgrad.transforms.lower.emit import Emitter, LoopNames, Workspace
+from stgrad.transforms.lower.emit import Emitter
 from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter_extents
 from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
@@ -41,6 +40,7 @@ from stgrad.transforms.lower.nest import Guard, Kernel, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.versions import number
+from stgrad.transforms.lower.writer import LoopNames, Workspace
 
 
 @dataclass
@@ -120,7 +120,18 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
     top = context.top if in_loop else None
     emitter = Emitter(
-        context.types, context.names, context.loops, state.extents, state.buffers, kept, state.shares, context.fixed, context.prelude, top, state.hoistable(needed), context.pool
+        context.types,
+        context.names,
+        context.loops,
+        state.extents,
+        state.buffers,
+        kept,
+        context.fixed,
+        context.prelude,
+        top,
+        state.hoistable(needed),
+        context.pool,
+        shares=state.shares,
     )
     return [*emitter.run(tree), *back]
 
@@ -132,7 +143,8 @@ def scalarised(
     guards: list[Guard] = []
     bound = {n for s in run for n in assigns(s)}
     while True:
-        state = Scalariser(context.types, context.names, context.classes, replace(extents, sources=dict(extents.sources), equal=dict(extents.equal)), in_loop, scatter, context.written, live)
+        known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
+        state = Scalariser(context.types, context.names, context.classes, known, in_loop, scatter, context.written, live)
         state.later.update(n for s in (*run, *back) for n in reads(s))
         state.later.update(live)
         for guard in guards:
@@ -177,7 +189,12 @@ def drop_dead(state: Scalariser, live: frozenset[str]) -> list[Unit]:
     wanted: set[str] = set()
     result: list[Unit] = []
     for unit in reversed(state.units):
-        if isinstance(unit, Kernel) and unit.target in state.buffers and not state.buffers[unit.target].escapes and unit.target not in wanted:
+        if (
+            isinstance(unit, Kernel)
+            and unit.target in state.buffers
+            and not state.buffers[unit.target].escapes
+            and unit.target not in wanted
+        ):
             continue
         wanted.update(a.buffer for a in unit.accesses() if not (a.write and isinstance(unit, Kernel)))
         result.insert(0, unit)

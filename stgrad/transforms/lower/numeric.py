@@ -20,12 +20,13 @@ np.logical_and np.logical_or np.logical_not np.logical_xor np.isnan np.isinf np.
 """
 PREDICATES = COMPARISONS | frozenset(_PREDICATES.split())
 _ELEMENTWISE = """
-np.add np.subtract np.multiply np.divide np.true_divide np.power np.float_power np.negative np.positive np.absolute np.abs np.fabs np.exp
-np.exp2 np.expm1 np.log np.log2 np.log10 np.log1p np.sqrt np.square np.cbrt np.reciprocal np.sin np.cos np.tan np.arcsin np.arccos np.arctan
-np.sinh np.cosh np.tanh np.arcsinh np.arccosh np.arctanh np.arctan2 np.hypot np.maximum np.minimum np.fmax np.fmin np.floor np.ceil np.trunc
-np.rint np.sign np.floor_divide np.remainder np.mod np.fmod np.copysign np.heaviside np.logaddexp np.logaddexp2 np.deg2rad np.rad2deg
-np.radians np.degrees np.where np.clip np.conjugate np.conj np.real np.imag scipy.special.erf scipy.special.expit np.bitwise_and np.bitwise_or np.bitwise_xor np.invert
-np.left_shift np.right_shift
+np.add np.subtract np.multiply np.divide np.true_divide np.power np.float_power np.negative np.positive np.absolute
+np.abs np.fabs np.exp np.exp2 np.expm1 np.log np.log2 np.log10 np.log1p np.sqrt np.square np.cbrt np.reciprocal np.sin
+np.cos np.tan np.arcsin np.arccos np.arctan np.sinh np.cosh np.tanh np.arcsinh np.arccosh np.arctanh np.arctan2 np.hypot
+np.maximum np.minimum np.fmax np.fmin np.floor np.ceil np.trunc np.rint np.sign np.floor_divide np.remainder np.mod
+np.fmod np.copysign np.heaviside np.logaddexp np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees np.where np.clip
+np.conjugate np.conj np.real np.imag scipy.special.erf scipy.special.expit np.bitwise_and np.bitwise_or np.bitwise_xor
+np.invert np.left_shift np.right_shift
 """
 ELEMENTWISE = PREDICATES | frozenset(_ELEMENTWISE.split())
 KEEP_OPERANDS = frozenset(["np.absolute", "np.abs", "np.real", "np.imag", "np.angle", "np.left_shift", "np.right_shift"])
@@ -109,4 +110,6 @@ def small_power(base: Expr, exponent: Expr, dtype: str) -> Expr | None:
     if value not in (1, 2, 3, 4):
         return None
     square = typed("np.multiply", (base, base), dtype)
-    return {1: base, 2: square, 3: typed("np.multiply", (square, base), dtype), 4: typed("np.multiply", (square, square), dtype)}[int(value)]
+    return {1: base, 2: square, 3: typed("np.multiply", (square, base), dtype), 4: typed("np.multiply", (square, square), dtype)}[
+        int(value)
+    ]

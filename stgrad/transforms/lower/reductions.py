@@ -1,7 +1,7 @@
 """Element forms of reductions: an initial value for each result, then an accumulation over the whole operand.
 
-`v = np.sum(x, axis=0)` becomes `v[j] = 0.0` over (m,) and `v[j] += x[i, j]` over (n, m), in the order of the operand's axes. Fusing makes a
-local scalar of `v[j]` wherever its loops allow.
+`v = np.sum(x, axis=0)` becomes `v[j] = 0.0` over (m,) and `v[j] += x[i, j]` over (n, m), in the order of the
+operand's axes. Fusing makes a local scalar of `v[j]` wherever its loops allow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from stgrad.transforms.lower.numeric import as_dtype, literal, typed
 from stgrad.transforms.lower.scalarise import ONE, Scalariser, argument, handles
 from stgrad.transforms.lower.views import View
 
-MODES = {"np.sum": "radd", "np.prod": "mul", "np.max": "max", "np.amax": "max", "np.min": "min", "np.amin": "min", "np.any": "or", "np.all": "and"}
+MODES = {
+    "np.sum": "radd",
+    "np.prod": "mul",
+    "np.max": "max",
+    "np.amax": "max",
+    "np.min": "min",
+    "np.amin": "min",
+    "np.any": "or",
+    "np.all": "and",
+}
 EMPTY = "zero-size array to reduction operation {} which has no identity"
 
 
@@ -55,7 +64,11 @@ def identity(mode: str, dtype: str) -> Const:
 def reduction(state: Scalariser, stmt: Assign) -> bool:
     """Sum, product, extremes, any, all and mean over any axes, with keepdims."""
     source = stmt.args[0]
-    if not isinstance(source, Var) or not state.types[source.name].array or any(k not in ("axis", "keepdims", "dtype") for k, _ in stmt.kwargs):
+    if (
+        not isinstance(source, Var)
+        or not state.types[source.name].array
+        or any(k not in ("axis", "keepdims", "dtype") for k, _ in stmt.kwargs)
+    ):
         return False
     rank = state.types[source.name].rank
     axes = axes_of(argument(stmt, 1, "axis", Const(None)), rank)
@@ -89,7 +102,14 @@ def reduce_into(state: Scalariser, stmt: Assign, target: str, mode: str, source:
 
 
 def _emit(
-    state: Scalariser, stmt: Assign, target: str, mode: str, index: list[Entry], value: Expr, space: tuple[Dim, ...], dims: tuple[Dim, ...] = ()
+    state: Scalariser,
+    stmt: Assign,
+    target: str,
+    mode: str,
+    index: list[Entry],
+    value: Expr,
+    space: tuple[Dim, ...],
+    dims: tuple[Dim, ...] = (),
 ) -> None:
     type_ = state.types[target]
     if type_.array:
@@ -142,7 +162,9 @@ def unbroadcast(state: Scalariser, stmt: Assign) -> bool:
     if not all(state.extents.require(small[k - skip], dims[k], state) for k in rest):
         return False
     if not axes:
-        return state.types[stmt.target.name].array and state.bind_view(Assign((stmt.target,), "alias", (g,), loc=stmt.loc), state.view(g.name))
+        return state.types[stmt.target.name].array and state.bind_view(
+            Assign((stmt.target,), "alias", (g,), loc=stmt.loc), state.view(g.name)
+        )
     return _sum_to(state, stmt, g, axes, skip)
 
 

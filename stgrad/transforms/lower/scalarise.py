@@ -139,7 +139,9 @@ class Scalariser:
         In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted.
         """
         dims = self.types[name].dims
-        return tuple(self.extents.own(name, k) if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for k, d in enumerate(dims))
+        return tuple(
+            self.extents.own(name, k) if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for k, d in enumerate(dims)
+        )
 
     def in_memory(self, name: str) -> Var:
         """The name under which an array exists in memory, a view of it made where none is."""
@@ -255,7 +257,9 @@ class Scalariser:
         if type_.array:
             self.new_buffer(name, dims)
         index = tuple(places) if type_.array else ()
-        self.units.append(Kernel(space, name, index, as_dtype(expr, type_.dtype) if type_.array else expr, "def", type_.dtype, stmt.loc, stmt.note))
+        self.units.append(
+            Kernel(space, name, index, as_dtype(expr, type_.dtype) if type_.array else expr, "def", type_.dtype, stmt.loc, stmt.note)
+        )
         return True
 
     def new_buffer(self, name: str, dims: tuple[Dim, ...]) -> None:
@@ -290,7 +294,9 @@ class Scalariser:
             return Dim(None, operand.value)
         assert isinstance(operand, Var)
         known = self.values.get(operand.name) or self.types[operand.name].value
-        if known is not None and (known.symbol is None or known.symbol in self.extents.trusted or self.extents.known((known,)) and not self.in_loop):
+        if known is not None and (
+            known.symbol is None or known.symbol in self.extents.trusted or self.extents.known((known,)) and not self.in_loop
+        ):
             return known
         own = self.values[operand.name] = self.extents.own(operand.name, -1)
         assert own.symbol is not None

@@ -1,8 +1,9 @@
 """Stacks become preallocated arrays, or plain variables.
 
-Before: `for i in range(n): push(s, x)` ... `for i in range(n - 1, -1, -1): x = pop(s)`; after: `s = np.empty(n)`, `s[i] = x`, `x = s[i]`. That
-holds for a stack of scalars with one push in a nest of counted loops and one pop in the mirrored nest. Where the loops are counted but not
-mirrored, a running position takes the counter's place. All other stacks stay as they are.
+Before: `for i in range(n): push(s, x)` ... `for i in range(n - 1, -1, -1): x = pop(s)`; after: `s = np.empty(n)`,
+`s[i] = x`, `x = s[i]`. That holds for a stack of scalars with one push in a nest of counted loops and one pop in the
+mirrored nest. Where the loops are counted but not mirrored, a running position takes the counter's place. All other
+stacks stay as they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Temporaries of the compiler go into the one statement that reads them.
 
-Before: `_t[i] = b[i] + b[i+1]; _t_2[i] = _t[i] + b[i+2]; a[i] = 0.2 * _t_2[i]`; after: `a[i] = 0.2 * (b[i] + b[i+1] + b[i+2])`. Nothing is computed
-twice: the reader meets each element once. What the temporary reads must not change before the reader runs, nor while.
+Before: `_t[i] = b[i] + b[i+1]; _t_2[i] = _t[i] + b[i+2]; a[i] = 0.2 * _t_2[i]`; after: `a[i] = 0.2 * (b[i] + b[i+1] +
+b[i+2])`. Nothing is computed twice: the reader meets each element once. What the temporary reads must not change
+before the reader runs, nor while.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ from stgrad.ir import (
 from stgrad.names import Names
 
 INT = Type("int64", weak=True)
-PURE = frozenset({"np.add", "np.subtract", "np.multiply", "np.negative", "np.floor_divide", "np.remainder", "alias", "shape", "int", "max", "min"})
+PURE = frozenset(
+    {"np.add", "np.subtract", "np.multiply", "np.negative", "np.floor_divide", "np.remainder", "alias", "shape", "int", "max", "min"}
+)
 Affine = tuple[tuple[tuple[str, int], ...], int]  # ((name, factor), ...), constant
 
 

@@ -1,7 +1,7 @@
 """Names assigned once in a straight run of statements.
 
-Before: `t = a * b; y = t; t = y + c`; after: `t_2 = a * b; y = t_2; t = y + c`. What the run reads from before it keeps its name too: a final value
-whose name is still read as it was gets a new name, and is given back at the end.
+Before: `t = a * b; y = t; t = y + c`; after: `t_2 = a * b; y = t_2; t = y + c`. What the run reads from before it
+keeps its name too: a final value whose name is still read as it was gets a new name, and is given back at the end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from stgrad.names import Names
 from stgrad.transforms.lower.facts import Classes, live_in
 
 
-def number(block: Sequence[Stmt], live: frozenset[str], types: dict[str, Type], names: Names, classes: Classes) -> tuple[list[Stmt], list[Assign]]:
+def number(
+    block: Sequence[Stmt], live: frozenset[str], types: dict[str, Type], names: Names, classes: Classes
+) -> tuple[list[Stmt], list[Assign]]:
     """The statements with every name assigned once, and the copies that give the final values back."""
     before = live_in(tuple(block), frozenset())
     last = {name: k for k, stmt in enumerate(block) for name in assigns(stmt)}
