@@ -43,7 +43,7 @@ class StackType(types.Type):
 
 
 @register_model(StackType)
-class _StackModel(models.StructModel):  # type: ignore[misc]
+class _StackModel(models.StructModel):
     def __init__(self, manager: Any, fe_type: Any) -> None:
         super().__init__(manager, fe_type, [("meminfo", types.MemInfoPointer(types.voidptr))])
 
