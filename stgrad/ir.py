@@ -251,20 +251,10 @@ class Effect:
 
 Stmt = Union[Assign, Store, Stack, Push, Pop, If, For, While, Custom, Effect]
 
+# Operations that are no functions of NumPy: `alias` y = x, the same object; `getitem` (x, index): a scalar, a view or, with arrays in the
+# index, a gather; `shape` (x, Const(axis)): an extent; casts of Python, and `cast` (x, Const(dtype name)); `unbroadcast` (g, like).
 BUILTIN_OPS = frozenset(
-    {
-        "alias",  # y = x, the same object
-        "getitem",  # (x, index): a scalar, a view or, with arrays in the index, a gather
-        "shape",  # (x, Const(axis)): an extent
-        "float",  # Python casts of scalars
-        "int",
-        "bool",
-        "complex",
-        "not",
-        "cast",  # (x, Const(dtype name)): a scalar to another dtype
-        "stop_gradient",
-        "unbroadcast",  # (g, like): sum g over the axes in which `like` was broadcast
-    }
+    {"alias", "getitem", "shape", "float", "int", "bool", "complex", "not", "cast", "stop_gradient", "unbroadcast"}
 )
 
 

@@ -111,7 +111,7 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
     count = 0
     for name in own:
         if not _TEMPORARY.match(name):
-            spell[name] = _free(name.lstrip("_") or "t", taken)
+            spell[name] = _free(name.lstrip("_") or "i", taken)
         while name not in spell:
             count += 1
             wish = "t" if count == 1 else f"t{count}"
