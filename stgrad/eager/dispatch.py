@@ -126,7 +126,7 @@ class General(Operation):
         else:
             bare_y = tuple([o._a for o in y]) if isinstance(y, tuple) else y._a
             bars = self.adjoint(bare_y, y_bar, *[bare(x) for x in args], **(kwargs or {}))
-        return align(args, bars)
+        return align(args, bars, self.linear)
 
     def push(self, y: Any, args: tuple[Any, ...], kwargs: Any, dots: dict[int, Any]) -> Any:
         kwargs = kwargs or {}
@@ -147,7 +147,7 @@ class General(Operation):
             return settled(twin(self.tangent)(y, *args, *[_dots(x, dots) for x in own], **kwargs))
         names = list(parameters)[1:]
         primals = dict(zip([n for n in names if not n.endswith("_dot")], args)) | kwargs
-        tangents = {n: _dots(primals[n[:-4]], dots) for n in names if n.endswith("_dot")}
+        tangents = {n: _dots(primals[n[:-4]], dots) if n[:-4] in primals else 0.0 for n in names if n.endswith("_dot")}
         return settled(twin(self.tangent)(y, **primals, **tangents))
 
 
@@ -205,24 +205,24 @@ def tensors_in(args: Any) -> list[Tensor]:
     return found
 
 
-def align(args: tuple[Any, ...], bars: Any) -> list[Any]:
+def align(args: tuple[Any, ...], bars: Any, linear: bool) -> list[Any]:
     """Cotangents as a rule returns them, one for each tensor among the arguments.
 
-    A rule returns a bare value for one array argument, a tuple for several, and a tuple for an argument that is a sequence.
+    A linear rule returns the cotangent of its first argument, any other a tuple for several arguments or a bare value for one. An
+    argument that is a sequence has a tuple of cotangents. A plain 0.0 stands for zeros.
     """
-    places = list(args)
-    first = places[0]
-    if isinstance(first, (list, tuple)):
-        if not (isinstance(bars, tuple) and bars and isinstance(bars[0], (tuple, list))):
-            bars = (bars,)
-    elif not isinstance(bars, tuple):
+    if linear or not isinstance(bars, tuple):
         bars = (bars,)
     aligned: list[Any] = []
-    for x, bar in zip(places, (*bars, *[None] * (len(places) - len(bars)))):
+    for x, bar in zip(args, (*bars, *[None] * (len(args) - len(bars)))):
         if type(x) is Tensor:
+            if isinstance(bar, (float, complex)) and not isinstance(bar, np.generic):  # also what 1j * np.float64(2.0) is
+                bar = np.full(x._a.shape, bar)[()]
             aligned.append(bar)
         elif isinstance(x, (list, tuple)):
-            aligned.extend(b for e, b in zip(x, bar if bar is not None else [None] * len(x)) if type(e) is Tensor)
+            parts = tensors_in(x)
+            if parts:
+                aligned.extend(align(tuple(x), tuple(bar) if bar is not None else (None,) * len(x), False))
     return aligned
 
 
@@ -273,10 +273,17 @@ def apply(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any] | None = 
     if listening:
         inputs = tuple(tensors_in(args))
         if op.differentiable:
-            record(op, y, inputs, args, kwargs)
+            record(op, _outputs(y), inputs, args, kwargs)
         else:
             note_all(op.name, inputs, y)
     return y
+
+
+def _outputs(y: Any) -> Any:
+    """The results as tensors alone: what else an operation returns (a flag, a rank) is made one."""
+    if type(y) is Tensor:
+        return y
+    return tuple([o if type(o) is Tensor else Tensor(np.asarray(o)) for o in (y if isinstance(y, tuple) else (y,))])
 
 
 def note_all(name: str, inputs: Any, y: Any) -> None:

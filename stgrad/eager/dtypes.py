@@ -160,7 +160,7 @@ def as_dtype(value: Any) -> DType:
     if type(value) is DType:
         return value
     found = _BY_NAME.get(value) if isinstance(value, str) else _BY_TYPE.get(value) if isinstance(value, type) else None
-    if found is None and value is not None and value not in (int, complex):
+    if found is None and value is not None and value is not int and value is not complex:
         try:
             np_dtype = np.dtype(value)
         except TypeError:

@@ -182,7 +182,9 @@ def test_small_neighbours(capsys):
         _ = tf.image
 
 
-@pytest.mark.parametrize("f", [np.cumprod, np.prod, np.sort, np.diff, np.cross, np.kron, np.convolve, np.median, np.var, np.ptp, np.trapezoid])
+@pytest.mark.parametrize(
+    "f", [np.cumprod, np.prod, np.sort, np.diff, np.cross, np.kron, np.convolve, np.median, np.var, np.ptp, np.trapezoid]
+)
 def test_numpy_functions_of_any_kind_of_rule(f):
     """First and second order of NumPy functions that TensorFlow does not have, in both modes."""
     x = tf.Variable([1.3, 0.7, 2.1], dtype=tf.float64)
