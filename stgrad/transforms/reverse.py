@@ -118,7 +118,7 @@ class _Reverse:
         forward = insert_forward(self.fn.body, self.top, plan)
         sweep = insert_reverse(code, saver.names, plan, {})
         value = self._value(forward) if with_value else ((), ())
-        body = (*declare(plan), *forward, *value[0], *map(Stack, self.bar_stacks), *sweep)
+        body = (*declare(plan), *forward, *value[0], *map(Stack, dict.fromkeys(self.bar_stacks)), *sweep)
         return self._function(body, (*value[1], *results))
 
     def _function(self, body: Block, results: tuple[Operand, ...]) -> Function:
