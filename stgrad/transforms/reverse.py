@@ -118,7 +118,7 @@ class _Reverse:
         forward = insert_forward(self.fn.body, self.top, plan)
         sweep = insert_reverse(code, saver.names, plan, {})
         value = self._value(forward) if with_value else ((), ())
-        body = (*declare(plan), *forward, *value[0], *map(Stack, dict.fromkeys(self.bar_stacks)), *sweep)
+        body = (*declare(plan), *forward, *value[0], *map(Stack, self._bar_stacks()), *sweep)
         return self._function(body, (*value[1], *results))
 
     def _function(self, body: Block, results: tuple[Operand, ...]) -> Function:
@@ -127,6 +127,10 @@ class _Reverse:
         result = results[0] if len(results) == 1 else Pack(results)
         types = {n: t for n, t in self.builder.types.items() if "§" not in n}
         return replace(self.fn, name=f"{self.fn.name}_grad", params=params, body=body, result=result, types=types)
+
+    def _bar_stacks(self) -> list[str]:
+        used = set(self.adjoints.bars.values())  # a loop that was read twice left names behind
+        return [s for s in dict.fromkeys(self.bar_stacks) if s in used]
 
     def _value(self, forward: Block) -> tuple[Block, tuple[Operand, ...]]:
         """The results of the primal; arrays that the reverse sweep writes to are copied."""
