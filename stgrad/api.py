@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.frontend.values import leaves, map_leaves
 from stgrad.hooks import custom_gradient, stop_gradient
-from stgrad.program import Derivative, signature_of
+from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
+from stgrad.values import leaves, map_leaves
 
 Argnums = int | str | Sequence[int | str]
 

@@ -2,8 +2,9 @@
 
 A file is `<directory>/<name>_<key>.py`, where the key hashes its text and everything else that the native code depends on
 (versions, CPU, the runtime's own source). So a file is never out of date, only unused. Beside it lie the files of native
-code, `<name>_<key>.<overload>.nbc` (see `native`). All writes go through `write_atomically`: a reader sees the old
-content or the new, never half of it, and a process that is killed leaves at most a stray `*.tmp` file behind.
+code, `<name>_<key>.<overload>.nbc` (see `native`), and the programs that another process need not generate, `<name>_<key>.json` (see
+`program_cache`). All writes go through `write_atomically`: a reader sees the old content or the new, never half of it, and a process
+that is killed leaves at most a stray `*.tmp` file behind.
 """
 
 from __future__ import annotations
@@ -21,13 +22,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import llvmlite
-import llvmlite.binding
-import numba
 import numpy as np
 
 FORMAT = 1  # raised when the layout of the files changes
-_OURS = re.compile(r"\w+_[0-9a-f]{16}(\.py|\.[0-9a-f]{16}\.nbc|\.[\w-]+\.pyc)(\.\w+\.tmp)?")
+_OURS = re.compile(r"\w+_[0-9a-f]{16}(\.py|\.json|\.[0-9a-f]{16}\.nbc|\.[\w-]+\.pyc)(\.\w+\.tmp)?")
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class CacheInfo:
 
     directory: Path
     sources: int
+    programs: int
     natives: int
     strays: int
     size: int  # bytes
@@ -94,6 +93,9 @@ def key(text: str, options: str = "") -> str:
 @cache
 def fingerprint() -> tuple[str, ...]:
     """Everything besides the text that native code depends on."""
+    import llvmlite.binding
+    import numba
+
     return (
         str(FORMAT),
         str(getattr(sys.modules["stgrad"], "__version__", "")),
@@ -156,13 +158,13 @@ def _files() -> Iterator[Path]:
 
 def cache_info() -> CacheInfo:
     """Count what the cache directory holds."""
-    counts = {".py": 0, ".nbc": 0, ".tmp": 0, ".pyc": 0}
+    counts = {".py": 0, ".json": 0, ".nbc": 0, ".tmp": 0, ".pyc": 0}
     size = 0
     for path in _files():
         with contextlib.suppress(FileNotFoundError):
             size += path.stat().st_size
             counts[path.suffix] += 1
-    return CacheInfo(directory(), counts[".py"], counts[".nbc"], counts[".tmp"], size)
+    return CacheInfo(directory(), counts[".py"], counts[".json"], counts[".nbc"], counts[".tmp"], size)
 
 
 def clear_cache() -> int:

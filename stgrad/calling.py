@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.frontend import Capture
-from stgrad.frontend.values import Sym, Value, leaves
-from stgrad.source import Source
+from stgrad.captures import Capture
+from stgrad.source import Scope
+from stgrad.values import Sym, Value, leaves
 
 
 def make_run(compiled: Callable[..., Any], count: int, unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool) -> Callable[..., Any]:
@@ -103,7 +103,7 @@ def _place(capture: Capture, names: dict[str, Any]) -> str | None:
     if isinstance(capture.value, ModuleType):
         return None
     key = f"at{len(names)}"
-    if not isinstance(capture.owner, Source):
+    if not isinstance(capture.owner, Scope):
         names[key] = capture.owner
         return f"{key}.{capture.name}"
     function = capture.owner.function

@@ -368,6 +368,7 @@ def cache(
     info = cache_info()
     typer.echo(f"directory  {info.directory}")
     typer.echo(f"sources    {info.sources}")
+    typer.echo(f"programs   {info.programs}")
     typer.echo(f"natives    {info.natives}")
     typer.echo(f"strays     {info.strays}")
     typer.echo(f"size       {info.size / 1e6:.1f} MB")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,28 +9,14 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, splice
-from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves
 from stgrad.ir import Dim, Function, Type
 from stgrad.printer import to_source
+from stgrad.request import Derivative, function_name, signature_of
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
+from stgrad.values import Sym, Value, is_number, leaves, map_leaves
 
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
-
-
-@dataclass(frozen=True)
-class Derivative:
-    """What is asked for: which function, with respect to which parameters, and which results.
-
-    `mode` is 'primal', 'grad', 'value_and_grad' or 'vjp' (cotangents of the results are extra arguments).
-    """
-
-    function: Any
-    mode: str = "grad"
-    wrt: tuple[str, ...] = ()
-    single: bool = True  # one gradient rather than a tuple of them
-    has_aux: bool = False
 
 
 def spec_of(value: Any, path: str) -> Spec:
@@ -199,28 +184,6 @@ def _doc(request: Derivative) -> str:
     return f"{what} of {name} with respect to {listed}."
 
 
-def function_name(request: Any) -> str:
-    """The name of what is differentiated: `loss`, `loss_grad`."""
-    inner = request.function
-    if hasattr(inner, "derivative"):
-        return f"{function_name(inner.derivative)}_grad"
-    inner = sources.unwrap(inner).function if callable(inner) else inner
-    name = getattr(inner, "__name__", type(inner).__name__)
-    return name if name.isidentifier() else name.strip("<>") if name.strip("<>").isidentifier() and name != "<lambda>" else "function"
-
-
-def signature_of(target: Any) -> inspect.Signature:
-    """The signature of the innermost Python function."""
-    while hasattr(target, "derivative"):
-        target = target.derivative.function
-    if sources.is_dispatcher(target):
-        target = target.py_func
-    try:
-        return inspect.signature(target, follow_wrapped=False)
-    except (TypeError, ValueError) as problem:
-        raise errors.SourceNotFoundError(f"`{target!r}` has no signature that can be read", reason=str(problem)) from None
-
-
 def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> Value:
     """The value of a derivative that is called inside a function that is being read."""
     signature = signature_of(target)
@@ -241,4 +204,4 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
 
 
 Unwrapped = Callable[..., Any]
-__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "compile_program", "function_name", "signature_of", "sources", "spec_of"]
+__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "compile_program", "function_name", "signature_of", "spec_of"]

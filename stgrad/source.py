@@ -17,6 +17,8 @@ import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,14 +32,41 @@ Span = tuple[tuple[int, int], tuple[int, int]]  # (line, byte column) of the fir
 
 
 @dataclass(frozen=True)
-class Source:
+class Scope:
+    """A function, and what its free names stand for."""
+
+    function: types.FunctionType = field(repr=False)
+
+    def resolve(self, name: str) -> Any:
+        """The present value of a free name: of the closure, the module or the builtins.
+
+        Raises:
+            UndefinedNameError: there is no such name, or it has no value yet.
+        """
+        free = self.function.__code__.co_freevars
+        if name in free:
+            try:
+                return (self.function.__closure__ or ())[free.index(name)].cell_contents
+            except ValueError:
+                raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.function.__name__}`") from None
+        module = self.function.__globals__
+        if name in module:
+            return module[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise UndefinedNameError(
+            f"`{name}` is not defined in `{self.function.__name__}`", reason="it is neither local nor in the closure, the module or the builtins"
+        )
+
+
+@dataclass(frozen=True)
+class Source(Scope):
     """A function, its tree and what it sees.
 
     `tree` is shared by all callers: copy it before a change. `kind` is 'function' or 'lambda'; a lambda has the tree of
     a function that returns its body. `lines` are those of the whole file.
     """
 
-    function: types.FunctionType = field(repr=False)
     file: str
     first_line: int
     name: str
@@ -52,27 +81,6 @@ class Source:
     @property
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function, follow_wrapped=False)
-
-    def resolve(self, name: str) -> Any:
-        """The present value of a free name: of the closure, the module or the builtins.
-
-        Raises:
-            UndefinedNameError: there is no such name, or it has no value yet.
-        """
-        free = self.function.__code__.co_freevars
-        if name in free:
-            try:
-                return (self.function.__closure__ or ())[free.index(name)].cell_contents
-            except ValueError:
-                raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.name}`") from None
-        module = self.function.__globals__
-        if name in module:
-            return module[name]
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
-        raise UndefinedNameError(
-            f"`{name}` is not defined in `{self.name}`", reason="it is neither local nor in the closure, the module or the builtins"
-        )
 
     def loc(self, node: Any) -> Loc:
         """Where a node of the tree stands; columns count characters."""
@@ -92,6 +100,20 @@ class _Parsed:
     lines: tuple[str, ...]
 
 
+_reading: ContextVar[list[Any] | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[list[Any]]:
+    """The functions whose source is loaded in this context, as they come."""
+    functions: list[Any] = []
+    token = _reading.set(functions)
+    try:
+        yield functions
+    finally:
+        _reading.reset(token)
+
+
 def load(fn: Callable[..., Any]) -> Source:
     """Find the source of a Python function.
 
@@ -101,6 +123,9 @@ def load(fn: Callable[..., Any]) -> Source:
     """
     if not isinstance(fn, types.FunctionType):
         raise _not_python(fn)
+    functions = _reading.get()
+    if functions is not None:
+        functions.append(fn)
     code = fn.__code__
     lines = tuple(linecache.getlines(code.co_filename, fn.__globals__))
     if not lines:

@@ -1,4 +1,7 @@
-"""The callable that `grad` and its neighbours return: compiles for the types of a call, then calls through a generated wrapper."""
+"""The callable that `grad` and its neighbours return: compiles for the types of a call, then calls through a generated wrapper.
+
+The compiler is imported where it is needed: a process that finds its programs on disk runs without it.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,19 @@ import inspect
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stgrad import calling, errors, source, wrapper
-from stgrad import compile as compiler
-from stgrad.frontend import Capture
-from stgrad.frontend.calls import desugared
-from stgrad.frontend.values import Value, leaves
-from stgrad.program import Compiled, Derivative, call_inline, compile_program, function_name, signature_of, spec_of
-from stgrad.guess import guess_specs
-from stgrad.ir import Function, Type
-from stgrad.printer import to_source
-from stgrad.transforms.desugar import to_text
+from stgrad import calling, errors, program_cache, source, wrapper
+from stgrad.captures import Capture
+from stgrad.ir import Type
+from stgrad.program_cache import Param, Ready
+from stgrad.request import Derivative, function_name, signature_of
+from stgrad.values import Value, leaves
+
+if TYPE_CHECKING:
+    from stgrad.program import Compiled
 
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
 
@@ -77,6 +79,8 @@ class Transformed:
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', 'specialised'."""
+        from stgrad.printer import to_source
+
         program = self._program(args, kwargs, keep=True)
         texts = {"desugar": self._desugared()}
         for name, fn in program.trace.stages.items():
@@ -84,6 +88,9 @@ class Transformed:
         return texts
 
     def _desugared(self) -> str:
+        from stgrad.frontend.calls import desugared
+        from stgrad.transforms.desugar import to_text
+
         function = self.derivative.function
         while hasattr(function, "derivative"):
             function = function.derivative.function
@@ -95,6 +102,9 @@ class Transformed:
             function = self.derivative.function
             while hasattr(function, "derivative"):
                 function = function.derivative.function
+            from stgrad.guess import guess_specs
+            from stgrad.program import compile_program
+
             return compile_program(self, guess_specs(function, self._signature), keep=keep)
         return self._build(self._bind(args, kwargs), keep=keep)[0]
 
@@ -111,6 +121,8 @@ class Transformed:
         return self if instance is None else functools.partial(self, instance)
 
     def _stgrad_call_(self, frame: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        from stgrad.program import call_inline
+
         return call_inline(self, frame, args, kwargs)
 
     # ------------------------------------------------------------- compiling
@@ -134,12 +146,37 @@ class Transformed:
         known = self._known.get(self._key(arguments))
         if known is None:
             with self._lock:
-                program, nodes = self._build(arguments, keep=False)
-                known = nodes, self._loaded(program, nodes)
-                self._known[self._key(arguments)] = known
-                self._cases.append(known)
-                self._rewrap()
+                known = self._known.get(self._key(arguments)) or self._made(arguments)
         return known
+
+    def _made(self, arguments: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
+        ready, nodes = self._ready(arguments)
+        known = nodes, self._loaded(ready, nodes)
+        self._known[self._key(arguments)] = known
+        self._cases.append(known)
+        self._rewrap()
+        return known
+
+    def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
+        """The program for these arguments, from disk or from the compiler."""
+        nodes = [wrapper.describe(v) for v in arguments.values()]
+        fixed = [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+        on_disk = program_cache.enabled()
+        for described in (nodes, fixed) if on_disk else ():
+            ready = program_cache.find(self, described, self._options)
+            if ready is not None:
+                self._values_matter = self._values_matter or described is fixed
+                return ready, described
+        with source.recorded() as functions:
+            program, nodes = self._build(arguments, keep=False)
+        ready = _ready_program(program)
+        if on_disk:
+            program_cache.keep(self, nodes, ready, functions, self._options)
+        return ready, nodes
+
+    @property
+    def _options(self) -> str:
+        return "parallel" if self.parallel else ""
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         nodes = [wrapper.describe(v) for v in arguments.values()]
@@ -149,6 +186,8 @@ class Transformed:
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
+        from stgrad.program import compile_program, spec_of
+
         nodes = [wrapper.describe(v) for v in arguments.values()]
         specs = {name: spec_of(value, name) for name, value in arguments.items()}
         try:
@@ -164,16 +203,18 @@ class Transformed:
             self._values_matter = True
             return program, [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
-    def _loaded(self, program: Compiled, nodes: list[Any]) -> Callable[..., Any]:
-        compiled = compiler.load(program.text, program.function.name, jit=self.jit, parallel=self.parallel)
-        hidden = {c.variable: c.value for c in program.reading.captures if c.variable is not None}
-        for capture in program.reading.captures:
+    def _loaded(self, ready: Ready, nodes: list[Any]) -> Callable[..., Any]:
+        from stgrad import loader
+
+        compiled = loader.load(ready.text, ready.name, jit=self.jit, parallel=self.parallel)
+        hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
+        for capture in ready.captures:
             if not isinstance(capture.value, ModuleType):
                 self._captures[id(capture.owner), capture.name] = capture
         passed = [leaf for node in nodes for leaf in _arrays(node)]
         boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
-        count = len(program.function.params) - len(hidden)
-        return calling.make_run(_guarded(compiled, program.function), count, boxed, list(hidden.values()), program.reading.result, self.jit)
+        count = len(ready.params) - len(hidden)
+        return calling.make_run(_guarded(compiled, ready.params), count, boxed, list(hidden.values()), ready.result, self.jit)
 
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
@@ -258,10 +299,16 @@ def _fixed_node(node: Any, value: Any) -> Any:
     return node
 
 
-def _guarded(compiled: Callable[..., Any], fn: Function) -> Callable[..., Any]:
+def _ready_program(program: Compiled) -> Ready:
+    fn = program.function
+    params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
+    return Ready(fn.name, program.text, params, program.reading.result, program.reading.captures)
+
+
+def _guarded(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable[..., Any]:
     """Compiled code that refuses arguments of which one is written while another shares its memory."""
-    arrays = [i for i, p in enumerate(fn.params) if fn.types[p.name].array]
-    written = [i for i in arrays if fn.params[i].name in fn.written]
+    arrays = [i for i, p in enumerate(params) if p.array]
+    written = [i for i in arrays if params[i].written]
     pairs = [(i, j) for i in written for j in arrays if i != j and not (j in written and j < i)]
     if not pairs:
         return compiled
@@ -270,7 +317,7 @@ def _guarded(compiled: Callable[..., Any], fn: Function) -> Callable[..., Any]:
         for i, j in pairs:
             if _overlap(flat[i], flat[j]):
                 raise errors.AliasingError(
-                    f"the arguments `{fn.params[i].name}` and `{fn.params[j].name}` share memory, and the function writes to `{fn.params[i].name}`",
+                    f"the arguments `{params[i].name}` and `{params[j].name}` share memory, and the function writes to `{params[i].name}`",
                     reason="the derivative would depend on how they overlap",
                     hint="pass a copy of one of them",
                 )

@@ -97,7 +97,7 @@ def test_clear_cache_keeps_other_files(cache_dir):
     path = cache.write_source(TEXT, "f")
     (cache_dir / "notes.py").write_text("mine")
     (cache_dir / "f_0123.py").write_text("mine")
-    assert cache.cache_info() == cache.CacheInfo(cache_dir, 1, 0, 0, len(TEXT))
+    assert cache.cache_info() == cache.CacheInfo(cache_dir, 1, 0, 0, 0, len(TEXT))
     assert cache.clear_cache() == 1
     assert not path.exists() and len(list(cache_dir.iterdir())) == 2
 
@@ -129,7 +129,7 @@ def test_shared_temporary_directory_is_not_trusted(tmp_path, monkeypatch):
 def test_eight_processes_at_once(cache_dir):
     code = (
         "import sys\n"
-        "from stgrad.compile import load\n"
+        "from stgrad.loader import load\n"
         f"text = {TEXT!r}\n"
         "sys.stdin.readline()\n"
         "print(load(text, 'f')(1.0), load(text, 'f')(1))\n"

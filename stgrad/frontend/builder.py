@@ -23,6 +23,7 @@ class Builder:
     note: str | None = None
     symbols: int = 0
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
+    pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[set[int]] = field(default_factory=list)  # containers that exist outside each open branch or loop
 
     def fresh_dim(self) -> Dim:
@@ -35,6 +36,12 @@ class Builder:
         name = self.names.fresh(wish)
         self.types[name] = type_
         return Sym(Var(name), type_)
+
+    def hidden(self, wish: str, type_: Type) -> Sym:
+        """A variable for a value from outside, which stays when the statements around its first use are taken back."""
+        variable = self.variable(wish, type_)
+        self.pinned[variable.name] = type_
+        return variable
 
     def emit(self, stmt: Stmt) -> None:
         self.out.append(stmt)
@@ -79,13 +86,13 @@ class Builder:
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols = set(self.names._taken), dict(self.types), self.symbols
-        out, length = self.out, len(self.out)
+        out, length, pinned = self.out, len(self.out), len(self.pinned)
 
         def rollback() -> None:
-            self.names._taken = set(names)
+            self.names._taken = names | set(self.pinned)
             self.types.clear()
-            self.types.update(types)
-            self.symbols = symbols
+            self.types.update({**types, **self.pinned})
+            self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             del out[length:]
             self.out = out
 

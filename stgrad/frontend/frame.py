@@ -16,6 +16,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.captures import Capture
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import UNDEFINED, Known, Maybe, Sym, Value, is_number, map_leaves, type_of
 from stgrad.ir import Dim, Loc, Type, Var
@@ -231,23 +232,6 @@ def same_type(a: Any, b: Any) -> bool:
     return (a.dtype, a.array, a.dims) == (b.dtype, b.array, b.dims)
 
 
-@dataclass(frozen=True)
-class Capture:
-    """A value from outside the program: `owner` is a Source (then `name` is a free name) or an object (an attribute).
-
-    `variable` is the parameter that carries it, for arrays; other values are compiled in, and the compiled program is used only
-    while they stay the same.
-    """
-
-    owner: Any
-    name: str
-    value: Any
-    variable: str | None
-
-    def current(self) -> Any:
-        return self.owner.resolve(self.name) if isinstance(self.owner, Source) else getattr(self.owner, self.name)
-
-
 class Captures:
     """The captured values of one reading, each once."""
 
@@ -267,7 +251,7 @@ class Captures:
         """A hidden parameter for a captured array; one for an array that is captured under several names."""
         if id(value) not in self._arrays:
             dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
-            self._arrays[id(value)] = builder.variable(name, Type(str(value.dtype), dims, array=True))
+            self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
         return self._arrays[id(value)]
 
     def __iter__(self) -> Iterator[Capture]:

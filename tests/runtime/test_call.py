@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stgrad import runtime
-from stgrad.compile import load
+from stgrad.loader import load
 from stgrad.runtime.call import prepared
 from tests.test_cache import cache_dir, python  # noqa: F401  (a fixture)
 
@@ -118,7 +118,7 @@ def test_compiled_calls_are_cached_on_disk(cache_dir):  # noqa: F811
         "from stgrad import runtime\n\n\ndef f(a):\n"
         "    return runtime.call_python('lambda a: np.flip(a)', 'float64[:]', runtime.call_python('lambda a: a + 1.0', 'float64[:]', a))\n"
     )
-    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({text!r}, 'f')\n"
+    run = f"import numpy as np\nfrom stgrad.loader import load\nf = load({text!r}, 'f')\n"
     run += "print(f(np.arange(3.0))[0], *f.stats.cache_hits.values())"
     assert python(run) == "3.0"
     assert python(run) == "3.0 1"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stgrad import runtime
-from stgrad.compile import load
+from stgrad.loader import load
 from tests.test_cache import cache_dir, python  # noqa: F401  (a fixture)
 
 TEXT = '''\
@@ -74,7 +74,7 @@ def test_memory_is_freed_also_when_the_program_raises(fail):
 
 
 def test_code_is_cached_on_disk(cache_dir):  # noqa: F811
-    run = f"import numpy as np\nfrom stgrad.compile import load\nf = load({TEXT!r}, 'f')\n"
+    run = f"import numpy as np\nfrom stgrad.loader import load\nf = load({TEXT!r}, 'f')\n"
     run += "print(f(0.0, np.arange(3.0), False), *f.stats.cache_hits.values())"
     assert python(run) == "[2. 1. 0.]"
     assert python(run) == "[2. 1. 0.] 1"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from stgrad import cache
-from stgrad import compile as stcompile
-from stgrad.compile import load
+from stgrad import loader
+from stgrad.loader import load
 from tests.test_cache import ROOT, cache_dir, python  # noqa: F401  (a fixture)
 
 TEXT = '''\
@@ -27,7 +27,7 @@ def f(x, n):
     return total
 '''
 FAILS = "def g(x):\n    y = x[0]\n    return y\n"
-RUN = f"from stgrad.compile import load\nf = load({TEXT!r}, 'f')\n"
+RUN = f"from stgrad.loader import load\nf = load({TEXT!r}, 'f')\n"
 RUN += "print(f(1.0, 3), sum(f.stats.cache_hits.values()), sum(f.stats.cache_misses.values()))"
 VALUE = sum(__import__("math").sin(1.0) / k for k in (1.0, 2.0, 3.0))
 
@@ -53,7 +53,7 @@ def test_second_process_compiles_nothing(tmp_path):
 
 
 def test_fork_and_spawn_find_the_code():
-    code = f"import multiprocessing as m\nfrom tests.test_compile import run\nif __name__ == '__main__':\n    run({TEXT!r})\n"
+    code = f"import multiprocessing as m\nfrom tests.test_loader import run\nif __name__ == '__main__':\n    run({TEXT!r})\n"
     assert python(code).split() == ["0", "1"]
 
 
@@ -149,7 +149,7 @@ def test_threads_get_one_object():
 
 @pytest.mark.parametrize(("terminal", "patience", "told"), [(True, 0.0, True), (False, 0.0, False), (True, 60.0, False)])
 def test_slow_compilation_tells_a_terminal(monkeypatch, capsys, terminal, patience, told):
-    monkeypatch.setattr(stcompile, "PATIENCE", patience)
+    monkeypatch.setattr(loader, "PATIENCE", patience)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
     f = load(f"def f(x):\n    return x * {patience} + {int(terminal)}.0\n", "f")
     f(1.0)
@@ -160,13 +160,13 @@ def test_slow_compilation_tells_a_terminal(monkeypatch, capsys, terminal, patien
 
 def test_parallel_code_is_cached_too():
     text = "import numba\n\n\ndef f(x):\n    s = 0.0\n    for i in numba.prange(x.size):\n        s += x[i]\n    return s\n"
-    code = f"import numpy as np\nfrom stgrad.compile import load\nf = load({text!r}, 'f', parallel=True)\n"
+    code = f"import numpy as np\nfrom stgrad.loader import load\nf = load({text!r}, 'f', parallel=True)\n"
     code += "print(f(np.ones(1000)), sum(f.stats.cache_hits.values()))"
     assert [python(code), python(code)] == ["1000.0 0", "1000.0 1"]
 
 
 def test_numba_switched_off():
-    run = f"from stgrad.compile import load\nprint(load({TEXT!r}, 'f')(1.0, 3))"
+    run = f"from stgrad.loader import load\nprint(load({TEXT!r}, 'f')(1.0, 3))"
     assert float(python(run, NUMBA_DISABLE_JIT="1")) == pytest.approx(VALUE)
 
 

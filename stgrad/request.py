@@ -1,0 +1,46 @@
+"""What is asked of the compiler: a function, which derivative of it, and with respect to what."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from stgrad import errors
+from stgrad import source as sources
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """What is asked for: which function, with respect to which parameters, and which results.
+
+    `mode` is 'primal', 'grad', 'value_and_grad' or 'vjp' (cotangents of the results are extra arguments).
+    """
+
+    function: Any
+    mode: str = "grad"
+    wrt: tuple[str, ...] = ()
+    single: bool = True  # one gradient rather than a tuple of them
+    has_aux: bool = False
+
+
+def function_name(request: Any) -> str:
+    """The name of what is differentiated: `loss`, `loss_grad`."""
+    inner = request.function
+    if hasattr(inner, "derivative"):
+        return f"{function_name(inner.derivative)}_grad"
+    inner = sources.unwrap(inner).function if callable(inner) else inner
+    name = getattr(inner, "__name__", type(inner).__name__)
+    return name if name.isidentifier() else name.strip("<>") if name.strip("<>").isidentifier() and name != "<lambda>" else "function"
+
+
+def signature_of(target: Any) -> inspect.Signature:
+    """The signature of the innermost Python function."""
+    while hasattr(target, "derivative"):
+        target = target.derivative.function
+    if sources.is_dispatcher(target):
+        target = target.py_func
+    try:
+        return inspect.signature(target, follow_wrapped=False)
+    except (TypeError, ValueError) as problem:
+        raise errors.SourceNotFoundError(f"`{target!r}` has no signature that can be read", reason=str(problem)) from None

@@ -1,0 +1,160 @@
+"""What a name can stand for while a function is read: IR values, and everything that is known at compile time.
+
+A value is a `Sym` (a scalar or an array of the running program), a Python container of values, a `Closure`, a `Method`, or
+any other Python object, which is then static: a number, None, a string, a module, a function, a dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
+
+Value = Any  # see the module docstring
+
+
+@dataclass(frozen=True)
+class Sym:
+    """A value of the running program. `operand` is a Var, or a Const where the value is known."""
+
+    operand: Var | Const
+    type: Type
+
+    @property
+    def name(self) -> str:
+        assert isinstance(self.operand, Var)
+        return self.operand.name
+
+
+@dataclass(frozen=True)
+class Known(Sym):
+    """A variable whose value is known here: it reads as the variable, and serves where a static value is asked for."""
+
+    const: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function defined in the code being read: a desugared tree and the frame it was defined in."""
+
+    tree: Any
+    frame: Any
+    defaults: tuple[Value, ...]
+    kw_defaults: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """An attribute of a value that is about to be called: `x.sum`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(eq=False)
+class Maybe:
+    """A name that only one path binds. Read, it becomes an ordinary name after `initialise` gave it a first value."""
+
+    value: Value
+    initialise: Callable[[], None] | None
+
+
+class Undefined:
+    """A name that is not bound yet."""
+
+
+UNDEFINED = Undefined()
+
+
+def is_static(value: Value) -> bool:
+    """Whether nothing of a value belongs to the running program."""
+    if isinstance(value, (Sym, Maybe, Method)):
+        return False
+    if isinstance(value, (tuple, list)):
+        return all(is_static(v) for v in value)
+    if isinstance(value, dict):
+        return all(is_static(v) for v in value.values())
+    if isinstance(value, slice):
+        return all(is_static(v) for v in (value.start, value.stop, value.step))
+    return True
+
+
+def is_number(value: Value) -> bool:
+    """A static Python or NumPy scalar."""
+    return isinstance(value, (bool, int, float, complex, np.generic))
+
+
+def static_of(value: Value) -> Value:
+    """Known variables as their values, through containers."""
+    if isinstance(value, Known):
+        return value.const
+    if isinstance(value, Sym) and isinstance(value.operand, Const):
+        return value.operand.value
+    if isinstance(value, (tuple, list)):
+        return rebuild(value, [static_of(v) for v in value])
+    if isinstance(value, slice):
+        return slice(static_of(value.start), static_of(value.stop), static_of(value.step))
+    return value
+
+
+def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
+    """A container of the same type as `like` with other items."""
+    if isinstance(like, tuple):
+        return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
+    return list(items)
+
+
+def operand_of(value: Value) -> Operand:
+    """The IR operand of a value.
+
+    Raises TypeError where the value has none: a function, a dict, a list of those.
+    """
+    if isinstance(value, Sym):
+        return value.operand
+    if isinstance(value, (tuple, list)):
+        return Pack(tuple(operand_of(v) for v in value))
+    if isinstance(value, slice):
+        return Slice(operand_of(value.start), operand_of(value.stop), operand_of(value.step))
+    if value is None or value is Ellipsis or is_number(value) or isinstance(value, (str, np.dtype)):
+        return Const(value)
+    if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
+        return Const(value)
+    raise TypeError(f"{type(value).__name__} has no place in the running program")
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """The leaves of a container, left to right; a value that is no container is its own leaf."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def map_leaves(f: Callable[[Value, str], Value], value: Value, path: str = "") -> Value:
+    """Apply f to every leaf, with a path such as `_0_b` that names it."""
+    if isinstance(value, (tuple, list)):
+        return rebuild(value, [map_leaves(f, v, f"{path}_{i}") for i, v in enumerate(value)])
+    if isinstance(value, dict):
+        return {k: map_leaves(f, v, f"{path}_{k}") for k, v in value.items()}
+    return f(value, path)
+
+
+def scalar_type(value: Any) -> Type:
+    """The type of a static number."""
+    weak = not isinstance(value, np.generic)
+    dtype = np.result_type(value) if not weak else {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
+    number = int(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None
+    return Type(str(dtype), weak=weak, value=None if number is None else Dim(None, number))
+
+
+def type_of(value: Value) -> Type:
+    """The type of a Sym or a static number."""
+    return value.type if isinstance(value, Sym) else scalar_type(value)
