@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import stgrad
+from stgrad.api import vjp
 from stgrad.eager import structures
 from stgrad.eager.custom import Custom
 from stgrad.eager.dispatch import settled
@@ -31,7 +31,7 @@ def stgrad_function(self: Any, function: Any, args: tuple[Any, ...], kwargs: dic
     numbers = rebuild([_number(leaf) for leaf in leaves])
     if not any(t._id in recorder.ids for recorder in state.recorders for t in tensors):
         return structures.map_structure(lambda y: _tensor(y, dtype), function(*numbers))
-    value, pullback = stgrad.vjp(plain, *numbers)
+    value, pullback = vjp(plain, *numbers)
     flat, rebuild_y = structures.flatten_with(value)
     outputs = tuple([_tensor(y, dtype) for y in flat])
     backward = _backward(plain, leaves, rebuild, rebuild_y, pullback)
