@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import dtypes
+from stgrad.eager.record import note, state
 from stgrad.eager.shapes import TensorShape
 from stgrad.eager.tensor import Tensor
 
@@ -84,7 +85,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         if wanted is not None and value.dtype != wanted:
             raise TypeError(f"Expected tensor {value} with dtype {wanted!r}, but got dtype {value.dtype!r}.")
-        return convert_to_tensor(value)
+        return value if type(value) is Tensor else _frozen(value)
     tensor = convert_to_tensor(value, dtype)
     if shape is None or tuple(shape) == tensor._a.shape:
         return tensor
@@ -97,6 +98,14 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
             f"elements, but got `shape` {wanted_shape} with {wanted_shape.num_elements()} elements)."
         )
     return Tensor(tensor._a.reshape(tuple(wanted_shape)))
+
+
+def _frozen(variable: Any) -> Tensor:
+    """The value of a variable as a constant: as in TensorFlow, no derivative passes."""
+    tensor = Tensor(variable._a)
+    if state.recorders:
+        note("tf.constant of a variable", variable._read(), tensor)
+    return tensor
 
 
 def is_tensor_like(value: Any) -> bool:

@@ -84,20 +84,28 @@ class Function:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
-        if instance not in self._bound:
-            reference = weakref.ref(instance)
-            raw = self.python_function
+        try:
+            bound = self._bound.get(instance)
+            if bound is None:
+                bound = self._bound[instance] = self._bind_to(weakref.ref(instance))
+        except TypeError:  # the object cannot be a key: a function for each access
+            bound = self._bind_to(lambda: instance)
+        return bound
 
-            @functools.wraps(raw)
-            def method(*args: Any, **kwargs: Any) -> Any:
-                return raw(reference(), *args, **kwargs)
+    def _bind_to(self, reference: Callable[[], Any]) -> Function:
+        """This function as a method of the object behind a reference."""
+        raw = self.python_function
 
-            parameters = list(self._signature.parameters.values())[1:]
-            method.__signature__ = self._signature.replace(parameters=parameters)
-            bound = self._bound[instance] = Function(method, self.input_signature, self._autograph, self._reduce)
-            bound._graph_gradients = self._graph_gradients
-            bound._method_of = (reference, self)
-        return self._bound[instance]
+        @functools.wraps(raw)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return raw(reference(), *args, **kwargs)
+
+        parameters = list(self._signature.parameters.values())[1:]
+        method.__signature__ = self._signature.replace(parameters=parameters)
+        bound = Function(method, self.input_signature, self._autograph, self._reduce)
+        bound._graph_gradients = self._graph_gradients
+        bound._method_of = (reference, self)
+        return bound
 
     # -------------------------------------------------------------- calling
 

@@ -22,6 +22,7 @@ def tape_of(f, persistent, *sources):
         (lambda x: tf.stop_gradient(x * 3.0) * 2.0, "stop_gradient", "tf.stop_gradient(x"),
         (lambda x: tf.round(x * 3.0) * 2.0, "np.rint", "tf.round(x"),
         (lambda x: tf.constant(float(x)) * 2.0, "float()", "float(x)"),
+        (lambda x: tf.constant(x) * 2.0, "tf.constant of a variable", "tf.constant(x)"),
         (lambda x: tf.numpy_function(lambda a: a, [x], tf.float32) * 2.0, "numpy_function", "tf.numpy_function("),
         (lambda x: tf.cast(x > 1.0, tf.float32), "Greater", "x > 1.0"),
     ],

@@ -235,3 +235,20 @@ def test_executing_eagerly():
     f = tf.function(lambda x: seen.append(tf.executing_eagerly()) or x)
     f(tf.constant(1.0))
     assert seen == [False] and tf.executing_eagerly()
+
+
+def test_methods_of_objects_that_cannot_be_keys():
+    class Plain:
+        __slots__ = ("w",)
+
+        def __init__(self):
+            self.w = 3.0
+
+        @tf.function
+        def call(self, x):
+            return x * self.w
+
+        def __eq__(self, other):
+            return True
+
+    assert value(Plain().call(tf.constant(2.0))) == 6.0
