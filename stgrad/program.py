@@ -10,10 +10,12 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import Reading, inline, read, splice
-from stgrad.ir import Dim, Function, Type
+from stgrad.ir import Const, Dim, Function, Pack, Type, stored
 from stgrad.printer import to_source
 from stgrad.request import Derivative, function_name, signature_of
+from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
+from stgrad.transforms.simplify import simplify
 from stgrad.values import Sym, Value, is_number, leaves, map_leaves
 
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
@@ -157,19 +159,32 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     trace = Trace(keep)
     reading = array_program(target, specs, trace)
     if getattr(target, "derivative", target).mode == "primal":
-        from stgrad.transforms.simplify import simplify
-
-        trace.add("anf", reading.function)
-        reading = replace(reading, function=trace.add("optimised", simplify(reading.function)))
+        reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
     fn = specialise(flat, trace)
     return Compiled(reading, fn, to_source(fn), trace)
 
 
+def _primal(reading: Reading, trace: Trace) -> Reading:
+    """The simplified program of the function itself; arrays that it writes to count as results."""
+    fn = trace.add("anf", reading.function)
+    classes = Classes(fn.body, fn.types)
+    changed = {classes.find(n) for n in stored(fn.body)}
+    written = frozenset(p.name for p in fn.params if fn.types[p.name].array and classes.find(p.name) in changed)
+    fn = trace.add("optimised", simplify(replace(fn, written=written)))
+    operands = iter(fn.result.items if isinstance(fn.result, Pack) else (fn.result,))
+
+    def leaf(value: Value, _: str) -> Value:
+        operand = next(operands)
+        if not isinstance(value, Sym):
+            return value
+        return operand.value if isinstance(operand, Const) else Sym(operand, value.type)  # type: ignore[arg-type]
+
+    return replace(reading, function=fn, result=map_leaves(leaf, reading.result))
+
+
 def _result_operand(reading: Reading) -> Any:
     """The flat results that the compiled function returns: its variables, in the order of the structure."""
-    from stgrad.ir import Pack
-
     operands = [leaf.operand for leaf in leaves(reading.result) if isinstance(leaf, Sym)]
     return operands[0] if len(operands) == 1 else Pack(tuple(operands))
 

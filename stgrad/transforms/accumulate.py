@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.ir import Assign, Block, Const, For, Function, If, Operand, Stmt, Type, Var, While, assigns, map_blocks, map_operands, operand_vars, reads
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness, result_names
+from stgrad.transforms.dataflow import Liveness, observed
 
 ONE = Const(1.0)
 _LINEAR = {"np.multiply", "np.divide", "np.negative", "np.add", "np.subtract", "alias"}
@@ -26,7 +26,7 @@ DEPTH = 2  # a chain of fewer operations gains nothing
 
 def accumulate(fn: Function) -> Function:
     """The program with local derivatives accumulated in its loops."""
-    state = _State(dict(fn.types), Names(fn.types), Liveness(fn.body, result_names(fn)))
+    state = _State(dict(fn.types), Names(fn.types), Liveness(fn.body, observed(fn)))
     body = state.block(fn.body, in_loop=False)
     return replace(fn, body=body, types=state.types)
 

@@ -136,6 +136,11 @@ def result_names(fn: Function) -> set[str]:
     return set(operand_vars(fn.result))
 
 
+def observed(fn: Function) -> set[str]:
+    """What a caller sees of a call: the results, and the parameters that are written to."""
+    return result_names(fn) | fn.written
+
+
 def eliminate_dead(block: Block, live_out: Iterable[str], types: Mapping[str, Type], classes: Classes | None = None) -> Block:
     """The block without statements whose results nobody reads.
 

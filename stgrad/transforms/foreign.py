@@ -15,7 +15,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.ir import Assign, Block, Const, Effect, Function, Operand, Pack, Slice, Stmt, Store, Type, Var, assigns, map_blocks, operand_vars, walk
 from stgrad.runtime.support import Value, supported
-from stgrad.transforms.dataflow import Classes, Liveness, gathers, result_names, viewed
+from stgrad.transforms.dataflow import Classes, Liveness, gathers, observed, viewed
 
 # Calls in the forms that lowering writes, or that Numba has for every type we use.
 _NATIVE = frozenset(
@@ -115,7 +115,7 @@ class _Foreign:
             return
         if self.classes is None or self.liveness is None:
             self.classes = Classes(self.fn.body, self.types)
-            self.liveness = Liveness(self.fn.body, result_names(self.fn))
+            self.liveness = Liveness(self.fn.body, observed(self.fn))
         if self.seen_later(stmt.target.name, source):
             raise errors.AliasingError(
                 f"`{stmt.op}` gives a view of an array that is overwritten later", stmt.loc, reason="compiled code can only copy here", hint="write `.copy()` behind it"

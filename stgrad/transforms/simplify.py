@@ -39,7 +39,7 @@ from stgrad.ir import (
     reads,
     walk,
 )
-from stgrad.transforms.dataflow import eliminate_dead, result_names
+from stgrad.transforms.dataflow import eliminate_dead, observed, result_names
 
 
 def simplify(fn: Function) -> Function:
@@ -48,7 +48,7 @@ def simplify(fn: Function) -> Function:
         before = fn.body
         fn = fn.with_body(_retarget(fn.body, fn))
         fn = _propagate(fn)
-        fn = fn.with_body(eliminate_dead(fn.body, result_names(fn), fn.types))
+        fn = fn.with_body(eliminate_dead(fn.body, observed(fn), fn.types))
         if fn.body == before:
             break
     used = {n for s in walk(fn.body) for n in (*reads(s), *assigns(s))} | {p.name for p in fn.params} | _stacks(fn.body) | result_names(fn)

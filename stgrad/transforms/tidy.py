@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from stgrad.ir import Block, Custom, For, Function, Operand, Pop, Push, Stack, Var, assigns, map_operand, operand_vars, operands, rename, walk
-from stgrad.transforms.dataflow import Liveness, result_names
+from stgrad.transforms.dataflow import Liveness, observed
 
 _NUMBERED = re.compile(r"_?(.*?)_\d+$")
 
@@ -66,7 +66,7 @@ def _renamed(fn: Function, merged: dict[str, str]) -> Function:
 
 def interference(fn: Function) -> dict[str, set[str]]:
     """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
-    live = Liveness(fn.body, result_names(fn))
+    live = Liveness(fn.body, observed(fn))
     clashes: dict[str, set[str]] = {}
 
     def clash(name: str, others: frozenset[str]) -> None:

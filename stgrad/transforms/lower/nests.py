@@ -66,7 +66,7 @@ def to_loops(fn: Function) -> Function:
     classes = aliases(fn)
     written = frozenset(stored(fn.body))
     context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written)
-    body = block(context, fn.body, frozenset(operand_vars(fn.result)), {})
+    body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
 
 
