@@ -1,0 +1,60 @@
+"""Local derivatives are accumulated before the adjoint is multiplied with them, in adjoints alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+
+def logistic(r, x0, n):
+    x = x0
+    for _ in range(n):
+        x = r * x * (1.0 - x)
+    return x
+
+
+def two_factors(a, n):
+    x = 1.0
+    for i in range(n):
+        x = x * math.sin(a * x) / (1.0 + x * x) - 0.1 * x * a
+    return x
+
+
+def branches(a, x, n):
+    for i in range(n):
+        if x > 0.5:
+            x = x * a * math.cos(x)
+        else:
+            x = x + a * x * 0.3
+    return x
+
+
+def coupled(a, b, n):
+    for i in range(n):
+        a, b = a * b * 0.9, math.sin(a) + b * 0.5
+    return a + b
+
+
+def test_one_product_carries_the_adjoint():
+    text = stgrad.grad(logistic, (0, 1)).source(3.5, 0.2, 10)
+    updates = [line for line in text.splitlines() if line.strip().startswith("x_bar")]
+    assert len(updates) == 2, text  # the seed, and one product
+
+
+def test_the_primal_keeps_its_order_of_operations():
+    value, _ = stgrad.value_and_grad(two_factors, jit=False)(0.7, 20)
+    assert value == two_factors(0.7, 20)
+
+
+@pytest.mark.parametrize(("f", "args"), [(logistic, (3.5, 0.2, 7)), (two_factors, (0.7, 6)), (branches, (0.9, 0.8, 6)), (coupled, (0.4, 0.3, 5))])
+def test_gradients(f, args):
+    check_gradient(f, args)
+
+
+def test_float32_is_left_alone():
+    x = np.float32(0.2)
+    bar = stgrad.grad(logistic, 1, jit=False)(np.float32(3.5), x, 5)
+    assert bar.dtype == np.float32

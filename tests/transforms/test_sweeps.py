@@ -1,0 +1,104 @@
+"""Loops of independent trips run forward and reverse in one; all others stay apart."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+
+def prices(s, k, v):
+    total = 0.0
+    for i in range(len(s)):
+        root = v * math.sqrt(0.5)
+        d1 = (math.log(s[i] / k) + 0.25 * v * v) / root
+        d2 = d1 - root
+        if d1 > 0.1:
+            total += s[i] * math.erf(d1) - k * math.erf(d2)
+        else:
+            total += d2 * d2
+    return total / len(s)
+
+
+def nested(a):
+    total = 0.0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            total += math.exp(a[i, j]) * math.sin(a[i, 0])
+    return total
+
+
+def inner_product(a):
+    total = 0.0
+    for i in range(a.shape[0]):
+        r = 1.0
+        for j in range(a.shape[1]):
+            r *= math.sin(a[i, j])
+        total += math.exp(r)
+    return total
+
+
+def recurrence(x):
+    s = 0.5
+    for i in range(len(x)):
+        s = math.sin(s) + x[i]
+    return s
+
+
+def squared_after(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += math.exp(x[i])
+    return s * s
+
+
+def overwritten(x):
+    s = 0.0
+    for i in range(len(x) - 1):
+        s += math.exp(x[i])
+        x[i + 1] = x[i] * s
+    return s
+
+
+def descending(x):
+    s = 0.0
+    for i in range(len(x) - 1, 0, -1):
+        s += math.exp(x[i]) * x[i - 1]
+    return s
+
+
+X = np.array([1.1, 0.4, 2.0, 0.7])
+A = np.array([[0.3, 1.2, 0.4], [0.8, 0.1, 0.9]])
+
+
+@pytest.mark.parametrize(("f", "args"), [(prices, (X, 1.0, 0.3)), (nested, (A,)), (descending, (X,))])
+def test_independent_trips_store_nothing(f, args):
+    text = stgrad.grad(f).source(*args)
+    assert "stack" not in text, text
+    check_gradient(f, args)
+
+
+@pytest.mark.parametrize("f", [recurrence, overwritten])
+def test_trips_that_depend_on_each_other_keep_their_storage(f):
+    text = stgrad.grad(f).source(X)
+    assert "stack" in text, text
+    check_gradient(f, (X,))
+
+
+def test_an_adjoint_that_needs_the_sum_waits_for_it():
+    text = stgrad.grad(squared_after).source(X)
+    assert text.count("for i in range") >= 2, text
+    check_gradient(squared_after, (X,))
+
+
+def test_inner_loops_keep_a_stack_of_one_trip():
+    check_gradient(inner_product, (A,))
+
+
+@pytest.mark.parametrize(("f", "args"), [(prices, (X, 1.0, 0.3)), (inner_product, (A,))])
+def test_compiled(f, args):
+    names = tuple(range(len(args)))
+    for compiled, plain in zip(stgrad.grad(f, names)(*args), stgrad.grad(f, names, jit=False)(*args), strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-12)
