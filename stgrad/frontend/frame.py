@@ -57,7 +57,7 @@ class Frame:
             if handler is None:
                 self.unsupported(node, f"`{type(node).__name__}` statements are not supported")
             outer = self.builder.loc
-            if self.depth == 0 or outer is None:
+            if not self.unroll or outer is None:  # a rule stands for the line that calls it
                 self.builder.loc = self.source.loc(node)
             try:
                 handler(self, node)

@@ -159,7 +159,7 @@ class _Propagator:
         return stmt
 
 
-_PYTHON = {"np.add": lambda a, b: a + b, "np.subtract": lambda a, b: a - b, "np.multiply": lambda a, b: a * b, "np.negative": lambda a: -a}
+_PYTHON = {"max": max, "min": min, "np.add": lambda a, b: a + b, "np.subtract": lambda a, b: a - b, "np.multiply": lambda a, b: a * b, "np.negative": lambda a: -a}
 
 
 def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
