@@ -243,12 +243,23 @@ def _choose(code: types.CodeType, found: list[AnyFunction]) -> AnyFunction | Non
         return found[0] if found else None
     span = _code_span(code)
     if span is None:
-        return None
+        return next((node for node in found if _same_alone(code, node)), None)
     around = [node for node in found if _body_span(node)[0] <= span[0] and span[1] <= _body_span(node)[1]]
     return max(around, key=lambda node: _body_span(node)[0], default=None)
 
 
+def _same_alone(code: types.CodeType, node: AnyFunction) -> bool:
+    """Whether a lambda compiled by itself is this code."""
+    if not isinstance(node, ast.Lambda):
+        return False
+    alone = compile(ast.Expression(node), code.co_filename, "eval", dont_inherit=True)
+    return any(isinstance(c, types.CodeType) and _fingerprint(c) == _fingerprint(code) for c in alone.co_consts)
+
+
 def _code_span(code: types.CodeType) -> Span | None:
+    """Where the instructions stand; None before Python 3.11, and for a lambda that is a constant alone."""
+    if not hasattr(code, "co_positions"):
+        return None
     # The entry instructions (RESUME, COPY_FREE_VARS) have an empty place at column 0.
     places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
     if not places:
