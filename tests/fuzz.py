@@ -241,7 +241,7 @@ class Generator:
                 lambda: self.emit(f"{self.pick(names.matrices)}[{self.row()}] = {self.vector()}"),
                 lambda: self.emit(f"{self.pick(names.matrices)}[{self.row()}, {self.position()}] = {self.scalar()}"),
                 lambda: self.emit(f"{self.pick(names.vectors)}[::2] = {self.view()}[1::2]"),
-                lambda: self.emit(f"{self.pick(names.matrices)}[:, {self.position()}] = {self.short()}"),
+                lambda: self.emit(f"{self.pick(names.matrices)}[:, {self.position()}] = {self.short()} * 1.0"),  # NumPy gets A[:, 3] = A[1, 1:] wrong
                 lambda: self.emit(f"{self.pick(names.vectors)}[1:] = {self.scalar()}"),
             ]
         )()

@@ -297,3 +297,15 @@ def conditional_carry(x):
         if x[i] > best:
             best = x[i]
     return best * best
+
+
+@example(matrix(4, 4), jit=True)
+def starts_computed_in_the_loop(a):
+    s = 1.0
+    for i in range(a.shape[0]):
+        first = 2 * (i // 2)
+        for j in range(first, a.shape[1]):
+            s = math.sin(s * a[i, j]) + a[j, i]
+        for j in range(a.shape[1] - 1, first - 1, -1):
+            s = math.cos(s * a[j, i]) * s
+    return s

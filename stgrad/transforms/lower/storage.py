@@ -143,7 +143,8 @@ class Storage:
         known = [s for s in sizes if s is not None]
         item = self.types[stack]
         if len(known) == len(sizes) and mirrored(forward, reverse, self.definitions):
-            index, back = ([self._slot(f, loop) for f, loop in zip(forward, loops, strict=True)] for loops in (forward, reverse))
+            moving = assigned((push[0],))
+            index, back = ([self._slot(f, loop, moving) for f, loop in zip(forward, loops, strict=True)] for loops in (forward, reverse))
             self._indexed(stack, item, index, back)
             leading = tuple(known)
         else:
@@ -163,14 +164,20 @@ class Storage:
 
     # ------------------------------------------------------------- addresses
 
-    def _slot(self, forward: For, loop: For) -> tuple[list[Stmt], Operand]:
-        """Statements and operand of the index at which one trip stores."""
+    def _slot(self, forward: For, loop: For, moving: set[str]) -> tuple[list[Stmt], Operand]:
+        """Statements and operand of the index at which one trip stores. `moving`: names that the forward loops assign."""
         if forward.start == Const(0) and forward.step == Const(1):
             return [], loop.var
         slot = Var(self.names.fresh("_t"))
         self.types[slot.name] = INT
-        args = (loop.var, forward.start) if forward.step == Const(1) else (forward.start, loop.var)
-        return [Assign((slot,), "np.subtract", args)], slot
+        first, before = forward.start, []
+        if loop is not forward and isinstance(first, Var) and first.name in moving:  # the mirrored loop ends one step before it
+            assert isinstance(loop.step, Const)
+            first = Var(self.names.fresh("_t"))
+            self.types[first.name] = INT
+            before.append(Assign((first,), "np.subtract", (loop.stop, loop.step)))
+        args = (loop.var, first) if forward.step == Const(1) else (first, loop.var)
+        return [*before, Assign((slot,), "np.subtract", args)], slot
 
     def _indexed(self, stack: str, item: Type, index: list[tuple[list[Stmt], Operand]], back: list[tuple[list[Stmt], Operand]]) -> None:
         def place(parts: list[tuple[list[Stmt], Operand]]) -> Operand:
