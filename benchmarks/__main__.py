@@ -49,6 +49,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sizes", nargs="*", help="only these sizes")
     parser.add_argument("--variants", nargs="*", help="only these competitors")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu counts processor time, for busy machines")
     parser.add_argument("--no-start", action="store_true", help="leave out cold and warm starts")
     parser.add_argument("--report", action="store_true", help="print the last run again")
     parser.add_argument("--plot", action="store_true", help="draw docs/benchmarks.png")
@@ -57,7 +58,7 @@ def parse() -> argparse.Namespace:
 
 def timed_alone(name: str, options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     """A program measured in a process of its own, so that nothing of another one is in its way."""
-    command = [sys.executable, "-m", "benchmarks.one", name, "--rounds", str(options.rounds)]
+    command = [sys.executable, "-m", "benchmarks.one", name, "--rounds", str(options.rounds), "--clock", options.clock]
     for option in ("sizes", "variants"):
         if getattr(options, option):
             command += [f"--{option}", *getattr(options, option)]

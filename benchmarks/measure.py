@@ -1,7 +1,8 @@
 """Interleaved timing: every round calls each variant in turn, and ratios are taken within a round.
 
 Machines drift and neighbours make noise; a ratio of two times of one round cancels most of it. Reported are the median and the
-quartiles over the rounds.
+quartiles over the rounds. Where neighbours take the processor away for long, count its seconds (`cpu`) instead of the wall's:
+everybody is pinned to one thread, so on a quiet machine both agree.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 BATCH = 2e-3  # seconds that one timing should take at least
 PATIENCE = 4.0  # seconds for all rounds of one variant
+CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,15 @@ def spread(samples: list[float]) -> Spread:
     return Spread(float(low), float(median), float(high))
 
 
-def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int, clock: str = "wall") -> dict[str, list[float]]:
     """Seconds a call, for each variant and round; slow variants sit out the later rounds.
 
     All calls must have been made once before (compiled).
     """
+    now = CLOCKS[clock]
     repeats, limits = {}, {}
     for name, call in calls.items():
-        seconds = min(_timed(call, 1), _timed(call, 1))
+        seconds = min(_timed(call, 1, now), _timed(call, 1, now))
         repeats[name] = max(1, min(10_000, int(BATCH / max(seconds, 1e-7))))
         limits[name] = max(3, min(rounds, int(PATIENCE / (seconds * repeats[name]))))
     samples: dict[str, list[float]] = {name: [] for name in calls}
@@ -49,17 +52,17 @@ def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[
         for number in range(rounds):
             for name in order[number % len(order) :] + order[: number % len(order)]:
                 if number < limits[name]:
-                    samples[name].append(_timed(calls[name], repeats[name]))
+                    samples[name].append(_timed(calls[name], repeats[name], now))
     finally:
         gc.enable()
     return samples
 
 
-def _timed(call: Callable[[], object], repeats: int) -> float:
-    start = time.perf_counter()
+def _timed(call: Callable[[], object], repeats: int, now: Callable[[], float]) -> float:
+    start = now()
     for _ in range(repeats):
         call()
-    return (time.perf_counter() - start) / repeats
+    return (now() - start) / repeats
 
 
 def ratio(samples: Mapping[str, list[float]], above: str, below: str) -> Spread | None:

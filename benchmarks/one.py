@@ -26,14 +26,15 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*")
     parser.add_argument("--variants", nargs="*", default=list(variants.NAMES))
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--clock", choices=measure.CLOCKS, default="wall")
     options = parser.parse_args()
     program = load(options.name)
     sizes = options.sizes or list(program.sizes)
-    rows = [measured(program, size, options.variants, options.rounds) for size in sizes if size in program.sizes]
+    rows = [measured(program, size, options.variants, options.rounds, options.clock) for size in sizes if size in program.sizes]
     json.dump(rows, sys.stdout)
 
 
-def measured(program: Program, size: str, wanted: list[str], rounds: int) -> dict[str, Any]:
+def measured(program: Program, size: str, wanted: list[str], rounds: int, clock: str) -> dict[str, Any]:
     """Times, ratios and failures at one size."""
     args = program.sizes[size]()
     calls: dict[str, Any] = {}
@@ -56,7 +57,7 @@ def measured(program: Program, size: str, wanted: list[str], rounds: int) -> dic
         if wrong:
             failures[variant] = wrong
         calls[variant] = call
-    samples = measure.interleaved(calls, rounds)
+    samples = measure.interleaved(calls, rounds, clock)
     return {
         "program": program.name,
         "size": size,

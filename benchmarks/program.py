@@ -56,7 +56,7 @@ class Program:
 # In the order of the table.
 ORDER = (
     "logistic while_loop adaptive branchy jacobi_2d elementwise rk4_fit black_scholes mlp_float32 mlp_float64 heat_3d seidel_2d burgers "
-    "n_body kalman lstm hmm soft_dtw gmm bundle heston conv2d cholesky attention rosenbrock fusion stencil"
+    "n_body kalman lstm hmm hmm_scaled soft_dtw gmm bundle heston conv2d cholesky attention rosenbrock small_array"
 ).split()
 
 

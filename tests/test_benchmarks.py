@@ -1,0 +1,47 @@
+"""The benchmark programs at their smallest size: our gradient equals the adjoint written by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import stgrad
+from benchmarks import bars, measure, program, variants
+from benchmarks.one import difference
+
+QUICK = ("logistic", "while_loop", "adaptive", "branchy", "elementwise", "rosenbrock", "small_array", "black_scholes", "heston", "soft_dtw")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_gradient_equals_the_adjoint_by_hand(name: str) -> None:
+    found = program.load(name)
+    args = next(iter(found.sizes.values()))()
+    assert found.by_hand is not None
+    expected = variants.results("by hand", found, found.by_hand.py_func(*args))
+    argnums = found.wrt if len(found.wrt) > 1 else found.wrt[0]
+    ours = variants.results("stgrad", found, stgrad.value_and_grad(found.function, argnums, jit=False)(*args))
+    assert expected is not None and ours is not None and len(expected) == len(ours)
+    assert difference(expected, ours, found.tolerance) == ""
+
+
+def test_every_program_says_what_it_needs() -> None:
+    for name in program.names():
+        found = program.load(name)
+        assert found.name == name
+        assert found.by_hand is not None
+        assert set(found.upto.values()) <= {"", *found.sizes}
+
+
+def test_a_wrong_gradient_is_seen() -> None:
+    assert difference([1.0, 2.0], [1.0, 2.1], 1e-8).startswith("result 1 differs")
+    assert difference([1.0], [float("nan")], 1e-8)
+    assert not difference([1.0], [1.0 + 1e-12], 1e-8)
+
+
+def test_ratios_are_taken_within_a_round() -> None:
+    found = measure.ratio({"a": [1.0, 20.0, 3.0], "b": [1.0, 10.0, 2.0]}, "a", "b")
+    assert found is not None and found.median == 1.5
+
+
+def test_a_bar_without_measurements_is_not_met() -> None:
+    empty = bars.Results([], [])
+    assert all(bar.verdict(empty) == (None, "not measured") for bar in (*bars.FIRST, *bars.FINAL))
