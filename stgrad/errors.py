@@ -184,6 +184,15 @@ class NeedStaticError(StgradError, TypeError):
         self.parameter = parameter
 
 
+class UnsupportedCallerError(StgradError, TypeError):
+    """Compiled code or C cannot call this function with these arguments, or cannot take its result.
+
+    Fix: pass and return numbers, arrays and tuples of them; call it from Python for anything else.
+    """
+
+    anchor = "compiled-callers"
+
+
 class InternalError(StgradError, AssertionError):
     """A bug of the compiler: an invariant of the IR is broken. `dump` is the program in which it was found."""
 

@@ -52,6 +52,7 @@ class Transformed:
     def _reset(self) -> None:
         self._cases: list[wrapper.Case] = []
         self._known: dict[tuple[Any, ...], tuple[list[Any], Callable[..., Any]]] = {}
+        self._dispatchers: dict[tuple[Any, ...], Any] = {}
         self._captures: dict[tuple[int, str], Capture] = {}
         self._values_matter = False  # whether some program was compiled for certain integers
         self._rewrap()
@@ -86,6 +87,39 @@ class Transformed:
         for name, fn in program.trace.stages.items():
             texts[name] = to_source(fn, nest=name != "anf")
         return texts
+
+    # ------------------------------------------------------------- compiled callers
+
+    def dispatcher(self, *args: Any, **kwargs: Any) -> Any:
+        """The compiled program for arguments like these: a Numba dispatcher, for calls in `numba.njit` code or without the wrapper.
+
+        Values from outside are constants of it. Raises UnsupportedCallerError where compiled code cannot pass an argument or the result.
+        """
+        return self.dispatcher_for(args, kwargs)
+
+    def dispatcher_for(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, typed: bool = False) -> Any:
+        """As `dispatcher`; with `typed` the examples stand for their types alone."""
+        from stgrad.adapter import adapter
+
+        arguments = self._bind(args, kwargs)
+        given = tuple(self._signature.bind(*args, **kwargs).arguments) if typed else ()
+        key = (given, self._key(arguments))
+        with self._lock:
+            if self._captures and self._stale():
+                self._reset()
+            if key not in self._dispatchers:
+                ready, nodes = self._ready(arguments)
+                named = dict(zip(arguments, nodes, strict=True))
+                self._dispatchers[key] = adapter(ready, named, self._signature, typed=given, parallel=self.parallel)
+                self._watch(ready.captures)
+            return self._dispatchers[key]
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba asks a value of a class that it does not know."""
+        from stgrad.callable_type import TransformedType
+
+        return TransformedType(self)
 
     def _desugared(self) -> str:
         from stgrad.frontend.calls import desugared
@@ -208,13 +242,16 @@ class Transformed:
 
         compiled = loader.load(ready.text, ready.name, jit=self.jit, parallel=self.parallel)
         hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
-        for capture in ready.captures:
-            if not isinstance(capture.value, ModuleType):
-                self._captures[id(capture.owner), capture.name] = capture
+        self._watch(ready.captures)
         passed = [leaf for node in nodes for leaf in _arrays(node)]
         boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
         count = len(ready.params) - len(hidden)
         return calling.make_run(_guarded(compiled, ready.params), count, boxed, list(hidden.values()), ready.result, self.jit)
+
+    def _watch(self, captures: tuple[Capture, ...]) -> None:
+        for capture in captures:
+            if not isinstance(capture.value, ModuleType):
+                self._captures[id(capture.owner), capture.name] = capture
 
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
@@ -330,6 +367,6 @@ def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:
-        return np.shares_memory(a, b, max_work=100_000)
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

@@ -20,6 +20,7 @@ CLASSES = [
     (errors.ShapeError, ValueError),
     (errors.UndefinedNameError, NameError),
     (errors.NeedStaticError, TypeError),
+    (errors.UnsupportedCallerError, TypeError),
     (errors.InternalError, AssertionError),
 ]
 

@@ -1,0 +1,137 @@
+"""Gradients called from compiled code: inside `numba.njit`, as first-class functions, and through C pointers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.errors import UnsupportedCallerError
+
+TABLE = np.array([1.0, 2.0, 3.0])
+
+
+def wave(x, k=2.0):
+    return math.sin(k * x)
+
+
+def energy(x, options):
+    a, (b, n) = options
+    total = 0.0
+    for i in range(n):
+        total += a * x[i] ** 2 + b * TABLE[i]
+    return total
+
+
+class Line(NamedTuple):
+    slope: float
+    at: float
+
+
+slope = stgrad.grad(wave)
+both = stgrad.value_and_grad(energy)
+
+
+def test_called_in_compiled_code():
+    @numba.njit
+    def descend(x, steps):
+        for _ in range(steps):
+            x -= 0.1 * slope(x)
+        return x
+
+    x = 0.3
+    for _ in range(5):
+        x -= 0.1 * 2.0 * math.cos(2.0 * x)
+    assert descend(0.3, 5) == pytest.approx(x, rel=1e-14)
+
+
+def test_defaults_keywords_and_other_types():
+    @numba.njit
+    def use(x, k):
+        return slope(x), slope(x, k), slope(k=k, x=x)
+
+    assert use(0.3, 3.0) == pytest.approx([2 * math.cos(0.6), 3 * math.cos(0.9), 3 * math.cos(0.9)])
+    assert use(np.float32(0.3), 3.0)[1] == pytest.approx(3 * math.cos(0.9), rel=1e-6)
+
+
+def test_structures_and_captured_arrays():
+    @numba.njit
+    def use(x, a, b, n):
+        value, gradient = both(x, (a, (b, n)))
+        return value, gradient
+
+    x = np.array([1.0, 2.0, 3.0])
+    value, gradient = use(x, 2.0, 3.0, 3)
+    assert value == 46.0
+    np.testing.assert_array_equal(gradient, 4.0 * x)
+    np.testing.assert_array_equal(use(x[::-1], 2.0, 3.0, 3)[1], 4.0 * x[::-1])
+
+
+def test_named_tuples():
+    derivative = stgrad.grad(lambda line: line.slope * line.at**2)
+
+    @numba.njit
+    def use(a, b):
+        return derivative(Line(a, b))
+
+    assert use(2.0, 3.0) == Line(9.0, 12.0)
+
+
+def test_as_an_argument():
+    @numba.njit
+    def apply(f, x):
+        return f(x)
+
+    assert apply(slope, 0.3) == pytest.approx(2 * math.cos(0.6))
+
+
+def test_first_class_function_of_known_signature():
+    double = numba.float64(numba.float64)
+
+    @numba.njit(numba.float64(numba.types.FunctionType(double), numba.float64))
+    def apply(f, x):
+        return f(x)
+
+    direct = stgrad.grad(lambda x: x * x * x).dispatcher(1.0)
+    direct(1.0)
+    assert apply(direct, 2.0) == 12.0
+
+
+def test_dispatcher_is_the_bare_program():
+    direct = stgrad.grad(lambda x, y: x * y).dispatcher(1.0, 2.0)
+    assert isinstance(direct, numba.core.dispatcher.Dispatcher) and direct.targetoptions["nogil"]
+    assert direct(3.0, 4.0) == 4.0
+
+
+def test_compiled_in_integers_are_checked():
+    gradient = stgrad.grad(lambda x, axis: np.sum(np.sum(x, axis) ** 2))
+    x = np.ones((2, 3))
+    direct = gradient.dispatcher(x, 1)
+    np.testing.assert_array_equal(direct(x, 1), 6.0 * x)
+    with pytest.raises(ValueError, match="another value: axis"):
+        direct(x, 0)
+
+    @numba.njit
+    def use(x, axis):
+        return gradient(x, axis)
+
+    with pytest.raises(UnsupportedCallerError, match="the value of `axis` decides"):
+        use(x, 1)
+
+
+def test_refusals():
+    def writes(x, y):
+        x[0] = y[0]
+        return np.sum(x * y)
+
+    with pytest.raises(UnsupportedCallerError, match="writes to its argument `x`"):
+        stgrad.grad(writes, 1).dispatcher(np.ones(2), np.ones(2))
+    with pytest.raises(UnsupportedCallerError, match="cannot pass `p`"):
+        stgrad.grad(lambda p: p["a"] * 2.0).dispatcher({"a": 1.0})
+    with pytest.raises(UnsupportedCallerError, match="cannot return a dict"):
+        stgrad.jit(lambda x: {"a": x}).dispatcher(1.0)
