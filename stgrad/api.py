@@ -99,7 +99,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
         cotangents, one for each primal (None for what has no derivative).
     """
-    names = [n for n in signature_of(f).parameters][: len(primals)]
+    names = list(signature_of(f).parameters)[: len(primals)]
     primals = map_leaves(_copied, primals)  # the pullback is of this moment
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
     run = Transformed(Derivative(f, "vjp", tuple(floats), False, has_aux), jit=jit)

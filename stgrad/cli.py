@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         app(args=arguments, prog_name="stgrad")
     except (UsageError, StgradError) as error:
         sys.exit(_report(error, traceback, 2))
-    except Exception as error:  # the user's program runs in this process, and may raise anything
+    except Exception as error:  # noqa: BLE001  (the user's program runs in this process, and may raise anything)
         sys.exit(_report(error, traceback, 1))
 
 

@@ -10,8 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from stgrad import cache
-from stgrad import loader
+from stgrad import cache, loader
 from stgrad.loader import load
 from tests.test_cache import ROOT, cache_dir, python  # noqa: F401  (a fixture)
 

@@ -4,7 +4,28 @@ import pytest
 
 from stgrad import ir
 from stgrad.errors import InternalError
-from stgrad.ir import ALL, NONE, Assign, Const, Custom, Dim, Effect, For, Function, If, Loc, Pack, Pop, Push, Slice, Stack, Store, Type, Var, While
+from stgrad.ir import (
+    ALL,
+    NONE,
+    Assign,
+    Const,
+    Custom,
+    Dim,
+    Effect,
+    For,
+    Function,
+    If,
+    Loc,
+    Pack,
+    Pop,
+    Push,
+    Slice,
+    Stack,
+    Store,
+    Type,
+    Var,
+    While,
+)
 from stgrad.verify import dump, verify
 
 FLOAT, INT, VECTOR = Type("float64", weak=True), Type("int64", weak=True), Type("float64", (Dim("n"),), array=True)

@@ -180,8 +180,8 @@ def subscript(frame: Frame, node: Any) -> Value:
 @evaluates(gast.Lambda)
 def lambda_(frame: Frame, node: Any) -> Value:
     body = gast.copy_location(gast.Return(value=node.body), node.body)
-    tree = gast.copy_location(gast.FunctionDef(name="_lambda", args=node.args, body=[body], decorator_list=[], returns=None, type_comment=None, type_params=[]), node)
-    return closure(frame, tree)
+    function = gast.FunctionDef(name="_lambda", args=node.args, body=[body], decorator_list=[], returns=None, type_comment=None, type_params=[])
+    return closure(frame, gast.copy_location(function, node))
 
 
 def closure(frame: Frame, tree: Any) -> Closure:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gast
 import numpy as np
 
 from stgrad import errors
@@ -15,8 +16,6 @@ from stgrad.frontend.indexing import load
 from stgrad.frontend.operations import binary, extent, truth
 from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Store, Type
-
-import gast
 
 
 @dataclass(frozen=True, eq=False)

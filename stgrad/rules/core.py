@@ -30,10 +30,11 @@ flags, comprehensions over static tuples, and helpers marked `static` that compu
 
 Details. Tuples of cotangents are aligned with the operation's positional parameters from the first on; what is left off at the
 end has no derivative. `None` for an argument that is active means that there is no rule for it, and it is refused; a derivative
-that is zero is written 0.0. A bare value belongs to the first parameter. `linear` always returns the bare value: where
-the first parameter is a sequence of arrays (np.stack), it is the tuple of their cotangents, and the operation is jointly linear in them. A tangent rule takes y, the positional arguments up to the last differentiable one, the tangents of the
-differentiable ones (`x_dot` for parameter `x`, zero where the argument is inactive), then the other parameters.
-The caller unbroadcasts what `partials` gives and casts every cotangent to the dtype of its argument (complex to real by the real part).
+that is zero is written 0.0. A bare value belongs to the first parameter. `linear` always returns the bare value: where the first
+parameter is a sequence of arrays (np.stack), it is the tuple of their cotangents, and the operation is jointly linear in them. A
+tangent rule takes y, the positional arguments up to the last differentiable one, the tangents of the differentiable ones (`x_dot`
+for parameter `x`, zero where the argument is inactive), then the other parameters. The caller unbroadcasts what `partials` gives
+and casts every cotangent to the dtype of its argument (complex to real by the real part).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import numpy as np
+import numpy as np  # noqa: F401  (doctest)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -287,7 +287,8 @@ class _Check:
             scale = max(1.0, abs(best), norm)
             bound = 50 * self.tolerances.single if self.single else self.tolerances.second
             if not abs(best - got) <= bound * scale:
-                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {abs(best - got) / scale:.1e})")
+                off = abs(best - got) / scale
+                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {off:.1e})")
 
     def hessian_product(self, v: tuple[Any, ...]) -> tuple[Any, ...]:
         gradient = grad(self.f, self.argnums, jit=self.jit)

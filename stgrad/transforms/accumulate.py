@@ -15,7 +15,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from stgrad.ir import Assign, Block, Const, For, Function, If, Operand, Stmt, Type, Var, While, assigns, map_blocks, map_operands, operand_vars, reads
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Operand,
+    Stmt,
+    Type,
+    Var,
+    While,
+    assigns,
+    map_blocks,
+    map_operands,
+    operand_vars,
+    reads,
+)
 from stgrad.names import Names
 from stgrad.transforms.dataflow import Liveness, observed
 

@@ -296,7 +296,8 @@ class Saver:
         old = b.variable("_old", t)
         stack = b.variable(f"{stmt.target.name}_stack", t)
         popped = b.variable("_old", t)
-        save: list[Stmt] = [Assign((Var(old.name),), "getitem", (stmt.target, index)) if index != Const(Ellipsis) else Assign((Var(old.name),), "np.copy", (stmt.target,))]
+        op, args = ("getitem", (stmt.target, index)) if index != Const(Ellipsis) else ("np.copy", (stmt.target,))
+        save: list[Stmt] = [Assign((Var(old.name),), op, args)]
         value = old
         if t.array and index != Const(Ellipsis):
             value = b.variable("_old", t)
@@ -391,7 +392,7 @@ def insert_forward(block: Block, region: Region, plan: Plan) -> Block:
     for place, stmt in zip(region.places, block, strict=True):
         inner = iter(place.inner)
         out += plan.before.get(place.number, [])
-        out.append(map_blocks(lambda b: insert_forward(b, next(inner), plan), stmt))
+        out.append(map_blocks(lambda b, inner=inner: insert_forward(b, next(inner), plan), stmt))
         out += plan.pushes.get((id(region), place.index), [])
     return tuple(out)
 

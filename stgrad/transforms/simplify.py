@@ -8,6 +8,7 @@ Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which i
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -159,7 +160,7 @@ class _Propagator:
         return stmt
 
 
-_PYTHON = {"max": max, "min": min, "np.add": lambda a, b: a + b, "np.subtract": lambda a, b: a - b, "np.multiply": lambda a, b: a * b, "np.negative": lambda a: -a}
+_PYTHON = {"max": max, "min": min, "np.add": operator.add, "np.subtract": operator.sub, "np.multiply": operator.mul, "np.negative": operator.neg}
 
 
 def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
@@ -200,7 +201,9 @@ def _same_kind(a: Type, b: Type) -> bool:
 
 
 def _is(operand: Operand, value: float) -> bool:
-    return isinstance(operand, Const) and not isinstance(operand.value, (bool, np.generic)) and isinstance(operand.value, (int, float)) and operand.value == value
+    if not isinstance(operand, Const) or isinstance(operand.value, (bool, np.generic)):
+        return False
+    return isinstance(operand.value, (int, float)) and operand.value == value
 
 
 def _is_int(operand: Operand, value: int) -> bool:

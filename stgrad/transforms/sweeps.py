@@ -167,7 +167,7 @@ class _Pair:
     def _content_reads(self, stmt: Stmt) -> set[str]:
         if isinstance(stmt, Store):
             return {n for o in (stmt.index, stmt.value) for n in operand_vars(o)}
-        return {n for n in reads(stmt)} if not (isinstance(stmt, Assign) and stmt.op == "shape") else set()
+        return set(reads(stmt)) if not (isinstance(stmt, Assign) and stmt.op == "shape") else set()
 
     def _local(self, name: str) -> bool:
         """An array made in the trip itself."""

@@ -10,7 +10,23 @@ from __future__ import annotations
 
 import re
 
-from stgrad.ir import Block, Custom, For, Function, Operand, Pop, Push, Stack, Var, assigns, map_operand, operand_vars, operands, rename, walk
+from stgrad.ir import (
+    Block,
+    Custom,
+    For,
+    Function,
+    Operand,
+    Pop,
+    Push,
+    Stack,
+    Var,
+    assigns,
+    map_operand,
+    operand_vars,
+    operands,
+    rename,
+    walk,
+)
 from stgrad.transforms.dataflow import Liveness, observed
 
 _NUMBERED = re.compile(r"_?(.*?)_\d+$")
