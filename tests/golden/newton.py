@@ -18,11 +18,10 @@ def newton_grad(a):
     x_bar = 1.0
     a_bar = 0.0
     for k in range(trips):
-        # grad of line 23: x = 0.5 * (x + a / x)
-        t2 = x_bar * 0.5
         x_2 = runtime.pop(x_stack)
-        a_bar += t2 * (1.0 / x_2)
-        x_bar = t2 + t2 * (-runtime.pop(t_5_stack) / x_2)
+        # grad of line 23: x = 0.5 * (x + a / x)
+        a_bar += x_bar * (0.5 * (1.0 / x_2))
+        x_bar *= 0.5 + 0.5 * (-runtime.pop(t_5_stack) / x_2)
     # grad of line 21: x = a
     a_bar += x_bar
     return x, a_bar

@@ -25,5 +25,6 @@ def normalise_grad(x):
     ret = t3 * ret
     for i in range(n):
         t8 = ret * x[i]
-        x_bar[i] = x_bar[i] + t8 + t8
+        x_bar[i] += t8
+        x_bar[i] += t8
     return t2, x_bar

@@ -1,5 +1,7 @@
 import numpy as np
 
+from stgrad import runtime
+
 
 def pairs_grad(S, d):
     """Value and gradient of pairs with respect to S and d."""
@@ -7,10 +9,6 @@ def pairs_grad(S, d):
     n_2 = S.shape[1]
     n_3 = d.shape[0]
     total = 0.0
-    t = S.shape[0]
-    for i in range(t):
-        for j in range(i, S.shape[1]):
-            total += S[i, j] * d[i] * d[j]
     S_bar = np.empty((n, n_2))
     for i_2 in range(n):
         for j_2 in range(n_2):
@@ -18,13 +16,17 @@ def pairs_grad(S, d):
     d_bar = np.empty(n_3)
     for i_2 in range(n_3):
         d_bar[i_2] = 0.0
-    for i in range(t - 1, -1, -1):
-        for j in range(S.shape[1] - 1, i - 1, -1):
-            t_5_2 = S[i, j]
-            t_6_2 = d[i]
-            t_8_2 = d[j]
+    for i in range(S.shape[0]):
+        d_bar_i = 0.0
+        for j in range(i, S.shape[1]):
+            total += S[i, j] * d[i] * d[j]
+            t = S[i, j]
+            t2 = d[i]
+            t3 = d[j]
             # grad of line 105: total += S[i, j] * d[i] * d[j]
-            d_bar[j] += t_5_2 * t_6_2
-            d_bar[i] += t_8_2 * t_5_2
-            S_bar[i, j] += t_8_2 * t_6_2
+            d_bar[j] += t * t2
+            d_bar_i = runtime.radd(d_bar_i, t3 * t)
+            S_bar[i, j] += t3 * t2
+        if d_bar_i != 0.0:
+            d_bar[i] += d_bar_i
     return total, S_bar, d_bar

@@ -8,20 +8,17 @@ def recurrent_grad(W, x, n):
     n_2 = W.shape[0]
     n_3 = W.shape[1]
     n_4 = x.shape[0]
-    t_5_work = np.empty(n_2)
-    t_12_work = np.empty(n_2)
-    h_stack = []
     h = np.empty(n_2)
     for i in range(n_2):
         h[i] = 0.0
-    for t in range(n):
-        t2 = W @ x
-        for i in range(n_2):
-            t_5_work[i] = t2[i] + h[i]
+    h_stack = np.empty((max(n, 0), n_2))
+    for i_2 in range(n):
+        t = W @ x
         h_3 = np.empty(n_2)
         for i in range(n_2):
-            h_3[i] = runtime.tanh(t_5_work[i])
-        h_stack.append(h_3)
+            t2 = runtime.tanh(t[i] + h[i])
+            h_3[i] = t2
+            h_stack[i_2, i] = t2
         h = h_3
     t3 = 0.0
     for i in range(n_2):
@@ -37,22 +34,19 @@ def recurrent_grad(W, x, n):
     x_bar = np.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
-    for t in range(n - 1, -1, -1):
+    for i_2 in range(n - 1, -1, -1):
         if n_4 != n_3:
             raise ValueError('operands could not be broadcast together')
-        h_2 = h_stack.pop()
         t4 = np.empty(n_2)
         # grad of line 63: h = np.tanh(W @ x + h)
-        t5 = np.transpose(W)
         for i in range(n_2):
-            t6 = h_2[i]
-            t7 = h_bar[i] * (1.0 - t6 * t6)
-            t4[i] = t7
+            t5 = h_stack[i_2, i]
+            t6 = h_bar[i] * (1.0 - t5 * t5)
+            t4[i] = t6
             for j in range(n_3):
-                W_bar[i, j] += t7 * x[j]
-            t_12_work[i] = t7
-        t8 = t5 @ t_12_work
+                W_bar[i, j] += t6 * x[j]
+        t7 = np.transpose(W) @ t4
         for i in range(n_3):
-            x_bar[i] += t8[i]
+            x_bar[i] += t7[i]
         h_bar = t4
     return t3, W_bar, x_bar
