@@ -40,6 +40,7 @@ class custom_gradient:  # noqa: N801  (a decorator, named as in TensorFlow)
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
+        self.__name__: str = getattr(function, "__name__", "function")
         self.function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

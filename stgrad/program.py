@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import Reading, inline, read, splice
-from stgrad.ir import Const, Dim, Function, Pack, Type, stored
+from stgrad.ir import Const, Dim, Function, Pack, Type, Var, stored
 from stgrad.printer import to_source
 from stgrad.request import Derivative, function_name, signature_of
 from stgrad.transforms.dataflow import Classes
@@ -112,6 +112,7 @@ def _with_structure(request: Derivative, inner: Reading, program: Function, aux:
 
     def take(type_: Type) -> Value:
         operand = next(flat)
+        assert isinstance(operand, (Var, Const))
         return Sym(operand, type_)
 
     def same(leaf: Value, _: str) -> Value:
@@ -119,7 +120,7 @@ def _with_structure(request: Derivative, inner: Reading, program: Function, aux:
             return take(leaf.type) if isinstance(leaf, Sym) else _skip(flat, leaf)
         return _skip(flat, leaf)
 
-    value = map_leaves(same, inner.result) if (request.mode != "grad" or request.has_aux) else None
+    value: Value = map_leaves(same, inner.result) if (request.mode != "grad" or request.has_aux) else None
 
     def gradient(leaf: Value, _: str) -> Value:
         return take(replace(leaf.type, value=None)) if _is_float(leaf) else None

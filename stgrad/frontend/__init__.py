@@ -14,10 +14,11 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.captures import Capture
 from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
-from stgrad.frontend.frame import Capture, Frame, binding_counts, counters_read_later
+from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of
 from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, rename
 

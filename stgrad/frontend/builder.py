@@ -101,8 +101,8 @@ class Builder:
 
 def last_symbol(types: Iterable[Type]) -> int:
     """The largest number of a symbol made by `fresh_dim` in these types: new symbols start behind it."""
-    dims = (d for t in types for d in (*t.dims, t.value) if d is not None and d.symbol is not None)
-    return max((int(d.symbol[1:]) for d in dims if d.symbol[:1] == "~" and d.symbol[1:].isdigit()), default=0)
+    symbols = (d.symbol for t in types for d in (*t.dims, t.value) if d is not None)
+    return max((int(s[1:]) for s in symbols if s is not None and s[:1] == "~" and s[1:].isdigit()), default=0)
 
 
 def convert(value: Any, type_: Type) -> Any:

@@ -14,14 +14,14 @@ from stgrad.frontend import operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.control import branch, counted_loop
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import load, normalise, store
+from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.values import Method, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
-from stgrad.ir import Const, Effect, Store, Type, Var
+from stgrad.ir import Const, Effect, Type
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
 # Operations that take a sequence of arrays: their first argument stays one.
-SEQUENCES = {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.meshgrid, np.linalg.multi_dot, np.select, np.choose, np.block, np.broadcast_arrays}
+SEQUENCES = {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.meshgrid, np.linalg.multi_dot, np.select, np.block, np.broadcast_arrays}
 
 
 def handles(*functions: Any) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
@@ -178,6 +178,10 @@ def _min(frame: Frame, *args: Value, **options: Value) -> Value:
     return _extreme(frame, args, gast.Lt, "min", **options)
 
 
+def _always(value: Value) -> Callable[[], Value]:
+    return lambda: value
+
+
 def _all_any(frame: Frame, values: Value, kind: str) -> Value:
     result: Value = kind == "all"
     for item in static_items(frame, values, None):
@@ -189,7 +193,8 @@ def _all_any(frame: Frame, values: Value, kind: str) -> Value:
             result = cond
         else:
             left = result
-            result = branch(frame, left, *((lambda c=cond: c, lambda: False) if kind == "all" else (lambda: True, lambda c=cond: c)), "_c")
+            yes, no = (_always(cond), _always(False)) if kind == "all" else (_always(True), _always(cond))
+            result = branch(frame, left, yes, no, "_c")
     return result
 
 
@@ -444,20 +449,6 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     return branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t")
 
 
-@handles(np.add.at)
-def _add_at(frame: Frame, array: Value, index: Value, value: Value) -> None:
-    entries = normalise(frame, array, index, None)
-    operand = operand_of(entries if len(entries) != 1 else entries[0])
-    frame.builder.emit(Store(Var(array.name), operand, operand_of(value), "add_at", frame.builder.loc, frame.builder.note))
-
-
-@handles(np.copyto)
-def _copyto(frame: Frame, target: Value, value: Value) -> None:
-    store(frame, target, Ellipsis, value, None)
-
-
-
-
 def _whole_number(function: Any) -> Callable[..., Value]:
     def handler(frame: Frame, value: Value) -> Value:
         if is_static(static_of(value)):
@@ -467,5 +458,5 @@ def _whole_number(function: Any) -> Callable[..., Value]:
     return handler
 
 
-for _function in (math.floor, math.ceil, math.trunc):
-    HANDLERS[_function] = _whole_number(_function)
+for _whole in (math.floor, math.ceil, math.trunc):
+    HANDLERS[_whole] = _whole_number(_whole)

@@ -164,7 +164,8 @@ def _one_sided(frame: Frame, join: Join, name: str, x: Value, y: Value) -> Value
             if side.initialise is None:
                 return Maybe(side.value, None)
             side.initialise()
-    return join.value(*(v.value if isinstance(v, Maybe) else v for v in (x, y)), name)
+    first, second = (v.value if isinstance(v, Maybe) else v for v in (x, y))
+    return join.value(first, second, name)
 
 
 def first_value(frame: Frame, value: Value) -> Callable[[], None] | None:
@@ -230,7 +231,8 @@ class Carried:
     """The names that one reading of a loop carries from trip to trip."""
 
     def __init__(self, frame: Frame, names: set[str], wanted: dict[tuple[str, str], Type]) -> None:
-        self.frame, self.wanted, self.loop = frame, wanted, None
+        self.frame, self.wanted = frame, wanted
+        self.loop: Stmt | None = None
         self.changed = False
         self.heads: dict[str, Value] = {}
         self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe))

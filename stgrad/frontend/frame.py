@@ -196,7 +196,7 @@ class Frame:
         last = self.builder.out[-1] if self.builder.out else None
         made_here = fresh_temporary and isinstance(value.operand, Var) and value.name.startswith("_")
         if made_here and getattr(last, "targets", None) == (value.operand,) and value.type.dtype == target.type.dtype:
-            self.builder.out[-1] = replace(last, targets=(target.operand,))  # type: ignore[arg-type, type-var]
+            self.builder.out[-1] = replace(last, targets=(target.operand,))  # type: ignore[arg-type, type-var, assignment]
             self.builder.types.pop(value.name, None)
         else:
             self.builder.copy_to(target, value)

@@ -73,6 +73,7 @@ def _single(entry: slice) -> int:
         return 0
     if lower == -1 and upper is None:
         return 1
+    assert isinstance(upper, int)
     one = upper - lower == 1 and (lower < 0) == (upper < 0)
     return 0 if not one else lower + 1 if lower >= 0 else -lower
 

@@ -72,7 +72,8 @@ def _like(frame: Frame, a: Value, dtype: Value = None, order: Value = "K", subok
 
 @shaped(np.full_like)
 def _full_like(frame: Frame, a: Value, fill_value: Value, dtype: Value = None, **_: Value) -> Type | None:
-    return _like(frame, a, dtype)
+    found: Type | None = _like(frame, a, dtype)
+    return found
 
 
 @shaped(np.arange)
@@ -164,6 +165,68 @@ def _outer(frame: Frame, a: Value, b: Value) -> Type | None:
     if ta.rank != 1 or tb.rank != 1:
         return None
     return Type(str(np.result_type(ta.dtype, tb.dtype)), (ta.dims[0], tb.dims[0]), array=True)
+
+
+@shaped(np.concatenate)
+def _concatenate(frame: Frame, arrays: Value, axis: Value = 0, out: Value = None, *, dtype: Value = None, casting: Value = "same_kind") -> Type | None:
+    axis = static_of(axis)
+    if not isinstance(arrays, (tuple, list)) or not all(isinstance(a, Sym) and a.type.rank for a in arrays) or not isinstance(axis, int):
+        return None
+    types = [a.type for a in arrays]
+    rank = types[0].rank
+    if any(t.rank != rank for t in types) or not -rank <= axis < rank:
+        return None
+    columns = list(zip(*(t.dims for t in types), strict=True))
+    dims = [_total(frame, c) if k == axis % rank else _agreed(frame, c) for k, c in enumerate(columns)]
+    return Type(dtype_of(frame, dtype, str(np.result_type(*(t.dtype for t in types)))), tuple(dims), array=True)
+
+
+@shaped(np.stack)
+def _stack(frame: Frame, arrays: Value, axis: Value = 0, out: Value = None, *, dtype: Value = None, casting: Value = "same_kind") -> Type | None:
+    axis = static_of(axis)
+    if not isinstance(arrays, (tuple, list)) or not all(isinstance(a, Sym) and a.type.rank for a in arrays) or not isinstance(axis, int):
+        return None
+    types = [a.type for a in arrays]
+    rank = types[0].rank + 1
+    if any(t.rank + 1 != rank for t in types) or not -rank <= axis < rank:
+        return None
+    dims = [_agreed(frame, c) for c in zip(*(t.dims for t in types), strict=True)]
+    dims.insert(axis % rank, Dim(None, len(types)))
+    return Type(dtype_of(frame, dtype, str(np.result_type(*(t.dtype for t in types)))), tuple(dims), array=True)
+
+
+def _agreed(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
+    """The extent that all of these must have: a constant among them, else the first."""
+    constants = {d.offset for d in dims if d.constant is not None}
+    if len(constants) > 1:
+        raise errors.ShapeError(f"arrays to be joined have the extents {' and '.join(map(str, sorted(constants)))}", frame.builder.loc)
+    return next((d for d in dims if d.constant is not None), dims[0])
+
+
+def _total(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
+    """The sum of extents."""
+    symbols = [d.symbol for d in dims if d.symbol is not None]
+    if len(symbols) > 1:
+        return frame.builder.fresh_dim()
+    return Dim(symbols[0] if symbols else None, sum(d.offset for d in dims))
+
+
+@shaped(np.repeat)
+def _repeat(frame: Frame, a: Value, repeats: Value, axis: Value = None) -> Type | None:
+    """Where the counts are an array, nothing is known of the extent; where they are written down, their sum is."""
+    repeats, axis, t = static_of(repeats), static_of(axis), type_of(a)
+    if not isinstance(a, Sym) or not t.rank or not (isinstance(repeats, (tuple, list)) or isinstance(repeats, Sym)):
+        return None
+    counted = isinstance(repeats, (tuple, list)) and len(repeats) > 1 and all(isinstance(n, int) for n in repeats)
+    extent = Dim(None, sum(repeats)) if counted else frame.builder.fresh_dim()
+    if axis is None:
+        return Type(t.dtype, (extent,), array=True)
+    return Type(t.dtype, tuple(extent if k == axis % t.rank else d for k, d in enumerate(t.dims)), array=True)
+
+
+@shaped(np.bincount)
+def _bincount(frame: Frame, x: Value, weights: Value = None, minlength: Value = 0) -> Type:
+    return Type("int64" if weights is None else "float64", (frame.builder.fresh_dim(),), array=True)
 
 
 @shaped(np.copy)

@@ -15,7 +15,7 @@ from stgrad.frontend.expressions import closure
 from stgrad.frontend.frame import ASSIGN, Frame, executes
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import Range, count_items, known_items, range_length
-from stgrad.frontend.values import Known, Maybe, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Known, Maybe, Sym, Value, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import ALL, Const, Effect, Store, Var
 
 # Nodes whose value is a new temporary of this statement alone.
@@ -73,7 +73,7 @@ def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
         frame.builder.copy_to(copy, value)
         return copy
     if isinstance(value, (tuple, list)):
-        return operations.map_leaves(lambda leaf, _: _snapshot(frame, leaf, several), value)
+        return map_leaves(lambda leaf, _: _snapshot(frame, leaf, several), value)
     return value
 
 

@@ -169,7 +169,7 @@ class Adjoints:
             return np.dtype(t.dtype).type(g)
         return g
 
-    def _cast(self, g: Sym, t: Type) -> Sym:
+    def _cast(self, g: Sym, t: Type) -> Value:
         if g.type.array:
             return self.builder.call("np.astype", (g, np.dtype(t.dtype)), replace(g.type, dtype=t.dtype))
         return self.builder.call("cast", (g, t.dtype), Type(t.dtype))
@@ -263,7 +263,9 @@ class Adjoints:
                 return g
             if p == -1:
                 return self.splice(self.builder, _negative, (g,), {})
-        if isinstance(p, Sym) and p.type.dtype.startswith("complex"):
+        if isinstance(p, (complex, np.complexfloating)):
+            p = p.conjugate()
+        elif isinstance(p, Sym) and p.type.dtype.startswith("complex"):
             p = self.builder.call("np.conjugate", (p,), p.type)
         return self.splice(self.builder, _multiply, (g, p), {})
 

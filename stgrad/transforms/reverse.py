@@ -293,9 +293,9 @@ class _Reverse:
 
         def emit(body: Block) -> None:
             a.place = place
-            bounds = self._reversed_range(start, stop, step)
+            first, last, by = map(_operand, self._reversed_range(start, stop, step))
             self.builder.note = None
-            self.builder.emit(For(stmt.var, *map(_operand, bounds), body, stmt.loc))
+            self.builder.emit(For(stmt.var, first, last, by, body, stmt.loc))
 
         self._repeat(place, lambda: self.region(place.inner[0]), emit)
 
