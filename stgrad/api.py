@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,36 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
     return (value, pullback, *aux)
 
 
+def cfunc(
+    f: Callable[..., Any], signature: Any, argnums: Argnums = 0, *, sizes: Mapping[str, int | tuple[int, ...]] | None = None, user_data: bool = False
+) -> Any:
+    """Value and gradient as a C function, for samplers and solvers: no Python runs in it, and it needs no GIL.
+
+    Args:
+        f: a function of numbers and arrays that returns one real number.
+        signature: the types of value and arguments in Numba's notation: `"float64(float64[:], float64)"`. The buffers of the gradients
+            may be written out behind the arguments: `"float64(float64[:], float64[:])"`.
+        argnums: what to differentiate in, as for `grad`; an empty tuple for the value alone.
+        sizes: extents of array arguments that never change; C then passes none for them.
+        user_data: whether the function has a last argument `void *`, which it ignores.
+
+    Returns:
+        A `numba.cfunc` object with `.address` and `.ctypes`; `.prototype` is its declaration in C. An array is passed as a pointer
+        followed by its extents, gradients as pointers behind all arguments. The function returns the value, NaN where f raises.
+
+    Raises:
+        UnsupportedCallerError: C cannot pass these arguments.
+    """
+    from stgrad import cfunctions
+
+    names = list(signature_of(f).parameters)
+    wrt = parameter_names(f, argnums)
+    value, given = cfunctions.parse_signature(signature, names, wrt)
+    both = Transformed(Derivative(f, "value_and_grad" if wrt else "primal", wrt, single=False))
+    run = functools.partial(both.dispatcher_for, kwargs={}, typed=True)
+    return cfunctions.make_cfunc(run, both.__name__, value, dict(zip(names, given, strict=True)), wrt, sizes or {}, user_data)
+
+
 def _copied(leaf: Any, _: str) -> Any:
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
@@ -124,4 +155,4 @@ def _has_floats(value: Any) -> bool:
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(value))
 
 
-__all__ = ["custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["cfunc", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]

@@ -135,3 +135,70 @@ def test_refusals():
         stgrad.grad(lambda p: p["a"] * 2.0).dispatcher({"a": 1.0})
     with pytest.raises(UnsupportedCallerError, match="cannot return a dict"):
         stgrad.jit(lambda x: {"a": x}).dispatcher(1.0)
+
+
+# --------------------------------------------------------------------------- C
+
+
+def rosenbrock(x, a=1.0):
+    total = 0.0
+    for i in range(len(x) - 1):
+        total += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (a - x[i]) ** 2
+    return total
+
+
+def pointer(array):
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+@pytest.mark.parametrize("signature", ["float64(float64[:], float64)", "float64(float64[:], float64, float64[:], float64[:])"])
+def test_c_function(signature):
+    function = stgrad.cfunc(rosenbrock, signature, ("x", "a"))
+    assert function.prototype == "double rosenbrock_grad(double *x, intptr_t x_0, double a, double *x_bar, double *a_bar);"
+    x, x_bar, a_bar = np.array([0.5, -1.0, 2.0]), np.zeros(3), np.zeros(1)
+    value = function.ctypes(pointer(x), 3, 1.5, pointer(x_bar), pointer(a_bar))
+    expected, (gradient, a_gradient) = stgrad.value_and_grad(rosenbrock, ("x", "a"))(x, 1.5)
+    assert value == expected and a_bar[0] == a_gradient
+    np.testing.assert_array_equal(x_bar, gradient)
+
+
+def test_c_function_of_fixed_size_with_user_data():
+    function = stgrad.cfunc(lambda x: np.sum(np.exp(x)), "float64(float64[:, :], float64[:, :])", sizes={"x": (2, 3)}, user_data=True)
+    assert function.prototype.endswith("(double *x, double *x_bar, void *user_data);")
+    x, x_bar = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
+    declared = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(function.address)
+    assert declared(x.ctypes.data, x_bar.ctypes.data, None) == pytest.approx(np.sum(np.exp(x)), rel=1e-14)
+    np.testing.assert_allclose(x_bar, np.exp(x), rtol=1e-14)
+
+
+def test_c_function_of_scalars_in_scipy():
+    from scipy import LowLevelCallable
+    from scipy.integrate import quad
+
+    function = stgrad.cfunc(lambda x: x**3, "float64(float64)", user_data=True)
+
+    bar = np.zeros(1)
+    assert function.ctypes(2.0, pointer(bar), None) == 8.0 and bar[0] == 12.0
+    value = stgrad.cfunc(lambda x: x**3, "float64(float64)", ())
+    assert quad(LowLevelCallable(value.ctypes), 0.0, 1.0)[0] == pytest.approx(0.25)
+
+
+def test_c_function_that_raises_gives_nan():
+    def f(x):
+        if x < 0.0:
+            raise ValueError("negative")
+        return math.sqrt(x)
+
+    function = stgrad.cfunc(f, "float64(float64)")
+    assert math.isnan(function.ctypes(-1.0, pointer(np.zeros(1))))
+
+
+def test_c_refusals():
+    with pytest.raises(UnsupportedCallerError, match="returns a float"):
+        stgrad.cfunc(wave, "int64(float64, float64)")
+    with pytest.raises(UnsupportedCallerError, match="has 1 arguments, the function 2"):
+        stgrad.cfunc(wave, "float64(float64)")
+    with pytest.raises(UnsupportedCallerError, match="buffer for the gradient of `x`"):
+        stgrad.cfunc(wave, "float64(float64, float64, float32[:])")
+    with pytest.raises(UnsupportedCallerError, match="2 axes, and 1 sizes"):
+        stgrad.cfunc(lambda x: np.sum(x), "float64(float64[:, :])", sizes={"x": 3})

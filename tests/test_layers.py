@@ -22,6 +22,7 @@ LAYERS = [
     {"transforms"},
     {"program"},
     {"adapter", "callable_type"},
+    {"cfunctions"},
     {"transformed"},
     {"api"},
     {"eager", "testing"},
