@@ -478,7 +478,7 @@ def test_the_corpus_is_there():
     assert len(CORPUS) >= 38
 
 
-@pytest.mark.filterwarnings("ignore:divide by zero")  # `with np.errstate` is dropped
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # `with np.errstate` is dropped
 @pytest.mark.parametrize("function", CORPUS, ids=lambda f: f.__name__)
 def test_same_results(function):
     source = load(function)
