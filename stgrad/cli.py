@@ -87,18 +87,32 @@ class Request:
 
     def gradient(self, order: int = 1) -> Any:
         """The gradient of the given order, a function of the same arguments."""
+        return self.derivative("grad", order)
+
+    def derivative(self, mode: str, order: int = 1) -> Any:
+        """The gradient of the given order, with the value at 'value_and_grad'; the function itself at 'primal'."""
         api = importlib.import_module("stgrad.api")
+        if mode == "primal":
+            return api.jit(self.function)
+        if mode not in ("grad", "value_and_grad"):
+            raise UsageError(f"--mode: {mode!r} is none of grad, value_and_grad, primal")
         argnums = self.positions if len(self.positions) > 1 else self.positions[0]
-        gradient = api.grad(self.function, argnums)
+        function = self.function
         for _ in range(order - 1):
-            gradient = api.grad(gradient, argnums)
-        return gradient
+            function = api.grad(function, argnums)
+        return getattr(api, mode)(function, argnums)
 
 
-def _request(target: str, wrt: str, args: str) -> Request:
+def _request(target: str, wrt: str, args: str, *, run: bool = True) -> Request:
+    """What is asked for; without `run` there may be no arguments: the compiler then guesses types from the code."""
     module, function = _resolve(target)
-    arguments = _evaluate(args, module) if args else _guess(function)
+    arguments = _evaluate(args, module) if args else _guess(function) if run or _told(function) else ()
     return Request(function, arguments, _positions(function, wrt))
+
+
+def _told(function: Callable[..., Any]) -> bool:
+    """Whether annotations or defaults give an example of every argument."""
+    return all(p.default is not p.empty or any(p.annotation in (k, k.__name__) for k in _EXAMPLES) for p in _parameters(function))
 
 
 def _resolve(target: str) -> tuple[ModuleType, Callable[..., Any]]:
@@ -214,7 +228,7 @@ def dump(
     """Print the source of the gradient of a function."""
     if stage and stage not in STAGES:
         raise UsageError(f"--stage: {stage!r} is none of {', '.join(STAGES)}")
-    request = _request(target, wrt, args)
+    request = _request(target, wrt, args, run=False)
     gradient = request.gradient(order)
     if not stage:
         text = gradient.source(*request.arguments)
@@ -375,13 +389,20 @@ def cache(
 
 
 @app.command("compile")
-def compile_(target: Target, wrt: Wrt = "0", order: Order = 1, args: Args = "", output: Output = None) -> None:
-    """Compile the gradient of a function into the cache, for the types of the example arguments."""
+def compile_(
+    target: Target,
+    wrt: Wrt = "0",
+    order: Order = 1,
+    args: Args = "",
+    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or several with commas between")] = "grad",
+    output: Output = None,
+) -> None:
+    """Compile derivatives of a function into the cache, for the types of the example arguments; nothing is run."""
     request = _request(target, wrt, args)
-    gradient = request.gradient(order)
-    start = time.perf_counter()
-    gradient(*_copies(request.arguments))
-    seconds = time.perf_counter() - start
-    if output is not None:
-        _show(gradient.source(*request.arguments), output)
-    typer.echo(f"{request.name}: compiled in {seconds:.2f} s")
+    for name in (part.strip() for part in mode.split(",")):
+        derivative = request.derivative(name, order)
+        start = time.perf_counter()
+        derivative.compile(*request.arguments)
+        typer.echo(f"{request.name}, {name}: compiled in {time.perf_counter() - start:.2f} s")
+        if output is not None:
+            _show(derivative.source(*request.arguments), output)

@@ -178,7 +178,7 @@ def test_check_of_an_integer(run):
         (("dump", "gone.module:f"), "there is no module 'gone'"),
         (("dump", "prog.py:f"), "it has: square, product"),
         (("dump", "prog.py:number"), "is not a function, but of type float"),
-        (("dump", "prog.py:product"), "nothing tells the type of 'x'"),
+        (("check", "prog.py:product"), "nothing tells the type of 'x'"),
         (("dump", "prog.py:square", "--wrt", "z"), "no parameter 'z'; there are: x"),
         (("dump", "prog.py:square", "--args", "(1.0"), "not a Python expression"),
         (("dump", "prog.py:square", "--order", "0"), "--order"),
