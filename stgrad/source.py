@@ -257,9 +257,7 @@ def _same_alone(code: types.CodeType, node: AnyFunction) -> bool:
 
 
 def _code_span(code: types.CodeType) -> Span | None:
-    """Where the instructions stand; None before Python 3.11, and for a lambda that is a constant alone."""
-    if not hasattr(code, "co_positions"):
-        return None
+    """Where the instructions stand; None for a lambda that is a constant alone."""
     # The entry instructions (RESUME, COPY_FREE_VARS) have an empty place at column 0.
     places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]
     if not places:
