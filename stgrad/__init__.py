@@ -1,6 +1,6 @@
 """Gradients of plain Python and NumPy functions: readable adjoint source, compiled with Numba."""
 
-from stgrad.api import cfunc, custom_gradient, grad, jit, stop_gradient, value_and_grad, vjp
+from stgrad.api import cfunc, compile, custom_gradient, grad, jit, stop_gradient, value_and_grad, vjp
 
 __version__ = "0.1.0"
-__all__ = ["cfunc", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["cfunc", "compile", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]

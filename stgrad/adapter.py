@@ -43,7 +43,7 @@ def adapter(ready: Ready, nodes: Nodes, signature: inspect.Signature, *, typed: 
     """
     _refuse_shared(ready)
     for name in typed:
-        _refuse_constants(name, nodes[name])
+        refuse_constants(name, nodes[name])
     compiled = loader.load(ready.text, ready.name, parallel=parallel)
     text, names = adapter_text(ready, nodes, signature)
     if _is_plain(ready, nodes, signature):
@@ -150,10 +150,11 @@ def _refuse_parameters(signature: inspect.Signature) -> None:
             raise errors.UnsupportedCallerError(f"compiled code cannot pass `{name}`", reason=f"it is {parameter.kind.description}")
 
 
-def _refuse_constants(place: str, node: wrapper.Node) -> None:
+def refuse_constants(place: str, node: wrapper.Node) -> None:
+    """Raise UnsupportedCallerError where a value was compiled in that the caller knows only the type of."""
     if isinstance(node, wrapper.Items):
         for inner in node.items:
-            _refuse_constants(place, inner)
+            refuse_constants(place, inner)
     if isinstance(node, wrapper.Static) and node.value is not None:
         raise errors.UnsupportedCallerError(
             f"the value of `{place}` decides the program, and compiled code knows only its type",

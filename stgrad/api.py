@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -103,8 +105,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
     names = list(signature_of(f).parameters)[: len(primals)]
     primals = map_leaves(_copied, primals)  # the pullback is of this moment
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
-    run = Transformed(Derivative(f, "vjp", tuple(floats), False, has_aux), jit=jit)
-    primal = Transformed(Derivative(f, "primal"), jit=jit)
+    primal, run = _pair(f, tuple(floats), has_aux, jit)
     value = primal(*map_leaves(_copied, primals))
     aux: tuple[Any, ...] = ()
     if has_aux:
@@ -115,6 +116,45 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         return tuple(next(gradients) if n in floats else None for n in names)
 
     return (value, pullback, *aux)
+
+
+def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001
+    """Generate and compile a derivative ahead of time, so that the first call of this or another process finds it on disk.
+
+    Args:
+        f: what `grad`, `value_and_grad` or `jit` returned; a plain function is compiled by `jit`.
+        signatures: for each program a tuple of example arguments, or types in Numba's notation: `"float64[:], int64"`.
+
+    Returns:
+        f, or `jit(f)`.
+
+    >>> import stgrad
+    >>> stgrad.compile(stgrad.grad(lambda x, n: x**n), (1.0, 3), "float32, int64")  # doctest: +SKIP
+    """
+    transformed = f if isinstance(f, Transformed) else jit(f)
+    for signature in signatures:
+        if isinstance(signature, str):
+            import numba
+
+            types, _ = numba.core.sigutils.normalize_signature(signature if signature.strip().endswith(")") else f"({signature},)")
+            transformed.compile_for(types)
+        else:
+            transformed.compile(*(signature if isinstance(signature, tuple) else (signature,)))
+    return transformed
+
+
+def _pair(f: Callable[..., Any], floats: tuple[str, ...], has_aux: bool, jit: bool) -> tuple[Transformed, Transformed]:
+    """The compiled function and its pullback, made once; they live in the function's own dictionary, so they go with it."""
+    keep = vars(f) if hasattr(f, "__dict__") and not isinstance(f, MethodType) else {}
+    pairs = keep.get("_stgrad_pairs")
+    if pairs is None or pairs[0]() is not f:  # `functools.wraps` copies the dictionary of what it wraps
+        pairs = keep["_stgrad_pairs"] = (ref(f), {})
+    key = (floats, has_aux, jit)
+    if key not in pairs[1]:
+        pullback = Derivative(f, "vjp", floats, False, has_aux)
+        pairs[1][key] = (Transformed(Derivative(f, "primal"), jit=jit), Transformed(pullback, jit=jit))
+    made: tuple[Transformed, Transformed] = pairs[1][key]
+    return made
 
 
 def cfunc(
@@ -155,4 +195,4 @@ def _has_floats(value: Any) -> bool:
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(value))
 
 
-__all__ = ["cfunc", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["cfunc", "compile", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,13 @@ def load(text: str, name: str, *, jit: bool = True, parallel: bool = False) -> C
         path = write_source(text, name, "parallel" if parallel else "")
         function = getattr(_module(text, path), name)
         return _dispatcher(function, path, parallel) if jit else function
+
+
+def warm(compiled: Any, arguments: Sequence[Any]) -> None:
+    """Compile a dispatcher for the types of these arguments, 0-d arrays as scalars; a plain function stays as it is."""
+    if isinstance(compiled, Dispatcher):
+        scalars = (a[()] if getattr(a, "ndim", 1) == 0 else a for a in arguments)
+        compiled.compile(tuple(numba.typeof(a) for a in scalars))
 
 
 def _module(text: str, path: Path) -> types.ModuleType:

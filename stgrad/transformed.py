@@ -88,6 +88,35 @@ class Transformed:
             texts[name] = to_source(fn, nest=name != "anf")
         return texts
 
+    # ------------------------------------------------------------- ahead of time
+
+    def compile(self, *args: Any, **kwargs: Any) -> Transformed:
+        """Generate and compile the program for arguments like these without running it; another process finds it on disk."""
+        arguments = self._bind(args, kwargs)
+        with self._lock:
+            ready, nodes = self._ready(arguments)
+            self._compiled(ready, _flat(nodes, tuple(arguments.values())))
+        return self
+
+    def compile_for(self, types: tuple[Any, ...]) -> Transformed:
+        """The same for Numba types; arrays are in C order unless their type says otherwise."""
+        from stgrad.adapter import refuse_constants
+        from stgrad.callable_type import example
+
+        arguments = self._bind(tuple(map(example, types)), {})
+        with self._lock:
+            ready, nodes = self._ready(arguments)
+            for name, node, _ in zip(arguments, nodes, types, strict=False):
+                refuse_constants(name, node)
+            self._compiled(ready, _flat(nodes, tuple(arguments.values())))
+        return self
+
+    def _compiled(self, ready: Ready, flat: list[Any]) -> None:
+        from stgrad import loader
+
+        hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
+        loader.warm(loader.load(ready.text, ready.name, jit=self.jit, parallel=self.parallel), (*flat, *hidden.values()))
+
     # ------------------------------------------------------------- compiled callers
 
     def dispatcher(self, *args: Any, **kwargs: Any) -> Any:
@@ -169,6 +198,9 @@ class Transformed:
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a new signature, or after a captured value changed."""
         arguments = self._bind(args, kwargs)
+        for leaf in leaves(list(arguments.values())):
+            if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
+                return leaf.__stgrad_function__(self, args, kwargs)
         nodes, run = self._program_for(arguments)
         return run(*_flat(nodes, tuple(arguments.values())))
 

@@ -69,6 +69,9 @@ class StandIn:
     def source(self, *args):
         return f"def {self.__name__}({', '.join(type(a).__name__ for a in args)}):  # {self.argnums}\n    pass\n"
 
+    def compile(self, *args):
+        return self
+
     def stages(self, *args):
         return {"desugar": "one\n", "reverse": "two\n"}
 
@@ -76,7 +79,8 @@ class StandIn:
 @pytest.fixture(autouse=True)
 def compiler(monkeypatch):
     stand_in = types.ModuleType("stgrad.api")
-    stand_in.grad = StandIn
+    stand_in.grad = stand_in.value_and_grad = StandIn
+    stand_in.jit = lambda function: StandIn(function, ())
     monkeypatch.setitem(sys.modules, "stgrad.api", stand_in)
     monkeypatch.setattr(sys, "path", list(sys.path))
 
@@ -237,9 +241,9 @@ def test_cache(run, tmp_path, monkeypatch):
 
 
 def test_compile(run, tmp_path):
-    code, out, _ = run("compile", "prog.py:square", "-o", "square_grad.py")
-    assert code == 0
-    assert out.startswith("square: compiled in ")
+    code, out, error = run("compile", "prog.py:square", "--mode", "primal, grad", "-o", "square_grad.py")
+    assert (code, error) == (0, "")
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["square, primal", "square, grad"]
     assert (tmp_path / "square_grad.py").exists()
 
 

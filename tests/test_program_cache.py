@@ -224,3 +224,24 @@ def test_eight_processes_at_once(tmp_path):
     values = {process.communicate()[0].split()[0] for process in running}
     assert len(values) == 1 and {p.returncode for p in running} == {0}
     assert len(entries(tmp_path)) == 1
+
+
+HITS = """
+    from stgrad import loader
+    (dispatcher,) = loader._compiled.values()
+    print(g(x), compiled(), sum(dispatcher.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.parametrize("signature", ["(np.ones(3), 2.0, 1.0)", "'float64[:], float64, float64'"])
+def test_compiled_ahead_of_time(run, signature):
+    program = """
+        table = np.ones(3)
+        def f(x, k=2.0, shift=1.0):
+            return np.sum(k * x * table) + shift
+        g = stgrad.grad(f)
+        x = np.ones(3)
+    """
+    program = textwrap.dedent(program)
+    run(program + f"stgrad.compile(g, {signature})\n")
+    assert run(program + "g(x)" + textwrap.dedent(HITS))[-1] == "[2. 2. 2.] False 0"
