@@ -240,6 +240,9 @@ class Captures:
         self._arrays: dict[int, Value] = {}
 
     def take(self, builder: Builder, owner: Any, name: str, value: Any) -> Value:
+        hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
+        if hook is not None:
+            return hook(value)
         key = (id(owner), name)
         if key not in self.found:
             stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value

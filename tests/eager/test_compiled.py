@@ -74,3 +74,58 @@ def test_in_place_writes_and_structures():
 
 def test_unwatched_calls_give_values():
     assert value(call(stgrad.jit(swing), tf.constant([0.0]), 2.0)) == 0.0
+
+
+def test_decorated_functions_take_tensors():
+    f = stgrad.jit(swing)
+    x, y = tf.Variable([0.0, 1.0]), tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        z = f(x, y)
+    np.testing.assert_allclose(tape.gradient(z, x), 4 * np.cos([0.0, 1.0]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_a_gradient_function_is_differentiated_again(jit):
+    @stgrad.grad(jit=jit)
+    def slope(x):
+        return x**3 * np.sin(x)
+
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as tape:
+            y = slope(x)
+        g = tape.gradient(y, x)
+    s, c = np.sin(2.0), np.cos(2.0)
+    np.testing.assert_allclose(y, 12 * s + 8 * c, rtol=1e-6)
+    np.testing.assert_allclose(g, 12 * s + 24 * c - 8 * s, rtol=1e-5)
+    np.testing.assert_allclose(outer.gradient(g, x), 6 * s + 36 * c - 36 * s - 8 * c, rtol=1e-5)
+
+
+def test_value_and_gradient_of_two_arguments():
+    @stgrad.value_and_grad(argnums=("a", "b"))
+    def product(a, b):
+        return a * a * b
+
+    a, b = tf.Variable(2.0), tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y, (ga, gb) = product(a, b)
+        total = y + ga + gb
+    assert [value(t) for t in (y, ga, gb)] == [12.0, 12.0, 4.0]
+    assert [value(g) for g in tape.gradient(total, [a, b])] == [12.0 + 6.0 + 4.0, 4.0 + 4.0]
+
+
+def test_pairs_are_made_once_and_go_with_the_function():
+    import gc
+    import weakref
+
+    def f(x):
+        return x * x
+
+    stgrad.vjp(f, 2.0, jit=False)
+    primal, pullback = f._stgrad_pairs[1][(("x",), False, False)]
+    stgrad.vjp(f, 3.0, jit=False)
+    assert f._stgrad_pairs[1][(("x",), False, False)] == (primal, pullback)
+    alive = weakref.ref(f)
+    del f, primal, pullback
+    gc.collect()
+    assert alive() is None
