@@ -57,10 +57,43 @@ class Method:
 
 @dataclass(eq=False)
 class Maybe:
-    """A name that only one path binds. Read, it becomes an ordinary name after `initialise` gave it a first value."""
+    """A name that only one path binds. Read, it becomes an ordinary name after `initialise` gave it a first value.
+
+    `error` says why it cannot be read, where the paths bind values that no one variable can hold.
+    """
 
     value: Value
     initialise: Callable[[], None] | None
+    error: Exception | None = None
+
+
+@dataclass(eq=False)
+class Record:
+    """An instance of a user's class: its attributes are values."""
+
+    cls: type
+    fields: dict[str, Value]
+
+
+@dataclass(eq=False)
+class Growing:
+    """A list whose length the running program decides: the first `count` items of buffers.
+
+    `structure` is what an item is made of, with a buffer in place of each number or array. `origin` is the list as the code wrote
+    it; `trip` says how the one loop that fills it counts its items (see `stgrad.frontend.growing`).
+    """
+
+    structure: Value
+    count: Value
+    origin: Value = None
+    trip: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """In the structure of a growing list: items that are lists themselves, as rows of one buffer."""
+
+    buffer: Sym
 
 
 class Undefined:
@@ -72,7 +105,7 @@ UNDEFINED = Undefined()
 
 def is_static(value: Value) -> bool:
     """Whether nothing of a value belongs to the running program."""
-    if isinstance(value, (Sym, Maybe, Method)):
+    if isinstance(value, (Sym, Maybe, Method, Growing, Record)):
         return False
     if isinstance(value, (tuple, list)):
         return all(is_static(v) for v in value)
@@ -131,8 +164,8 @@ def leaves(value: Value) -> Iterator[Value]:
     if isinstance(value, (tuple, list)):
         for item in value:
             yield from leaves(item)
-    elif isinstance(value, dict):
-        for item in value.values():
+    elif isinstance(value, (dict, Record)):
+        for item in (value if isinstance(value, dict) else value.fields).values():
             yield from leaves(item)
     else:
         yield value
@@ -144,6 +177,8 @@ def map_leaves(f: Callable[[Value, str], Value], value: Value, path: str = "") -
         return rebuild(value, [map_leaves(f, v, f"{path}_{i}") for i, v in enumerate(value)])
     if isinstance(value, dict):
         return {k: map_leaves(f, v, f"{path}_{k}") for k, v in value.items()}
+    if isinstance(value, Record):
+        return Record(value.cls, map_leaves(f, value.fields, path))
     return f(value, path)
 
 

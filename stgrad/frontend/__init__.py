@@ -58,7 +58,8 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, inner), **values})
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
-    frame.execute(tree.body)
+    with frame.active():
+        frame.execute(tree.body)
     captures = tuple(frame.captured)
     hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     result = _result(frame, frame.result)

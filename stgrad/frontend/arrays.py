@@ -11,9 +11,9 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame, evaluates
-from stgrad.frontend.indexing import store
+from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import cast_scalar, operation, shape_of
-from stgrad.frontend.values import Closure, Method, Sym, Value, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Sym, Value, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 
@@ -34,7 +34,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if isinstance(owner, Sym):
         found = _ATTRIBUTES.get(name)
         return found(frame, owner) if found is not None else Method(owner, name)
-    if isinstance(owner, (list, dict)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
+    if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
     if isinstance(owner, Closure):
         frame.unsupported(node, "attributes of a nested function are not supported")
@@ -119,22 +119,77 @@ _METHODS: dict[str, Callable[..., Value]] = {
     "fill": _fill,
     "item": _item,
     "flatten": lambda frame, x, order="C": frame.call(np.copy, (frame.call(np.ravel, (x,), {}),), {}),
-    "tolist": lambda frame, x: x,
+    "tolist": lambda frame, x: lists().from_array(frame, x) if x.type.rank else _item(frame, x),
     "view": lambda frame, x, *a, **k: frame.unsupported(None, "`view` is not supported", hint="use .astype(...)"),
 }
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    if name in ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "update", "setdefault"):
+    if isinstance(owner, (list, Growing)) and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
+        return _list_method(frame, owner, name, *args)
+    if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)
-    if bound is None or name in ("sort", "remove", "index", "count"):
+    if bound is None or isinstance(owner, Growing) or name in ("sort", "remove", "index", "count"):
         raise errors.UnknownFunctionError(f"`{type(owner).__name__}.{name}` is not supported", frame.builder.loc)
-    kept = (static_of(a) if name in ("pop", "get", "insert") and i == 0 else frame.keep(a) if isinstance(a, Sym) else a for i, a in enumerate(args))
-    result = bound(*kept, **kwargs)
     if name == "copy":
-        return frame.keep(result)
+        return frame.copied(owner)
+    kept = [static_of(a) if name in ("pop", "get", "setdefault") and i == 0 else frame.keep(a) for i, a in enumerate(args)]
+    try:
+        result = bound(*kept, **{k: frame.keep(v) for k, v in kwargs.items()})
+    except (KeyError, IndexError, TypeError, ValueError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
     return list(result) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+
+
+def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
+    """Methods that change or copy a list, of known length or not."""
+    if name == "copy":
+        return lists().copy(frame, owner) if isinstance(owner, Growing) else frame.copied(owner)
+    if name == "extend":
+        return _extend(frame, owner, *args)
+    if name == "append":
+        if isinstance(owner, Growing):
+            lists().append(frame, owner, *args)
+        else:
+            (value,) = args
+            frame.grow(owner, value)
+            owner.append(frame.keep(value))
+        return None
+    if isinstance(owner, Growing):
+        if name == "pop":
+            return lists().pop(frame, owner, *args)
+        raise errors.UnsupportedSyntaxError(f"`{name}` of a list that grows in a loop is not supported", frame.builder.loc, hint="use an array")
+    return _known_list_method(frame, owner, name, *args)
+
+
+def _known_list_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
+    known = [static_of(a) if i == 0 and name in ("pop", "insert") else frame.keep(a) for i, a in enumerate(args)]
+    if name in ("pop", "insert") and known and isinstance(known[0], Sym):
+        raise errors.NeedStaticError(f"the index of `{name}` must be known at compile time", frame.builder.loc)
+    if name == "pop" and owner and known in ([], [-1]):
+        frame.grow(owner, owner[-1])
+    else:
+        frame.mutate(owner)
+    try:
+        return getattr(owner, name)(*known)
+    except IndexError as problem:
+        raise errors.ShapeError(f"IndexError: {problem}", frame.builder.loc) from problem
+
+
+def _extend(frame: Frame, owner: Value, values: Value) -> None:
+    from stgrad.frontend.iteration import count_items, known_items
+
+    items = known_items(frame, values, None)
+    if items is not None:
+        for v in items:
+            _list_method(frame, owner, "append", v)
+        return
+    counted = count_items(frame, values, None)
+    name = frame.hidden_name("list")
+    frame.env[name] = owner
+    lists().extend(frame, lambda v: _list_method(frame, frame.env[name], "append", v), counted)
+    del frame.env[name]
 
 
 def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: Any) -> None:

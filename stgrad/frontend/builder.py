@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Loc, Operand, Stmt, Type, Var
 from stgrad.names import Names
@@ -24,7 +25,9 @@ class Builder:
     symbols: int = 0
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
-    regions: list[set[int]] = field(default_factory=list)  # containers that exist outside each open branch or loop
+    regions: list[Region] = field(default_factory=list)  # the open branches and loops
+    frames: list[Any] = field(default_factory=list)  # the open activations
+    merged: dict[int, tuple[Value, Value, bool]] = field(default_factory=dict)  # containers that stand for one of several: it, one of those, whether that has other names
 
     def fresh_dim(self) -> Dim:
         """A size of which nothing is known."""
@@ -33,7 +36,7 @@ class Builder:
 
     def variable(self, wish: str, type_: Type) -> Sym:
         """A new variable of a type; not assigned yet."""
-        name = self.names.fresh(wish)
+        name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_
         return Sym(Var(name), type_)
 
@@ -60,6 +63,16 @@ class Builder:
         self.emit(Assign(targets, op, tuple(operand_of(a) for a in args), packed, self.loc, self.note))
         return tuple(results) if several else results[0]
 
+    def named(self, value: Sym, wish: str) -> Sym:
+        """The result of the last statement under a better name."""
+        last = self.out[-1] if self.out else None
+        if not isinstance(last, Assign) or last.targets != (value.operand,):
+            return value
+        new = self.variable(wish, value.type)
+        self.out[-1] = replace(last, targets=(new.operand,))  # type: ignore[arg-type]
+        self.types.pop(value.name, None)
+        return new
+
     def copy_to(self, target: Sym, value: Value) -> None:
         """`target = value`, with a cast where a scalar's dtype differs."""
         operand = operand_of(value)
@@ -85,15 +98,16 @@ class Builder:
 
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
-        names, types, symbols = set(self.names._taken), dict(self.types), self.symbols
-        out, length, pinned = self.out, len(self.out), len(self.pinned)
+        names, types, symbols, slices = set(self.names._taken), dict(self.types), self.symbols, dict(self.slices)
+        out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
             self.names._taken = names | set(self.pinned)
             self.types.clear()
             self.types.update({**types, **self.pinned})
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
-            del out[length:]
+            self.slices = dict(slices)
+            out[:] = statements
             self.out = out
 
         return rollback

@@ -10,13 +10,14 @@ import gast
 import numpy as np
 
 from stgrad import errors, rules
-from stgrad.frontend import operations
+from stgrad.frontend import growing, operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.control import branch, counted_loop
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
-from stgrad.frontend.values import Method, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Type
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
@@ -50,6 +51,8 @@ def _len(frame: Frame, value: Value) -> Value:
         return operations.extent(frame, value, 0)
     if isinstance(value, Range):
         return range_length(frame, value)
+    if isinstance(value, Growing):
+        return value.count
     if isinstance(value, (tuple, list, dict)) or is_static(value):
         return len(value)
     raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
@@ -120,6 +123,7 @@ def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
 
 @handles(sum)
 def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
+    values = _numbers(frame, values)
     items = known_items(frame, values, None)
     if items is not None:
         total = start
@@ -129,6 +133,11 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,))
     return _accumulate(frame, values, start)
+
+
+def _numbers(frame: Frame, values: Value) -> Value:
+    """A growing list of numbers as an array."""
+    return growing.as_array(frame, values) if isinstance(values, Growing) and isinstance(values.structure, Sym) and values.structure.type.rank == 1 else values
 
 
 def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
@@ -148,6 +157,7 @@ def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
 
 
 def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = None) -> Value:
+    args = tuple(_numbers(frame, a) for a in args)
     if len(args) == 1 and isinstance(args[0], Sym):
         return operations.operation(frame, getattr(np, name), args)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
@@ -200,24 +210,37 @@ def _all_any(frame: Frame, values: Value, kind: str) -> Value:
 
 @handles(all)
 def _all(frame: Frame, values: Value) -> Value:
+    values = _numbers(frame, values)
     return operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "all")
 
 
 @handles(any)
 def _any(frame: Frame, values: Value) -> Value:
+    values = _numbers(frame, values)
     return operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "any")
 
 
 @handles(tuple)
 def _tuple(frame: Frame, values: Value = ()) -> Value:
+    if isinstance(values, Growing):
+        return growing.copy(frame, values)
     return frame.keep(tuple(static_items(frame, values, None)))
 
 
 @handles(list)
 def _list(frame: Frame, values: Value = ()) -> Value:
     if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
-        return values
-    return frame.keep(list(static_items(frame, values, None)))
+        return growing.from_array(frame, values)
+    if isinstance(values, Growing):
+        return growing.copy(frame, values)
+    if known_items(frame, values, None) is None and not (isinstance(values, Range) and values.known is not None):
+        counted = count_items(frame, values, None)
+        if not is_static(counted.length):
+            name = frame.hidden_name("list")
+            frame.env[name] = []
+            growing.extend(frame, lambda v: frame.call(Method(frame.env[name], "append"), (v,), {}), counted)
+            return frame.env.pop(name)
+    return [frame.keep(v) for v in static_items(frame, values, None)]
 
 
 @handles(dict)
@@ -240,6 +263,7 @@ def _filter(frame: Frame, function: Value, values: Value) -> Value:
 
 @handles(sorted)
 def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = False) -> Value:
+    values = _numbers(frame, values)
     if isinstance(values, Sym):
         result = operations.operation(frame, np.sort, (values,))
         return result if not reverse else frame.call(np.flip, (result,), {})
@@ -257,6 +281,8 @@ def _slice(frame: Frame, *args: Value) -> Value:
 @handles(isinstance)
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
+        if isinstance(value, (Record, Growing)):
+            return issubclass(value.cls if isinstance(value, Record) else list, classes)
         return isinstance(static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
     if value.type.weak:
@@ -337,6 +363,11 @@ def _result_type(frame: Frame, *values: Value) -> Value:
 @handles(np.array, np.asarray, np.ascontiguousarray, np.asfarray if hasattr(np, "asfarray") else np.asanyarray)
 def _array(frame: Frame, value: Value, dtype: Value = None, copy: Value = True, **_: Value) -> Value:
     """`np.array` of a number, an array, or nested lists of those."""
+    if isinstance(value, Growing):
+        named = references(frame)[id(value)] > 0
+        value = growing.as_array(frame, value)
+        if not named and dtype is None:
+            return value
     if isinstance(value, np.ndarray):
         value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
     if isinstance(value, Sym):

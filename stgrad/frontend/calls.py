@@ -13,11 +13,11 @@ import numpy as np
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import builtins, operations
+from stgrad.frontend import builtins, growing, operations
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, MAX_DEPTH, Frame, binding_counts, counters_read_later, evaluates
 from stgrad.frontend.operations import operation
-from stgrad.frontend.values import Closure, Method, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
@@ -121,6 +121,8 @@ def _computes(function: Any) -> bool:
 
 
 def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    if function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
+        return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
     args, kwargs = _canonical(frame, function, args, kwargs)
     known = static_of(tuple(args))
     if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
@@ -155,11 +157,27 @@ def _into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str
 
 def _as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
     """A list of numbers as first argument of an array function is an array: `np.sum([a, b])`."""
+    args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
     if args and isinstance(args[0], list) and function not in builtins.SEQUENCES:
         return (frame.call(np.array, (args[0],), {}), *args[1:])
     if isinstance(function, np.ufunc):
         return tuple(frame.call(np.array, (a,), {}) if isinstance(a, (list, tuple)) else a for a in args)
     return args
+
+
+def _of_rows(frame: Frame, function: Any, rows: Growing, options: tuple[Value, ...]) -> Value:
+    """`np.stack`, `np.concatenate`... of a growing list of arrays, which are the rows of one array."""
+    array = growing.as_array(frame, rows)
+    plain = options in ((), (0,)) and isinstance(array, Sym)
+    if plain and (function is np.stack or function is np.vstack and array.type.rank == 2):
+        return frame.call(np.copy, (array,), {})
+    if plain and function in (np.concatenate, np.hstack) and array.type.rank == 2:
+        return frame.call(np.copy, (frame.call(np.ravel, (array,), {}),), {})
+    if plain and function is np.column_stack and array.type.rank == 2:
+        return frame.call(np.copy, (frame.call(np.transpose, (array,), {}),), {})
+    raise errors.UnsupportedSyntaxError(
+        f"`np.{function.__name__}` of a list that grows in a loop is not supported here", frame.builder.loc, hint="use np.array(...) of the list"
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -266,16 +284,24 @@ def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwa
 
 def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
     if frame.depth >= MAX_DEPTH:
-        raise errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
-            f"`{tree.name}` calls itself too deeply",
-            frame.builder.loc,
-            reason="recursion is followed at compile time, and this one does not end there",
-            hint="write the recursion as a loop",
-        )
+        raise _too_deep(frame, tree)
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
-    bind_arguments(inner, tree, defaults, args, kwargs)
-    inner.execute(tree.body)
+    try:
+        with inner.active():
+            bind_arguments(inner, tree, defaults, args, kwargs)
+            inner.execute(tree.body)
+    except RecursionError:
+        raise _too_deep(frame, tree) from None
     return inner.result
+
+
+def _too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
+    return errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
+        f"`{tree.name}` calls itself too deeply",
+        frame.builder.loc,
+        reason="recursion is followed at compile time, and this one does not end there",
+        hint="write the recursion as a loop",
+    )
 
 
 def bind_arguments(frame: Frame, tree: Any, defaults: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:

@@ -25,7 +25,7 @@ def call_custom(frame: Frame, function: custom_gradient, args: tuple[Value, ...]
     """Emit the region: the body makes the outputs, the pullback reads what the body left."""
     builder = frame.builder
     args, kwargs = _positional(function.function, args, kwargs)
-    with builder.block() as body, frame.speculate():
+    with builder.block() as body, frame.speculate(closed=True):
         pair = frame.call(function.function, args, kwargs)
         if not isinstance(pair, tuple) or len(pair) != 2 or not (isinstance(pair[1], Closure) or callable(pair[1])):
             raise errors.TypeInferenceError(
@@ -34,7 +34,7 @@ def call_custom(frame: Frame, function: custom_gradient, args: tuple[Value, ...]
         outputs = map_leaves(lambda v, path: _output(frame, v, path), pair[0])
     flat = [v for v in leaves(outputs) if isinstance(v, Sym)]
     bars = map_leaves(lambda v, path: builder.variable(f"y{path}_bar", v.type) if isinstance(v, Sym) else v, pair[0])
-    with builder.block() as pullback, frame.speculate():
+    with builder.block() as pullback, frame.speculate(closed=True):
         cotangents = frame.call(pair[1], bars if isinstance(bars, tuple) else (bars,), {})
     inputs, results = _pairs(frame, function.__name__, args, cotangents)
     flat_bars = tuple(Var(b.name) for b in leaves(bars) if isinstance(b, Sym))

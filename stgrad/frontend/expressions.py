@@ -8,12 +8,13 @@ from typing import Any
 import gast
 
 from stgrad import errors
+from stgrad.frontend import growing
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import comprehension
 from stgrad.frontend.operations import COMPARE, binary, truth, unary
-from stgrad.frontend.values import Closure, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Closure, Growing, Sym, Value, is_static, rebuild, static_of
 from stgrad.ir import Const
 
 
@@ -30,7 +31,7 @@ def name(frame: Frame, node: Any) -> Value:
 @evaluates(gast.BinOp)
 def binop(frame: Frame, node: Any) -> Value:
     left, right = frame.evaluate(node.left), frame.evaluate(node.right)
-    if isinstance(left, (tuple, list)) or isinstance(right, (tuple, list)):
+    if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         return container_operator(frame, node, left, right)
     return binary(frame, type(node.op), left, right)
 
@@ -38,17 +39,17 @@ def binop(frame: Frame, node: Any) -> Value:
 def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Value:
     """`+` and `*` of tuples and lists; with an array, the container is one too."""
     if isinstance(left, Sym) and left.type.array or isinstance(right, Sym) and right.type.array:
-        import numpy as np
-
-        left, right = (frame.call(np.array, (v,), {}) if isinstance(v, (tuple, list)) else v for v in (left, right))
+        left, right = (growing.as_array(frame, v) for v in (left, right))
         return binary(frame, type(node.op), left, right)
+    if isinstance(node.op, gast.Add) and all(isinstance(v, (list, Growing)) for v in (left, right)) and not all(isinstance(v, list) for v in (left, right)):
+        return growing.concatenated(frame, left, right)
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
-    if isinstance(left, Sym) or isinstance(right, Sym):
+    if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
     if isinstance(node.op, gast.Add):
-        return frame.keep(left + right)
+        return kept_items(frame, left + right)
     if isinstance(node.op, gast.Mult):
-        return frame.keep(left * right)
+        return kept_items(frame, left * right)
     frame.unsupported(node, "this operator on a tuple or list is not supported")
 
 
@@ -151,7 +152,13 @@ def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
 def _kept(frame: Frame, node: Any) -> Value:
     """The value of an item of a container."""
     value = frame.evaluate(node)
-    return frame.keep(value) if isinstance(value, Sym) and isinstance(node, gast.Name) and frame.counts.get(node.id, 0) > 1 else value
+    bound_once = isinstance(node, gast.Name) and frame.counts.get(node.id, 0) == 1
+    return value if bound_once else frame.keep(value)
+
+
+def kept_items(frame: Frame, values: Value) -> Value:
+    """A new list or tuple, with items that stay what they are."""
+    return rebuild(values, [frame.keep(v) for v in values])
 
 
 @evaluates(gast.Dict)

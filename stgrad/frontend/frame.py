@@ -18,7 +18,8 @@ import numpy as np
 from stgrad import errors
 from stgrad.captures import Capture
 from stgrad.frontend.builder import Builder
-from stgrad.frontend.values import UNDEFINED, Known, Maybe, Sym, Value, is_number, map_leaves, type_of
+from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, key, put, reachable
+from stgrad.frontend.values import UNDEFINED, Growing, Known, Maybe, Record, Sym, Value, is_number, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Loc, Type, Var
 from stgrad.source import Source
 
@@ -80,28 +81,46 @@ class Frame:
     # ------------------------------------------------------------- containers
 
     @contextmanager
-    def speculate(self) -> Iterator[None]:
-        """A part of the program that may run or not, or often: lists made outside must not change in it."""
-        outside: set[int] = set()
-        frame: Frame | None = self
-        while frame is not None:
-            outside.update(id(c) for v in frame.env.values() for c in containers(v))
-            frame = frame.parent
-        self.builder.regions.append(outside)
+    def speculate(self, *, closed: bool = False) -> Iterator[Region]:
+        """A part of the program that may run or not, or often; in a closed one, lists made outside must not change."""
+        region = Region(reachable(self), closed)
+        self.builder.regions.append(region)
         try:
-            yield
+            yield region
         finally:
             self.builder.regions.pop()
 
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        """While its function is being read."""
+        self.builder.frames.append(self)
+        try:
+            yield
+        finally:
+            self.builder.frames.pop()
+
     def mutate(self, container: Value, node: Any = None) -> None:
-        """Announce a change of a list or dict; refused where the program may not get here."""
-        if any(id(container) in outside for outside in self.builder.regions):
+        """Announce a change of what a container holds."""
+        _, _, ambiguous = self.builder.merged.get(id(container), (None, None, False))
+        if ambiguous or any(r.closed and key(container) in r.outside for r in self.builder.regions):
             self.unsupported(
                 node,
-                "a list or dict changes in a branch or loop of the running program",
-                reason="its length must be known at compile time",
-                hint="fill an array made by np.zeros(...) instead",
+                "a list, dict or object changes in a part of the program that may run or not",
+                reason="it has several names, which may then mean different things" if ambiguous else "this part has a derivative of its own",
+                hint="make a copy of it first, or fill an array made by np.zeros(...)",
             )
+        for region in self.builder.regions:
+            if key(container) in region.outside:
+                region.changed[key(container)] = container
+
+    def grow(self, container: list[Value], item: Value) -> None:
+        """Announce a change of the length of a list: in a branch or loop of the running program, it is made a growing one there."""
+        origin = self.builder.merged.get(id(container), (None, container, False))[1]
+        for depth, region in enumerate(self.builder.regions):
+            if id(container) in region.outside or id(origin) in region.outside:
+                self.mutate(container)
+                raise Grows(origin, depth, item, depth == len(self.builder.regions) - 1)
+        self.mutate(container)
 
     def unsupported(self, node: Any, message: str, reason: str = "", hint: str = "") -> NoReturn:
         raise errors.UnsupportedSyntaxError(message, self.loc(node), reason=reason, hint=hint)
@@ -122,6 +141,8 @@ class Frame:
     def _read(self, name: str, node: Any) -> Value:
         value = self.env[name]
         if isinstance(value, Maybe):
+            if value.error is not None:
+                raise value.error
             if value.initialise is None:
                 self._unassigned(name, node)
             value.initialise()
@@ -160,9 +181,18 @@ class Frame:
             copy = self.builder.variable("_t", value.type)
             self.builder.copy_to(copy, value)
             return copy
-        if isinstance(value, (tuple, list, dict)):
-            return map_leaves(lambda leaf, _: self.keep(leaf), value)
+        if isinstance(value, tuple):
+            items = [self.keep(v) for v in value]
+            return value if all(a is b for a, b in zip(items, value, strict=True)) else rebuild(value, items)
         return value
+
+    def copied(self, value: Value) -> Value:
+        """A shallow copy of a container, with items of its own."""
+        if isinstance(value, Growing):
+            raise AssertionError("growing lists are copied by `growing.copy`")
+        new = type(value)() if isinstance(value, (list, dict)) else Record(value.cls, {})
+        put(new, {k: self.keep(v) for k, v in contents(value).items()})
+        return new
 
     def bind(self, name: str, value: Value, *, fresh_temporary: bool = False) -> None:
         """Bind a local name; numbers and arrays get a variable of that name in the program.
@@ -176,8 +206,8 @@ class Frame:
             target = self._target(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
             self.builder.copy_to(target, value)
             self.env[name] = Known(target.operand, target.type, value)
-        elif isinstance(value, (tuple, list, dict)):
-            self.env[name] = map_leaves(self._own_leaf(name), value) if self.counts.get(name, 0) > 1 or isinstance(value, tuple) else value
+        elif isinstance(value, tuple):
+            self.env[name] = map_leaves(self._own_leaf(name), value) if not any(isinstance(c, MUTABLE) for c in containers(value)) else self.keep(value)
         else:
             self.env[name] = value
 
@@ -217,14 +247,6 @@ class Frame:
 
 CALL: list[Callable[..., Value]] = []
 ASSIGN: list[Callable[..., None]] = []
-
-
-def containers(value: Value) -> Iterator[Value]:
-    """A container and those inside it."""
-    if isinstance(value, (tuple, list, dict)):
-        yield value
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from containers(item)
 
 
 def same_type(a: Any, b: Any) -> bool:

@@ -11,7 +11,7 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
-from stgrad.frontend.values import Known, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
 
@@ -24,6 +24,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
         type_ = indexed_type(frame.builder, owner.type, entries)
         return frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
     known = static_of(index)
+    if isinstance(owner, Growing):
+        return lists().get_item(frame, owner, index, node)
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
         if not is_static(known):
             raise errors.NeedStaticError(
@@ -31,10 +33,21 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             )
         try:
             found = owner[known]
-            return frame.keep(found) if isinstance(known, slice) else found
+            return _kept_slice(frame, found) if isinstance(known, slice) else found
         except (KeyError, IndexError, TypeError) as problem:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+
+
+def lists() -> Any:
+    """Lists that grow; they are built on this module."""
+    from stgrad.frontend import growing
+
+    return growing
+
+
+def _kept_slice(frame: Frame, found: Value) -> Value:
+    return [frame.keep(v) for v in found] if isinstance(found, list) else frame.keep(found)
 
 
 def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:
@@ -90,6 +103,8 @@ def _axes(entry: Value) -> int:
 def _entry(frame: Frame, entry: Value, node: Any) -> Value:
     if isinstance(entry, slice):
         return slice(*(None if v is None else _keep_static(v) for v in (entry.start, entry.stop, entry.step)))
+    if isinstance(entry, Growing):
+        return lists().as_array(frame, entry)
     if isinstance(entry, (list, np.ndarray)):
         entry = frame.call(np.array, (entry,), {})
     if isinstance(entry, Known):
@@ -177,13 +192,16 @@ def _memo(builder: Builder, n: Dim, bounds: tuple[Value, ...]) -> Dim:
 
 def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     """`owner[index] = value`."""
+    if isinstance(owner, Growing):
+        lists().set_item(frame, owner, index, value, node)
+        return
     if isinstance(owner, (list, dict)):
         _store_item(frame, owner, static_of(index), value, node)
         return
     if not isinstance(owner, Sym) or not owner.type.array:
         frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
-    if isinstance(value, (tuple, list)):
-        value = frame.call(np.array, (value,), {})
+    if isinstance(value, (tuple, list, Growing)):
+        value = lists().as_array(frame, value)
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)
     _fits(frame, target, type_of(value), node)
@@ -201,14 +219,8 @@ def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
 def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     if not is_static(index):
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
-    old = owner.get(index) if isinstance(owner, dict) else owner[index]
-    if isinstance(old, Sym) and isinstance(value, Sym) and (old.type.dtype, old.type.dims) == (value.type.dtype, value.type.dims) and old.name in frame.owned:
-        frame.builder.copy_to(old, value)
-        return
-    if isinstance(value, Sym) and value.operand.name[:1] != "_":  # type: ignore[union-attr]
-        mine = frame.builder.variable("item", replace(value.type))
-        frame.builder.copy_to(mine, value)
-        frame.owned.add(mine.name)
-        value = mine
     frame.mutate(owner, node)
-    owner[index] = value
+    try:
+        owner[index] = [frame.keep(v) for v in value] if isinstance(index, slice) else frame.keep(value)
+    except (IndexError, TypeError, ValueError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem

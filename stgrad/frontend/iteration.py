@@ -10,12 +10,14 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.control import counted_loop
+from stgrad.frontend.control import branch, counted_loop
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import load
+from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.operations import binary, extent, truth
-from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of, type_of
-from stgrad.ir import Store, Type
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+
+
+SHORT = 16  # comprehensions of so few items are written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     if isinstance(value, Mapped):
         items = known_items(frame, value.inners, node)
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
-    if isinstance(value, Sym):
+    if isinstance(value, (Sym, Growing)):
         return None
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return list(value)
@@ -115,6 +117,8 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         if not value.type.rank:
             raise errors.TypeInferenceError("a scalar cannot be iterated over", frame.loc(node))
         return Counted(extent(frame, value, 0), lambda k: load(frame, value, k, node))
+    if isinstance(value, Growing):
+        return Counted(value.count, lambda k: lists().item(frame, value, k))
     if isinstance(value, Enumerate):
         inner = count_items(frame, value.inner, node)
         return Counted(inner.length, lambda k: (_affine(frame, value.start, k, 1), inner.item(k)))
@@ -155,38 +159,73 @@ def range_length(frame: Frame, r: Range) -> Value:
     return frame.call(max, (binary(frame, gast.Sub, 0, count), 0), {})
 
 
+def range_position(frame: Frame, r: Range, k: Value) -> Value:
+    """How many items of a range come before k."""
+    if static_of(r.start) == 0 and static_of(r.step) == 1:
+        return k
+    done = binary(frame, gast.Sub, k, r.start)
+    step = static_of(r.step)
+    if step == 1:
+        return done
+    return binary(frame, gast.Sub, r.start, k) if is_static(step) and step == -1 else binary(frame, gast.FloorDiv, done, r.step)
+
+
 def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) -> Value:
-    """The items of a comprehension: a list where the number is known, else an array that a loop fills."""
+    """The items of a comprehension, as a list; one that grows where their number is not known."""
     inner = Frame(
         frame.builder, frame.source, {}, frame, {}, frame.depth, frame.unroll, None, frame.captured, frame.owned
     )
-    result: list[Value] = []
+    name = frame.hidden_name("items")
+    inner.env[name] = []
 
     def generate(level: int) -> None:
         if level == len(node.generators):
-            result.append(element(inner))
+            inner.call(Method(inner.env[name], "append"), (element(inner),), {})
             return
         generator = node.generators[level]
-        items = static_items(inner, inner.evaluate(generator.iter), generator.iter)
-        for item in items:
-            inner.assign(generator.target, item)
-            conditions = [truth(inner, inner.evaluate(c), c) for c in generator.ifs]
-            if any(isinstance(c, Sym) for c in conditions):
-                frame.unsupported(node, "a condition in a comprehension must be known at compile time", hint="use a conditional expression, or a loop")
-            if all(conditions):
-                generate(level + 1)
+        value = inner.evaluate(generator.iter)
 
-    if len(node.generators) == 1 and not node.generators[0].ifs:
-        value = inner.evaluate(node.generators[0].iter)
-        if known_items(inner, value, node) is None and not _short(value):
-            return _filled(inner, node, value, element)
-    generate(0)
-    return result
+        def trip(item: Value) -> None:
+            inner.assign(generator.target, item)
+            _filtered(inner, generator.ifs, lambda: generate(level + 1))
+
+        items = _few_items(inner, value, generator.iter)
+        if items is None:
+            counted = count_items(inner, value, generator.iter)
+            counted_loop(inner, counted.length, lambda k: trip(counted.item(k)), "k")
+        for item in items or ():
+            trip(item)
+
+    with inner.active():
+        generate(0)
+    return inner.env[name]
+
+
+def _filtered(frame: Frame, conditions: list[Any], then: Callable[[], None]) -> None:
+    """`then()` where all conditions of a comprehension hold."""
+    if not conditions:
+        then()
+        return
+    cond = truth(frame, frame.evaluate(conditions[0]), conditions[0])
+    if isinstance(cond, Sym):
+        branch(frame, cond, lambda: _filtered(frame, conditions[1:], then), lambda: None, "_t")
+    elif cond:
+        _filtered(frame, conditions[1:], then)
+
+
+def _few_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
+    """The items where their number is known and small."""
+    items = known_items(frame, value, node)
+    if items is not None or isinstance(value, Range) and not _short(value):
+        return items
+    counted = count_items(frame, value, node)
+    few = is_static(counted.length) and counted.length <= SHORT
+    return [counted.item(k) for k in range(counted.length)] if few else None
 
 
 def _short(value: Value) -> bool:
     known = value.known if isinstance(value, Range) else None
-    return known is not None and len(known) <= 16
+    return known is not None and len(known) <= SHORT
 
 
 def static_items(frame: Frame, value: Value, node: Any) -> list[Value]:
@@ -200,35 +239,3 @@ def static_items(frame: Frame, value: Value, node: Any) -> list[Value]:
     if not is_static(counted.length):
         raise errors.NeedStaticError("the number of items must be known at compile time here", frame.loc(node), hint="write a loop that fills an array")
     return [counted.item(k) for k in range(counted.length)]
-
-
-def _filled(frame: Frame, node: Any, value: Value, element: Callable[[Frame], Value]) -> Value:
-    """`[f(v) for v in value]` of unknown length, as an array that a loop fills."""
-    counted = count_items(frame, value, node)
-    types: list[Type] = []
-
-    def first(k: Sym) -> None:
-        frame.assign(node.generators[0].target, counted.item(k))
-        types.append(type_of(element(frame)))
-
-    rollback = frame.builder.mark()
-    with frame.builder.block():
-        first(frame.builder.variable("k", Type("int64", weak=True)))
-    rollback()
-    frame.env.clear()
-    t = types[0]
-    out = frame.call(np.empty, ((counted.length, *_extents(frame, t, node)), np.dtype(t.dtype)), {})
-
-    def body(k: Sym) -> None:
-        frame.assign(node.generators[0].target, counted.item(k))
-        item = element(frame)
-        frame.builder.emit(Store(out.operand, operand_of(k), operand_of(item), "set", frame.builder.loc, frame.builder.note))
-
-    counted_loop(frame, counted.length, body, "k")
-    return out
-
-
-def _extents(frame: Frame, t: Type, node: Any) -> tuple[Value, ...]:
-    if any(d.constant is None for d in t.dims):
-        frame.unsupported(node, "a comprehension of arrays of unknown number is not supported", hint="fill an array in a loop")
-    return tuple(d.offset for d in t.dims)

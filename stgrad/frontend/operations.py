@@ -16,7 +16,7 @@ from stgrad.frontend import shapes
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import Sampler, broadcast, by_example, elementwise_dtype, sample
-from stgrad.frontend.values import Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Type
 from stgrad.rules import lookup, op_name
 
@@ -181,7 +181,9 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
     if not isinstance(static, Sym):
         if is_static(static):
             return bool(static)
-        return len(static) > 0
+        if isinstance(static, Growing):
+            return truth(frame, binary(frame, gast.Gt, static.count, 0))
+        return True if isinstance(static, (Record, Method)) else len(static) > 0
     if value.type.array and value.type.rank:
         raise errors.TypeInferenceError(
             "the truth value of an array is ambiguous", frame.loc(node) if node is not None else frame.builder.loc, hint="use np.any(...) or np.all(...)"
@@ -217,6 +219,10 @@ def shape_of(frame: Frame, value: Value) -> tuple[Value, ...]:
         return tuple(extent(frame, value, axis) for axis in range(value.type.rank))
     if is_number(value):
         return ()
+    if isinstance(value, Growing):
+        from stgrad.frontend import growing
+
+        return shape_of(frame, growing.as_array(frame, value))
     if isinstance(value, (tuple, list)):
         return (len(value), *shape_of(frame, value[0])) if len(value) else (0,)
     return tuple(np.shape(value))

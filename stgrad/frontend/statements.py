@@ -8,14 +8,14 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import operations
-from stgrad.frontend.arrays import attribute_store
+from stgrad.frontend import growing, operations
+from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.control import bound_names, branch, counted_loop, while_loop
 from stgrad.frontend.expressions import closure
 from stgrad.frontend.frame import ASSIGN, Frame, executes
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import Range, count_items, known_items, range_length
-from stgrad.frontend.values import Known, Maybe, Sym, Value, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Maybe, Method, Sym, Value, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import ALL, Const, Effect, Store, Var
 
 # Nodes whose value is a new temporary of this statement alone.
@@ -103,9 +103,8 @@ def augmented(frame: Frame, node: Any) -> None:
             _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
         else:
             value = frame.evaluate(node.value)
-            if isinstance(old, list) and kind is gast.Add:
-                frame.mutate(old, node)
-                old.extend(known_items(frame, value, node) or [])
+            if isinstance(old, (list, Growing)) and kind is gast.Add:
+                call_method(frame, Method(old, "extend"), (value,), {})
             else:
                 result = operations.binary(frame, kind, old, value)
                 frame.bind(node.target.id, result, fresh_temporary=True)
@@ -128,10 +127,8 @@ def augmented(frame: Frame, node: Any) -> None:
 
 def _update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
     """`owner[index] op= value`; `+=` and `-=` keep their form, as their adjoints need no old value."""
-    if isinstance(value, (tuple, list)):
-        import numpy as np
-
-        value = frame.call(np.array, (value,), {})
+    if isinstance(value, (tuple, list, Growing)):
+        value = growing.as_array(frame, value)
     entries = normalise(frame, owner, index, node)
     operand = operand_of(entries if len(entries) != 1 else entries[0])
     repeated = any(isinstance(e, Sym) and e.type.array for e in entries)

@@ -3,9 +3,12 @@
 from stgrad.values import (
     UNDEFINED,
     Closure,
+    Growing,
     Known,
     Maybe,
     Method,
+    Nested,
+    Record,
     Sym,
     Undefined,
     Value,
@@ -21,6 +24,6 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "Known", "Maybe", "Method", "Sym", "Undefined", "Value", "is_number", "is_static", "leaves", "map_leaves",
-    "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
+    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Record", "Sym", "Undefined", "Value", "is_number", "is_static",
+    "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

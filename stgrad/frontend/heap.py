@@ -1,0 +1,182 @@
+"""The mutable containers of a program being read: which there are, what they hold, and how to take changes back.
+
+Lists, dicts and instances have an identity: several names may mean the same one. They are changed in place while the code is
+read, so that where two paths meet it is their contents that are joined, each once, and not the names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from stgrad.frontend.values import Closure, Growing, Maybe, Record, Value
+
+MUTABLE = (list, dict, Record, Growing)
+
+
+@dataclass
+class Region:
+    """A part of the program that may run or not, or often, and the containers that exist outside of it.
+
+    In a region that is `closed` they must not change.
+    """
+
+    outside: dict[int, Value]
+    closed: bool = False
+    changed: dict[int, Value] = field(default_factory=dict)
+
+
+class Grows(Exception):
+    """A list gets an item in a region outside of which it exists: to be read again from the `depth`-th region with a list that grows."""
+
+    def __init__(self, origin: Value, depth: int, item: Value, exact: bool) -> None:
+        super().__init__(depth)
+        self.origin, self.depth, self.item, self.exact = origin, depth, item, exact
+
+
+def key(container: Value) -> int:
+    """The identity of a container; a list keeps it when it begins to grow."""
+    return id(container.origin) if isinstance(container, Growing) and container.origin is not None else id(container)
+
+
+def containers(value: Value) -> Iterator[Value]:
+    """A container and those inside it."""
+    if isinstance(value, Maybe):
+        value = value.value
+    if isinstance(value, (tuple, *MUTABLE)):
+        yield value
+        if isinstance(value, Growing):
+            return
+        inner = value.fields if isinstance(value, Record) else value
+        for item in inner.values() if isinstance(inner, dict) else inner:
+            yield from containers(item)
+
+
+def frames_of(frame: Any) -> list[Any]:
+    """The activations whose names the code being read may mean: the open ones, those around them, those of closures."""
+    found: dict[int, Any] = {}
+    left = [frame, *frame.builder.frames]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in found:
+            continue
+        found[id(one)] = one
+        left.append(one.parent)
+        left += [v.frame for v in one.env.values() if isinstance(v, Closure)]
+    return list(found.values())
+
+
+def reachable(frame: Any) -> dict[int, Value]:
+    """The mutable containers that names mean, by identity."""
+    found = {}
+    for one in frames_of(frame):
+        for value in one.env.values():
+            for c in containers(value):
+                if isinstance(c, MUTABLE):
+                    found[key(c)] = c
+    return found
+
+
+def references(frame: Any) -> Counter[int]:
+    """How many names and containers hold each container."""
+    counts: Counter[int] = Counter()
+    seen: set[int] = set()
+
+    def visit(value: Value) -> None:
+        if isinstance(value, Maybe):
+            value = value.value
+        if not isinstance(value, (tuple, *MUTABLE)):
+            return
+        counts[id(value)] += 1
+        if id(value) not in seen:
+            seen.add(id(value))
+            for item in contents(value).values() if not isinstance(value, Growing) else ():
+                visit(item)
+
+    for one in frames_of(frame):
+        for value in one.env.values():
+            visit(value)
+    return counts
+
+
+def path_of(frame: Any, container: Value, otherwise: str = "item") -> str:
+    """A name for what a container holds: that by which the code knows it."""
+    for name, value in frame.env.items():
+        if any(c is container for c in containers(value)):
+            return str(name)
+    return otherwise
+
+
+def contents(container: Value) -> dict[Any, Value]:
+    """What a container holds, by index, key or attribute."""
+    if isinstance(container, dict):
+        return dict(container)
+    if isinstance(container, Record):
+        return dict(container.fields)
+    if isinstance(container, Growing):
+        return {"structure": container.structure, "count": container.count}
+    return dict(enumerate(container))
+
+
+def put(container: Value, held: dict[Any, Value]) -> None:
+    """Make a container hold this and nothing else."""
+    if isinstance(container, Growing):
+        container.structure, container.count = held["structure"], held["count"]
+    elif isinstance(container, list):
+        container[:] = held.values()
+    else:
+        inner = container.fields if isinstance(container, Record) else container
+        inner.clear()
+        inner.update(held)
+
+
+class State:
+    """The program and all names and containers as they are now."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self._rollback = frame.builder.mark()
+        self._frames = [(f, dict(f.env), set(f.owned)) for f in frames_of(frame)]
+        self.held = [(c, contents(c)) for c in reachable(frame).values()]
+
+    def restore(self) -> None:
+        """Take back everything since."""
+        self._rollback()
+        for one, env, owned in self._frames:
+            one.env = dict(env)
+            one.owned.clear()
+            one.owned.update(owned)
+        self.restore_containers()
+
+    def restore_containers(self) -> None:
+        for c, held in self.held:
+            put(c, held)
+            if isinstance(c, Growing) and c.trip is not None:
+                c.trip.seen = 0
+
+
+class Moved:
+    """Stands in a list that became a growing one, so that nothing uses the old one."""
+
+
+def replace_container(frame: Any, old: Value, new: Value) -> None:
+    """Let every name and container that holds one container hold another one."""
+
+    def swap(value: Value) -> Value:
+        if value is old:
+            return new
+        if isinstance(value, Maybe):
+            return Maybe(swap(value.value), value.initialise, value.error)
+        if isinstance(value, tuple) and any(c is old for c in containers(value)):
+            items = [swap(v) for v in value]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        elif isinstance(value, MUTABLE) and not isinstance(value, Growing):
+            put(value, {k: swap(v) for k, v in contents(value).items()})
+        return value
+
+    for one in frames_of(frame):
+        for name, value in list(one.env.items()):
+            one.env[name] = swap(value)
+    old[:] = [Moved()]
