@@ -14,7 +14,7 @@ import numpy as np
 from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
-from stgrad.values import leaves, map_leaves
+from stgrad.values import closed, leaves, map_leaves, opened
 
 Argnums = int | str | Sequence[int | str]
 
@@ -103,10 +103,10 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         cotangents, one for each primal (None for what has no derivative).
     """
     names = list(signature_of(f).parameters)[: len(primals)]
-    primals = map_leaves(_copied, primals)  # the pullback is of this moment
+    primals = closed(map_leaves(_copied, opened(primals)))  # the pullback is of this moment
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
     primal, run = _pair(f, tuple(floats), has_aux, jit)
-    value = primal(*map_leaves(_copied, primals))
+    value = primal(*closed(map_leaves(_copied, opened(primals))))
     aux: tuple[Any, ...] = ()
     if has_aux:
         value, aux = value[0], (value[1],)
@@ -192,7 +192,7 @@ def _copied(leaf: Any, _: str) -> Any:
 
 
 def _has_floats(value: Any) -> bool:
-    return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(value))
+    return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(opened(value)))
 
 
 __all__ = ["cfunc", "compile", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]

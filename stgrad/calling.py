@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from stgrad.captures import Capture
+from stgrad.instances import maker
 from stgrad.source import Scope
-from stgrad.values import Sym, Value, leaves
+from stgrad.values import Record, Sym, Value, leaves
 
 
 def make_run(compiled: Callable[..., Any], count: int, unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool) -> Callable[..., Any]:
@@ -64,6 +65,9 @@ def _built(value: Value, counter: Iterable[int], names: dict[str, Any], jit: boo
         if hasattr(value, "_fields"):
             return f"{bound(type(value))}({items})"
         return f"[{items}]" if isinstance(value, list) else f"({items})"
+    if isinstance(value, Record):
+        items = ", ".join(_built(v, counter, names, jit) for v in value.fields.values())
+        return f"{bound(maker(value.cls, tuple(value.fields)))}({items})"
     return "None" if value is None else bound(value)
 
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import Reading, inline, read, splice
+from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Function, Pack, Type, Var, stored
 from stgrad.printer import to_source
 from stgrad.request import Derivative, function_name, signature_of
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
 from stgrad.transforms.simplify import simplify
-from stgrad.values import Sym, Value, is_number, leaves, map_leaves
+from stgrad.values import Record, Sym, Value, is_number, leaves, map_leaves
 
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
 
@@ -44,6 +45,9 @@ def spec_of(value: Any, path: str) -> Spec:
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     if kind is dict:
         return {k: spec_of(v, f"{path}_{k}") for k, v in value.items()}
+    attributes = attributes_of(value)
+    if attributes is not None:
+        return Record(kind, {k: spec_of(v, f"{path}_{k}") for k, v in attributes.items()})
     return value
 
 

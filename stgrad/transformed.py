@@ -19,7 +19,7 @@ from stgrad.captures import Capture
 from stgrad.ir import Type
 from stgrad.program_cache import Param, Ready
 from stgrad.request import Derivative, function_name, signature_of
-from stgrad.values import Value, leaves
+from stgrad.values import Record, Value, leaves, opened
 
 if TYPE_CHECKING:
     from stgrad.program import Compiled
@@ -308,7 +308,7 @@ def _seeds(cotangents: Any, value: Any) -> list[Any]:
 
     Raises ValueError where a shape is another one, TypeError where the structure is.
     """
-    given, wanted = list(leaves(cotangents)), list(leaves(value))
+    given, wanted = list(leaves(opened(cotangents))), list(leaves(opened(value)))
     if len(given) != len(wanted):
         raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
     seeds = []
@@ -355,6 +355,8 @@ def _fixed(spec: Any, value: Any) -> Any:
         return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
     if isinstance(spec, dict):
         return {k: _fixed(s, value[k]) for k, s in spec.items()}
+    if isinstance(spec, Record):
+        return Record(spec.cls, {k: _fixed(s, getattr(value, k)) for k, s in spec.fields.items()})
     return spec
 
 
@@ -365,6 +367,8 @@ def _fixed_node(node: Any, value: Any) -> Any:
         return wrapper.Items(node.type, tuple(_fixed_node(n, v) for n, v in zip(node.items, value, strict=True)))
     if isinstance(node, wrapper.Keys):
         return wrapper.Keys(tuple((k, _fixed_node(n, value[k])) for k, n in node.items))
+    if isinstance(node, wrapper.Attributes):
+        return wrapper.Attributes(node.type, tuple((k, _fixed_node(n, getattr(value, k))) for k, n in node.items))
     return node
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.instances import attributes_of, make
 from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
 
 Value = Any  # see the module docstring
@@ -180,6 +181,25 @@ def map_leaves(f: Callable[[Value, str], Value], value: Value, path: str = "") -
     if isinstance(value, Record):
         return Record(value.cls, map_leaves(f, value.fields, path))
     return f(value, path)
+
+
+def opened(value: Any) -> Value:
+    """A user's structure with a record in place of each instance."""
+    if isinstance(value, (tuple, list)):
+        return rebuild(value, [opened(v) for v in value])
+    if type(value) is dict:
+        return {k: opened(v) for k, v in value.items()}
+    attributes = attributes_of(value)
+    return value if attributes is None else Record(type(value), {k: opened(v) for k, v in attributes.items()})
+
+
+def closed(value: Value) -> Any:
+    """A structure with an instance in place of each record."""
+    if isinstance(value, (tuple, list)):
+        return rebuild(value, [closed(v) for v in value])
+    if isinstance(value, dict):
+        return {k: closed(v) for k, v in value.items()}
+    return make(value.cls, closed(value.fields)) if isinstance(value, Record) else value
 
 
 def scalar_type(value: Any) -> Type:

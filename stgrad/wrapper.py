@@ -21,11 +21,12 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stgrad.instances import attributes_of
 from stgrad.names import Names
 
 
@@ -75,7 +76,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """An instance of exactly this class with these attributes: a dataclass."""
+    """An instance of exactly this class with exactly these attributes."""
 
     type: type
     items: tuple[tuple[str, Node], ...]
@@ -108,8 +109,9 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
         return Items(kind, tuple(map(go, value)))
     if kind is dict:
         return Keys(tuple((key, go(item)) for key, item in value.items()))
-    if is_dataclass(value) and not isinstance(value, type):
-        return Attributes(kind, tuple((f.name, go(getattr(value, f.name))) for f in fields(value)))
+    attributes = attributes_of(value)
+    if attributes is not None:
+        return Attributes(kind, tuple((name, go(item)) for name, item in attributes.items()))
     return Static(value)
 
 
@@ -244,7 +246,10 @@ class _Writer:
                 present = [f"{self._literal(key)} in {name}" for key, _ in node.items]
                 return [self._is_a(name, dict), self._has_length(name, node), *present]
             case Attributes():
-                return [self._is_a(name, node.type)]
+                tests = [self._is_a(name, node.type)]
+                if getattr(node.type, "__dictoffset__", 0):
+                    tests.append(f"{name}.__dict__.keys() == {self.bind('names', frozenset(key for key, _ in node.items))}")
+                return tests
 
     def _is_a(self, name: str, kind: type) -> str:
         return f"{self.bind('type', type)}({name}) is {self.bind(kind.__name__, kind)}"

@@ -19,7 +19,7 @@ from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
 from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
-from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of
+from stgrad.frontend.values import Growing, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, rename
 
 __all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "splice"]
@@ -105,6 +105,8 @@ def _result(frame: Frame, value: Value) -> Value:
     def leaf(v: Value, path: str) -> Value:
         if isinstance(v, Sym) or is_number(v) or v is None or isinstance(v, str):
             return v
+        if isinstance(v, Growing):
+            raise errors.TypeInferenceError("the function returns a list whose length it decides as it runs", None, hint="return np.array(...) of it")
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
     return map_leaves(leaf, value)
@@ -112,7 +114,7 @@ def _result(frame: Frame, value: Value) -> Value:
 
 def result_operand(value: Value) -> Operand:
     """The result as an operand: one leaf, or a Pack of all leaves in order."""
-    if not isinstance(value, (tuple, list, dict)):
+    if not isinstance(value, (tuple, list, dict, Record)):
         return operand_of(value)
     return Pack(tuple(operand_of(v) for v in leaves(value)))
 

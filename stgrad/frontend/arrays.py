@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import gast
@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import cast_scalar, operation, shape_of
-from stgrad.frontend.values import Closure, Growing, Method, Sym, Value, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 
@@ -34,6 +34,10 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if isinstance(owner, Sym):
         found = _ATTRIBUTES.get(name)
         return found(frame, owner) if found is not None else Method(owner, name)
+    if isinstance(owner, Record) or type(owner).__name__ == "Super":
+        return objects().attribute(frame, owner, name, node)
+    if isinstance(owner, tuple) and name[:1] != "_" and name not in getattr(owner, "_fields", ()) and name in vars(type(owner)):
+        return _of_namedtuple(frame, owner, vars(type(owner))[name])
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
     if isinstance(owner, Closure):
@@ -45,6 +49,22 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if isinstance(owner, (ModuleType, type)) or callable(value) or isinstance(owner, (tuple, np.dtype)):
         return value
     return frame.capture_attribute(owner, name, value)
+
+
+def objects() -> Any:
+    """Instances; they are built on this module."""
+    from stgrad.frontend import objects
+
+    return objects
+
+
+def _of_namedtuple(frame: Frame, owner: Value, found: Any) -> Value:
+    """A method or property that a NamedTuple defines."""
+    if isinstance(found, property):
+        return frame.call(found.fget, (owner,), {})
+    if isinstance(found, FunctionType):
+        return MethodType(found, owner)
+    return found.__get__(owner, type(owner)) if hasattr(found, "__get__") else found
 
 
 def _transpose(frame: Frame, x: Sym) -> Value:
@@ -194,6 +214,9 @@ def _extend(frame: Frame, owner: Value, values: Value) -> None:
 
 def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: Any) -> None:
     """`owner.name = value`."""
+    if isinstance(owner, Record):
+        objects().store(frame, owner, name, value, node)
+        return
     if isinstance(owner, Sym) and name == "T":
         frame.unsupported(node, "assigning to `.T` is not supported")
     frame.unsupported(

@@ -53,6 +53,8 @@ def _len(frame: Frame, value: Value) -> Value:
         return range_length(frame, value)
     if isinstance(value, Growing):
         return value.count
+    if isinstance(value, Record) and hasattr(value.cls, "__len__"):
+        return frame.call(value.cls.__len__, (value,), {})
     if isinstance(value, (tuple, list, dict)) or is_static(value):
         return len(value)
     raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
@@ -299,14 +301,20 @@ def _callable(frame: Frame, value: Value) -> Value:
 
 @handles(getattr)
 def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
-    if default and not isinstance(owner, Sym) and not hasattr(owner, name):
+    if default and isinstance(owner, Record) and name not in owner.fields and not hasattr(owner.cls, name):
+        return default[0]
+    if default and not isinstance(owner, (Sym, Record)) and not hasattr(owner, name):
         return default[0]
     return get(frame, owner, name, None)
 
 
 @handles(hasattr)
 def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
-    return hasattr(np.ndarray if isinstance(owner, Sym) and owner.type.array else np.float64 if isinstance(owner, Sym) else owner, name)
+    if isinstance(owner, Record):
+        return name in owner.fields or hasattr(owner.cls, name)
+    if isinstance(owner, Sym):
+        return hasattr(np.zeros(1) if owner.type.array else np.float64(0.0), name)
+    return hasattr(owner, name)
 
 
 @handles(str, repr, format)

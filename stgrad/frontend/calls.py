@@ -13,11 +13,11 @@ import numpy as np
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import builtins, growing, operations
+from stgrad.frontend import builtins, growing, objects, operations
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, MAX_DEPTH, Frame, binding_counts, counters_read_later, evaluates
 from stgrad.frontend.operations import operation
-from stgrad.frontend.values import Closure, Growing, Method, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
@@ -55,6 +55,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return inline_closure(frame, function, args, kwargs)
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
+    if isinstance(function, Record):
+        return objects.special(frame, function, "__call__", args, "cannot be called") if not kwargs else frame.call(getattr(function.cls, "__call__", None), (function, *args), kwargs)
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {type(function).__name__}")
     hook = getattr(type(function), "_stgrad_call_", None)
@@ -240,6 +242,8 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
         return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return cls(*args, **kwargs)
+    if objects.constructible(cls):
+        return objects.construct(frame, cls, args, kwargs)
     raise errors.UnknownFunctionError(
         f"making a `{cls.__name__}` inside a differentiated function is not supported", frame.builder.loc, hint="pass the object in, or use a tuple"
     )

@@ -8,13 +8,13 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import growing
+from stgrad.frontend import growing, objects
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import comprehension
 from stgrad.frontend.operations import COMPARE, binary, truth, unary
-from stgrad.frontend.values import Closure, Growing, Sym, Value, is_static, rebuild, static_of
+from stgrad.frontend.values import Closure, Growing, Record, Sym, Value, is_static, rebuild, static_of
 from stgrad.ir import Const
 
 
@@ -33,7 +33,18 @@ def binop(frame: Frame, node: Any) -> Value:
     left, right = frame.evaluate(node.left), frame.evaluate(node.right)
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         return container_operator(frame, node, left, right)
+    if isinstance(left, Record) or isinstance(right, Record):
+        return _overloaded(frame, node, type(node.op), left, right)
     return binary(frame, type(node.op), left, right)
+
+
+def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
+    """An operator that a class defines."""
+    result = objects.operator(frame, kind, *operands)
+    if result is objects.NO_OPERATOR:
+        record = next(v for v in operands if isinstance(v, Record))
+        frame.unsupported(node, f"`{record.cls.__name__}` does not define this operator")
+    return result
 
 
 def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Value:
@@ -59,6 +70,8 @@ def unaryop(frame: Frame, node: Any) -> Value:
     if isinstance(node.op, gast.Not):
         cond = truth(frame, value, node.operand)
         return not cond if not isinstance(cond, Sym) else frame.builder.call("not", (cond,), cond.type)
+    if isinstance(value, Record):
+        return _overloaded(frame, node, type(node.op), value)
     return unary(frame, type(node.op), value)
 
 
@@ -67,6 +80,8 @@ def compare(frame: Frame, node: Any) -> Value:
     left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
     kind = type(node.ops[0])
     if kind in COMPARE:
+        if isinstance(left, Record) or isinstance(right, Record):
+            return _overloaded(frame, node, kind, left, right)
         if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
             return COMPARE[kind][0](left, right)
         return binary(frame, kind, left, right)

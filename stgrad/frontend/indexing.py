@@ -11,7 +11,7 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
-from stgrad.frontend.values import Growing, Known, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Record, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
 
@@ -26,6 +26,10 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     known = static_of(index)
     if isinstance(owner, Growing):
         return lists().get_item(frame, owner, index, node)
+    if isinstance(owner, Record):
+        from stgrad.frontend import objects
+
+        return objects.special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
         if not is_static(known):
             raise errors.NeedStaticError(

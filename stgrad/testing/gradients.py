@@ -10,14 +10,15 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stgrad.api import grad
-from stgrad.frontend.values import Sym, leaves, map_leaves, rebuild
+from stgrad import values
+from stgrad.values import Sym, closed, opened, rebuild
 from stgrad.program import signature_of
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -40,6 +41,15 @@ class Tolerances:
 
 
 # --------------------------------------------------------------------------- structures of numbers
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The leaves of a structure; attributes of instances too."""
+    return values.leaves(opened(value))
+
+
+def map_leaves(f: Callable[[Any, str], Any], value: Any) -> Any:
+    return closed(values.map_leaves(f, opened(value)))
 
 
 def is_float(leaf: Any) -> bool:
@@ -308,6 +318,10 @@ def _flat(tree: Any) -> list[Any]:
     """The leaves of a structure that are not None."""
     if tree is None:
         return []
+    if hasattr(tree, "__dataclass_fields__"):
+        return _flat([getattr(tree, name) for name in tree.__dataclass_fields__])
+    if hasattr(tree, "__dict__"):
+        return _flat(list(vars(tree).values()))
     if isinstance(tree, dict):
         return _flat(list(tree.values()))
     if isinstance(tree, (tuple, list)):
@@ -325,7 +339,7 @@ def run_stage(transformed: Any, stage: str, args: Sequence[Any]) -> list[Any]:
     exec(compile(text, f"<{stage}>", "exec"), namespace)  # noqa: S102
     function = namespace[transformed.__name__]
     reading = transformed._program(tuple(args), {}, keep=False).reading
-    flat = [v for v, known in zip(leaves(list(args)), leaves(list(reading.arguments.values())), strict=True) if isinstance(known, Sym)]
+    flat = [v for v, known in zip(leaves(list(args)), values.leaves(list(reading.arguments.values())), strict=True) if isinstance(known, Sym)]
     hidden = {c.variable: c.value for c in reading.captures if c.variable is not None}
     result = function(*flat, *hidden.values())
     return list(result) if isinstance(result, tuple) else [result]

@@ -1,0 +1,255 @@
+"""Instances of users' classes: made, read, changed and called while a function is read.
+
+An instance is a `Record`: its class and the values of its attributes. Methods and operators are functions of its class and are read in
+place; `__init__` runs on an empty record, that of a dataclass is what its fields say.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import inspect
+import types
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import contents, put
+from stgrad.frontend.values import Growing, Record, Sym, Value
+
+_MISSING = object()
+_OPERATORS: dict[type, str] = {
+    gast.Add: "add", gast.Sub: "sub", gast.Mult: "mul", gast.Div: "truediv", gast.FloorDiv: "floordiv", gast.Mod: "mod", gast.Pow: "pow", gast.MatMult: "matmul",
+    gast.USub: "neg", gast.UAdd: "pos", gast.Eq: "eq", gast.NotEq: "ne", gast.Lt: "lt", gast.LtE: "le", gast.Gt: "gt", gast.GtE: "ge",
+}  # fmt: skip
+_REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Super:
+    """`super()` in a method: attributes of the classes behind one."""
+
+    after: type
+    record: Value
+
+
+def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Value:
+    """`record.name`: its own attribute, else that of its class."""
+    record = owner.record if isinstance(owner, Super) else owner
+    if isinstance(owner, Record) and name in owner.fields:
+        return owner.fields[name]
+    if name == "__class__":
+        return record.cls
+    if name == "__dict__":
+        frame.unsupported(node, "`__dict__` is not supported", hint="name the attributes")
+    mro = record.cls.__mro__
+    classes = mro[mro.index(owner.after) + 1 :] if isinstance(owner, Super) else mro
+    for cls in classes:
+        if name in vars(cls):
+            return _of_class(frame, record, cls, name, vars(cls)[name])
+    raise errors.UndefinedNameError(
+        f"a `{record.cls.__name__}` has no attribute `{name}` here", frame.loc(node) if node is not None else frame.builder.loc, hint="set it in `__init__`"
+    )
+
+
+def _of_class(frame: Frame, record: Value, cls: type, name: str, found: Any) -> Value:
+    if isinstance(found, property):
+        return frame.call(found.fget, (record,), {})
+    if isinstance(found, functools.cached_property):
+        value = frame.call(found.func, (record,), {})
+        _set(frame, record, name, value)
+        return value
+    if isinstance(found, classmethod):
+        return types.MethodType(found.__func__, record.cls)
+    if isinstance(found, staticmethod):
+        return found.__func__
+    if callable(found) and not isinstance(found, type):
+        return types.MethodType(found, record)
+    return found if callable(found) else frame.capture_attribute(cls, name, found)
+
+
+def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> None:
+    """`record.name = value`."""
+    found = next((vars(c)[name] for c in record.cls.__mro__ if name in vars(c)), None)
+    if isinstance(found, property):
+        if found.fset is None:
+            frame.unsupported(node, f"the property `{name}` cannot be set")
+        frame.call(found.fset, (record, value), {})
+        return
+    params = getattr(record.cls, "__dataclass_params__", None)
+    if params is not None and params.frozen:
+        frame.unsupported(node, f"`{record.cls.__name__}` is frozen", hint="use dataclasses.replace(...)")
+    if "__setattr__" in {n for c in record.cls.__mro__[:-1] for n in vars(c)}:
+        frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
+    _set(frame, record, name, value)
+
+
+def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
+    frame.mutate(record)
+    record.fields[name] = frame.keep(value)
+
+
+# --------------------------------------------------------------------------- making one
+
+
+def constructible(cls: Any) -> bool:
+    """Whether instances of a class are made by Python code alone."""
+    plain = isinstance(cls, type) and cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__ and not issubclass(cls, BaseException)
+    if not plain or cls.__module__.split(".")[0] in ("numpy", "builtins", "functools", "numba"):
+        return False
+    return cls.__init__ is object.__init__ or isinstance(cls.__init__, types.FunctionType)
+
+
+def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Record:
+    """`Cls(*args, **kwargs)`."""
+    record = Record(cls, {})
+    name = frame.hidden_name("self")
+    frame.env[name] = record
+    if _generated_init(cls):
+        _fill(frame, record, args, kwargs)
+    elif cls.__init__ is not object.__init__:
+        frame.call(cls.__init__, (record, *args), kwargs)
+    del frame.env[name]
+    return record
+
+
+def _generated_init(cls: type) -> bool:
+    code = getattr(cls.__init__, "__code__", None)
+    return dataclasses.is_dataclass(cls) and code is not None and code.co_filename == "<string>"
+
+
+def _fill(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+    """What the `__init__` of a dataclass does."""
+    try:
+        bound = inspect.signature(record.cls).bind(*args, **kwargs)
+    except TypeError as problem:
+        raise errors.TypeInferenceError(f"{record.cls.__name__}: {problem}", frame.builder.loc) from None
+    given = bound.arguments
+    for f in dataclasses.fields(record.cls):
+        if f.init and f.name in given:
+            record.fields[f.name] = frame.keep(given[f.name])
+        elif f.default is not dataclasses.MISSING:
+            record.fields[f.name] = f.default
+        elif f.default_factory is not dataclasses.MISSING:
+            record.fields[f.name] = frame.call(f.default_factory, (), {})
+    after = getattr(record.cls, "__post_init__", None)
+    if after is not None:
+        frame.call(after, (record,), {})
+
+
+# --------------------------------------------------------------------------- operators and builtins
+
+
+def operator(frame: Frame, kind: type, *operands: Value) -> Value:
+    """`a + b`, `-a`, `a < b` where an operand is an instance; `_MISSING` if its class has no such operator."""
+    name = _OPERATORS.get(kind)
+    if name is None:
+        return _MISSING
+    attempts = [(operands[0], f"__{name}__", operands[1:])]
+    if len(operands) == 2:
+        attempts.append((operands[1], f"__{_REFLECTED.get(name, 'r' + name)}__", operands[:1]))
+    for owner, method, others in attempts:
+        function = getattr(owner.cls, method, None) if isinstance(owner, Record) else None
+        if isinstance(function, types.FunctionType) and not (method == "__eq__" and _generated(function)):
+            return frame.call(function, (owner, *others), {})
+    return _MISSING
+
+
+def _generated(function: types.FunctionType) -> bool:
+    return function.__code__.co_filename == "<string>"
+
+
+def special(frame: Frame, record: Record, name: str, args: tuple[Value, ...], what: str) -> Value:
+    """`len(record)`, `record[i]`, `record(x)`: a method of its class."""
+    function = getattr(record.cls, name, None)
+    if not isinstance(function, types.FunctionType):
+        raise errors.TypeInferenceError(f"a `{record.cls.__name__}` {what}", frame.builder.loc, reason=f"its class has no `{name}`")
+    return frame.call(function, (record, *args), {})
+
+
+@handles(super)
+def _super(frame: Frame, *args: Value) -> Value:
+    if args:
+        return Super(*args)
+    owner: Frame | None = frame
+    while owner is not None and "__class__" not in owner.source.function.__code__.co_freevars:
+        owner = owner.parent
+    if owner is None:
+        raise errors.UnsupportedSyntaxError("`super()` outside of a method", frame.builder.loc)
+    first = owner.source.tree.args.args[0].id
+    return Super(owner.source.resolve("__class__"), frame.lookup(first))
+
+
+@handles(type)
+def _type(frame: Frame, value: Value) -> Value:
+    if isinstance(value, Record):
+        return value.cls
+    if isinstance(value, Growing):
+        return list
+    if isinstance(value, Sym):
+        import numpy as np
+
+        weak = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[np.dtype(value.type.dtype).kind]
+        return np.ndarray if value.type.array else weak if value.type.weak else np.dtype(value.type.dtype).type
+    return type(value)
+
+
+@handles(dataclasses.replace)
+def _replace(frame: Frame, record: Value, **changes: Value) -> Value:
+    if not isinstance(record, Record):
+        raise errors.TypeInferenceError("`replace` of what is no dataclass made here", frame.builder.loc)
+    init = {f.name: record.fields[f.name] for f in dataclasses.fields(record.cls) if f.init}
+    return construct(frame, record.cls, (), {**init, **changes})
+
+
+@handles(dataclasses.asdict)
+def _asdict(frame: Frame, record: Record) -> Value:
+    return {k: _asdict(frame, v) if isinstance(v, Record) else v for k, v in record.fields.items()}
+
+
+@handles(dataclasses.astuple)
+def _astuple(frame: Frame, record: Record) -> Value:
+    return tuple(_asdict(frame, record).values())
+
+
+@handles(vars)
+def _vars(frame: Frame, record: Value) -> Value:
+    if not isinstance(record, Record):
+        raise errors.TypeInferenceError("`vars` of what is no instance made here", frame.builder.loc)
+    return dict(record.fields)
+
+
+@handles(copy.copy, copy.deepcopy)
+def _copy(frame: Frame, value: Value, memo: Value = None) -> Value:
+    import numpy as np
+
+    if isinstance(value, Sym):
+        return frame.call(np.copy, (value,), {}) if value.type.rank else value
+    if isinstance(value, Growing):
+        from stgrad.frontend import growing
+
+        return growing.copy(frame, value)
+    return _deep(frame, value)
+
+
+def _deep(frame: Frame, value: Value) -> Value:
+    if isinstance(value, (list, dict, Record)):
+        new = Record(value.cls, {}) if isinstance(value, Record) else type(value)()
+        put(new, {k: _copy(frame, v) for k, v in contents(value).items()})
+        return new
+    return tuple(_copy(frame, v) for v in value) if type(value) is tuple else value
+
+
+@handles(setattr)
+def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
+    if not isinstance(record, Record) or not isinstance(name, str):
+        raise errors.UnsupportedSyntaxError("`setattr` needs an object of the program and a known name", frame.builder.loc)
+    store(frame, record, name, value, None)
+
+
+NO_OPERATOR = _MISSING
+__all__ = ["NO_OPERATOR", "Super", "attribute", "construct", "constructible", "operator", "special", "store"]
