@@ -12,14 +12,14 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
-from stgrad.frontend.operations import cast_scalar, operation, shape_of
+from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 
 # Methods that are functions of NumPy under the same name, with the array as first argument.
 _FUNCTIONS = (
-    "all any argmax argmin argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
+    "all any argmax argmin argpartition compress argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
     "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var copy"
 ).split()
 
@@ -73,8 +73,6 @@ def _transpose(frame: Frame, x: Sym) -> Value:
 
 def _size(frame: Frame, x: Sym) -> Value:
     size: Value = 1
-    from stgrad.frontend.operations import binary
-
     for n in shape_of(frame, x):
         size = n if size == 1 and not isinstance(size, Sym) else binary(frame, gast.Mult, size, n)
     return size
@@ -85,6 +83,8 @@ _ATTRIBUTES: dict[str, Callable[[Frame, Sym], Value]] = {
     "ndim": lambda frame, x: x.type.rank,
     "size": _size,
     "T": _transpose,
+    "mT": lambda frame, x: frame.call(np.swapaxes, (x, -1, -2), {}),
+    "nbytes": lambda frame, x: binary(frame, gast.Mult, _size(frame, x), np.dtype(x.type.dtype).itemsize),
     "dtype": lambda frame, x: np.dtype(x.type.dtype),
     "real": lambda frame, x: operation(frame, np.real, (x,)) if x.type.dtype.startswith("complex") else x,
     "imag": lambda frame, x: operation(frame, np.imag, (x,)),
@@ -129,18 +129,48 @@ def _fill(frame: Frame, x: Sym, value: Value) -> None:
 def _item(frame: Frame, x: Sym, *index: Value) -> Value:
     from stgrad.frontend.indexing import load
 
+    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    if len(index) == 1 and x.type.rank > 1:
+        x = frame.call(np.ravel, (x,), {})
     scalar = load(frame, x, tuple(index) if index else (0,) * x.type.rank, None) if x.type.array and x.type.rank else x
     kind = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex"}[np.dtype(x.type.dtype).kind]
     return cast_scalar(frame, scalar, kind)
 
 
+def _sort(frame: Frame, x: Sym, axis: Value = -1, kind: Value = None, order: Value = None, **_: Value) -> None:
+    store(frame, x, Ellipsis, frame.call(np.sort, (x,), {"axis": axis}), None)
+
+
+def _partition(frame: Frame, x: Sym, kth: Value, axis: Value = -1, **_: Value) -> None:
+    store(frame, x, Ellipsis, frame.call(np.partition, (x, kth), {"axis": axis}), None)
+
+
+def _clip(frame: Frame, x: Sym, min: Value = None, max: Value = None, **options: Value) -> Value:  # noqa: A002
+    return frame.call(np.clip, (x, min, max), options)
+
+
+def _view(frame: Frame, x: Sym, *how: Value, **_: Value) -> Value:
+    if how or _:
+        frame.unsupported(None, "`view` with another dtype is not supported", hint="use .astype(...)")
+    from stgrad.frontend.indexing import load
+
+    return load(frame, x, (slice(None),) * x.type.rank, None)
+
+
+def _flatten(frame: Frame, x: Sym, order: Value = "C") -> Value:
+    return frame.call(np.copy, (frame.call(np.ravel, (x,), {"order": order}),), {})
+
+
 _METHODS: dict[str, Callable[..., Value]] = {
+    "sort": _sort,
+    "partition": _partition,
+    "clip": _clip,
     "astype": _astype,
     "fill": _fill,
     "item": _item,
-    "flatten": lambda frame, x, order="C": frame.call(np.copy, (frame.call(np.ravel, (x,), {}),), {}),
+    "flatten": _flatten,
     "tolist": lambda frame, x: lists().from_array(frame, x) if x.type.rank else _item(frame, x),
-    "view": lambda frame, x, *a, **k: frame.unsupported(None, "`view` is not supported", hint="use .astype(...)"),
+    "view": _view,
 }
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import random
 import types
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import gast
@@ -13,11 +15,12 @@ import numpy as np
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import builtins, growing, objects, operations
+from stgrad.frontend import builtins, growing, objects, operations, ufuncs
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, MAX_DEPTH, Frame, binding_counts, counters_read_later, evaluates
+from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
-from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
@@ -84,7 +87,20 @@ def _hashable(function: Any) -> bool:
 
 
 def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    body = LIBRARY.get(function) if _hashable(function) else None
+    if body is not None:
+        return _from_library(frame, body, args, kwargs)
+    if isinstance(getattr(function, "__self__", None), np.ufunc):
+        return ufuncs.ufunc_method(frame, function, args, kwargs)
+    _refuse_random(frame, function)
     rule = lookup(function)
+    if rule is not None or isinstance(function, np.ufunc):
+        args, kwargs, target = ufuncs.without_target(frame, function, args, kwargs)
+        if target is not None:
+            return ufuncs.into(frame, function, args, kwargs, target)
+        if ufuncs.is_masked(function, kwargs):
+            return ufuncs.masked(frame, function, args, kwargs)
+        args = _as_arrays(frame, function, args)
     if rule is not None and rule.composite is not None:
         return inline_rule(frame, rule.composite, args, kwargs)
     if rule is not None or isinstance(function, np.ufunc):
@@ -113,6 +129,27 @@ def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     )
 
 
+def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """Read a function of `stgrad.frontend.library`; what is refused in it is refused where the user called it."""
+    try:
+        return inline_function(frame, body, args, kwargs, unroll=False)
+    except errors.StgradError as error:
+        error.loc = frame.builder.loc
+        raise
+
+
+def _refuse_random(frame: Frame, function: Any) -> None:
+    """Draws would be made while compiling, once, and be the same in every call."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, (np.random.Generator, np.random.RandomState, random.Random)) or function is np.random.default_rng:
+        raise errors.UnsupportedSyntaxError(
+            "random numbers are drawn inside a compiled function",
+            frame.builder.loc,
+            reason="they would be drawn once, while it is compiled",
+            hint="draw them outside and pass the array in",
+        )
+
+
 _TRANSFORMS = ("stgrad.api",)  # `stgrad.grad(f)` in a function is made at compile time
 
 
@@ -134,9 +171,7 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     for name, value in kwargs.items():
         if name in _OPTIONS and not is_static(static_of(value)):
             raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
-    if "out" in kwargs and kwargs["out"] is not None:
-        return _into(frame, function, args, kwargs)
-    return operation(frame, function, _as_arrays(frame, function, args), kwargs)
+    return operation(frame, function, args, kwargs)
 
 
 operations.CANONICAL.append(_call_operation)
@@ -146,25 +181,43 @@ def _has_arrays(value: Any) -> bool:
     return any(isinstance(v, np.ndarray) for v in value) if isinstance(value, tuple) else False
 
 
-def _into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    """`f(x, out=y)` as `y[...] = f(x)`."""
-    from stgrad.frontend.indexing import store
-
-    target = kwargs.pop("out")
-    if isinstance(target, tuple):
-        (target,) = target
-    store(frame, target, Ellipsis, frame.call(function, args, kwargs), None)
-    return target
+# Parameters of NumPy's functions that are arrays: a list or tuple of numbers given for one is an array.
+_ARRAYS = frozenset(
+    "a b x y v m f p q u z xp fp x1 x2 arr array ary A M condition weights indices a_min a_max min max val values h wts c r".split()
+)
 
 
 def _as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
-    """A list of numbers as first argument of an array function is an array: `np.sum([a, b])`."""
-    args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
-    if args and isinstance(args[0], list) and function not in builtins.SEQUENCES:
-        return (frame.call(np.array, (args[0],), {}), *args[1:])
-    if isinstance(function, np.ufunc):
-        return tuple(frame.call(np.array, (a,), {}) if isinstance(a, (list, tuple)) else a for a in args)
-    return args
+    """Lists of numbers where an array is meant: `np.sum([a, b])`, `np.dot(x, (1.0, 2.0))`."""
+    args = tuple(growing.as_array(frame, v) if isinstance(v, Growing) else v for v in args)
+    if function in builtins.SEQUENCES:
+        if function is np.block or not args or not isinstance(args[0], (tuple, list)):
+            return args
+        return (type(args[0])(_array_of(frame, a) for a in args[0]), *args[1:])
+    if function in _TAKES_STRUCTURE or getattr(function, "__module__", "").split(".")[0] not in ("numpy", "scipy"):
+        return args
+    if isinstance(function, np.ufunc) or function is np.where:
+        return tuple(_array_of(frame, a) for a in args)
+    if function is np.einsum:
+        return (args[0], *(_array_of(frame, a) for a in args[1:]))
+    signature = _signature(function)
+    if signature is None:
+        return (_array_of(frame, args[0]), *args[1:]) if args and isinstance(args[0], list) else args
+    named = [p.name if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else "" for p in signature.parameters.values()]
+    return tuple(_array_of(frame, a) if n in _ARRAYS else a for a, n in zip_longest(args, named[: len(args)]))
+
+
+_TAKES_STRUCTURE = frozenset({np.broadcast_shapes, np.unravel_index, np.ravel_multi_index, np.linalg.multi_dot, np.select})
+
+
+def _array_of(frame: Frame, value: Value) -> Value:
+    """A list or tuple of numbers as an array; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return frame.call(np.array, (value,), {})
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
+        return value
+    items = list(leaves(value))
+    return frame.call(np.array, (value,), {}) if items and all(isinstance(v, Sym) or is_number(v) for v in items) else value
 
 
 def _of_rows(frame: Frame, function: Any, rows: Growing, options: tuple[Value, ...]) -> Value:

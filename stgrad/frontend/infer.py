@@ -25,26 +25,45 @@ RUNS = 3
 _SIZES = [(6, 9, 13), (5, 11, 7), (8, 7, 17), (11, 6, 8), (7, 14, 10), (10, 5, 19), (9, 17, 6), (12, 8, 23), (14, 12, 9), (13, 19, 15)]
 
 
-class Sampler:
-    """Sizes for the symbols of one call."""
+# Values of integers in the three runs: an extent that follows one of them is nobody's. All are valid indices of the sizes above.
+_INTEGERS = [(1, 2, 4), (2, 1, 3), (3, 4, 1), (1, 3, 2), (4, 2, 3)]
 
-    def __init__(self, merged: tuple[int, ...] | None = None) -> None:
+
+class Sampler:
+    """Sizes for the symbols of one call. `merged`: all symbols have one size; `steady`: integers are 1 in all runs."""
+
+    def __init__(self, merged: tuple[int, ...] | None = None, *, steady: bool = False) -> None:
         self.sizes: dict[str, tuple[int, ...]] = {}
         self.merged = merged
+        self.steady = steady
         self.constants: set[int] = set()
+        self.flexible: set[int] = set()
+        self._integers = [0] * RUNS
 
     def size(self, dim: Dim, run: int) -> int:
         if dim.symbol is None:
             self.constants.add(dim.offset)
             return dim.offset
+        if self.merged:
+            self.flexible.add(self.merged[run])
+            return self.merged[run]
         if dim.symbol not in self.sizes:
-            self.sizes[dim.symbol] = self.merged or _SIZES[len(self.sizes) % len(_SIZES)]
+            self.sizes[dim.symbol] = _SIZES[len(self.sizes) % len(_SIZES)]
         return max(self.sizes[dim.symbol][run] + dim.offset, 0)
+
+    @property
+    def met_integers(self) -> bool:
+        return any(self._integers)
+
+    def integer(self, run: int) -> int:
+        """A value for the next integer of which nothing is known."""
+        self._integers[run] += 1
+        return 1 if self.steady else _INTEGERS[(self._integers[run] - 1) % len(_INTEGERS)][run]
 
     def dim(self, extents: Sequence[int]) -> Dim | None:
         """The Dim that has these extents in the three runs."""
         if len(set(extents)) == 1:
-            return Dim(None, extents[0])
+            return None if extents[0] in self.flexible else Dim(None, extents[0])
         if self.merged:
             return None
         for symbol, sizes in self.sizes.items():
@@ -60,7 +79,8 @@ def sample(type_: Type, sampler: Sampler, run: int) -> Any:
         if type_.value is not None:
             number: Any = sampler.size(type_.value, run)
         else:
-            number = {"b": True, "i": 1, "u": 1}.get(np.dtype(type_.dtype).kind, 0.5)
+            kind = np.dtype(type_.dtype).kind
+            number = sampler.integer(run) if kind in "iu" else True if kind == "b" else 0.5
         return {"b": bool, "i": int, "f": float, "c": complex}.get(np.dtype(type_.dtype).kind, float)(number) if type_.weak else np.dtype(type_.dtype).type(number)
     shape = tuple(sampler.size(d, run) for d in type_.dims)
     kind = np.dtype(type_.dtype).kind
@@ -102,13 +122,15 @@ def by_example(call: Callable[..., Any], build: Callable[[Sampler, int], tuple[A
         results = [run(call, *build(sampler, r)) for r in range(RUNS)]
     except (ValueError, IndexError, np.linalg.LinAlgError) as problem:
         results, sampler = _agreeing(call, build, sampler, problem)
+        values_decide |= sampler.steady and sampler.met_integers
     return _common(results, sampler, fresh, values_decide)
 
 
 def _agreeing(call: Callable[..., Any], build: Callable[[Sampler, int], tuple[Any, Any]], first: Sampler, problem: Exception) -> tuple[list[Any], Sampler]:
     """Results where all symbols have one size: what the operands must agree in is found out at run time."""
-    for sizes in (_SIZES[0], *((n,) * RUNS for n in sorted(first.constants, reverse=True) if n > 1)):
-        sampler = Sampler(sizes)
+    alike = [_SIZES[0], *((n,) * RUNS for n in sorted(first.constants, reverse=True) if n > 1)]
+    for sizes, steady in ((None, True), *((sizes, steady) for sizes in alike for steady in (False, True))):
+        sampler = Sampler(sizes, steady=steady)
         try:
             return [run(call, *build(sampler, r)) for r in range(RUNS)], sampler
         except (ValueError, IndexError, np.linalg.LinAlgError):
@@ -118,7 +140,8 @@ def _agreeing(call: Callable[..., Any], build: Callable[[Sampler, int], tuple[An
 
 def _common(results: list[Any], sampler: Sampler, fresh: Fresh, values_decide: bool) -> Any:
     if isinstance(results[0], (tuple, list)):
-        return tuple(_common([r[i] for r in results], sampler, fresh, values_decide) for i in range(len(results[0])))
+        items = [_common([r[i] for r in results], sampler, fresh, values_decide) for i in range(len(results[0]))]
+        return type(results[0])(*items) if hasattr(results[0], "_fields") else tuple(items)  # np.linalg.eigh has named results
     first = describe(results[0])
     if first is None:
         raise TypeError(f"the result is a {type(results[0]).__name__}")

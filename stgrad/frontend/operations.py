@@ -122,7 +122,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)
-    return frame.builder.call(name, args, type_, kwargs)
+    result = frame.builder.call(name, args, type_, kwargs)
+    return type(type_)(*result) if hasattr(type_, "_fields") else result
 
 
 def emit(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -283,7 +283,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False
 
 @composite(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False):
-    return np.quantile(a, q / 100.0, axis=axis, keepdims=keepdims)
+    return np.quantile(a, np.asarray(q) / 100.0, axis=axis, keepdims=keepdims)
 
 
 @samples(np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)

@@ -1,0 +1,193 @@
+"""NumPy functions as plain Python, read in place of their call: what is rarely used, or writes to its argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.rules.core import static
+
+LIBRARY: dict[Any, Callable[..., Any]] = {}
+
+
+def means(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register what functions of NumPy are in terms of others; the body stands for itself, too."""
+
+    def register(body: Callable[..., Any]) -> Callable[..., Any]:
+        for function in (body, *functions):
+            LIBRARY[function] = body
+        return body
+
+    return register
+
+
+@static
+def refuse(wrong: bool, message: str, hint: str = "") -> None:
+    """Stop the compilation where a call is not covered."""
+    if wrong:
+        raise errors.UnsupportedSyntaxError(message, hint=hint)
+
+
+# --------------------------------------------------------------------------- ufuncs along an axis
+
+
+@means()
+def fold(ufunc, array, axis=0, keepdims=False):  # type: ignore[no-untyped-def]
+    """`ufunc.reduce`, one row after the other."""
+    rows = np.ravel(array) if axis is None else np.moveaxis(array, axis, 0)
+    y = 1.0 * rows[0]
+    for k in range(1, len(rows)):
+        y = ufunc(y, rows[k])
+    if keepdims:
+        y = np.reshape(y, (1,) * np.ndim(array)) if axis is None else np.expand_dims(y, axis)
+    return y
+
+
+@means()
+def scan(ufunc, array, axis=0):  # type: ignore[no-untyped-def]
+    """`ufunc.accumulate`, one row after the other."""
+    y = np.copy(np.moveaxis(array, axis, 0))
+    for k in range(1, len(y)):
+        y[k] = ufunc(y[k - 1], y[k])
+    return np.moveaxis(y, 0, axis)
+
+
+# --------------------------------------------------------------------------- reductions with where=
+
+
+@means()
+def masked_mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where):  # type: ignore[no-untyped-def]
+    mask = np.broadcast_to(where, np.shape(a))
+    return np.sum(np.where(mask, a, 0.0), axis=axis, keepdims=keepdims) / np.sum(mask, axis=axis, keepdims=keepdims)
+
+
+@means()
+def masked_var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where):  # type: ignore[no-untyped-def]
+    mask = np.broadcast_to(where, np.shape(a))
+    centred = np.where(mask, a - masked_mean(a, axis, keepdims=True, where=mask), 0.0)
+    count = np.sum(mask, axis=axis, keepdims=keepdims) - ddof
+    return np.sum(centred * centred, axis=axis, keepdims=keepdims) / count
+
+
+@means()
+def masked_std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where):  # type: ignore[no-untyped-def]
+    return np.sqrt(masked_var(a, axis, ddof=ddof, keepdims=keepdims, where=where))
+
+
+@means()
+def masked_prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=1.0, where=True):  # type: ignore[no-untyped-def]
+    return np.prod(np.where(where, a, 1.0), axis=axis, keepdims=keepdims) * initial
+
+
+@means()
+def masked_max(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    refuse(initial is None, "a maximum with `where` needs `initial`", "give initial=-np.inf")
+    return np.max(np.where(where, a, initial), axis=axis, keepdims=keepdims, initial=initial)
+
+
+@means()
+def masked_min(a, axis=None, out=None, keepdims=False, initial=None, where=True):  # type: ignore[no-untyped-def]
+    refuse(initial is None, "a minimum with `where` needs `initial`", "give initial=np.inf")
+    return np.min(np.where(where, a, initial), axis=axis, keepdims=keepdims, initial=initial)
+
+
+@means()
+def masked_all(a, axis=None, out=None, keepdims=False, *, where):  # type: ignore[no-untyped-def]
+    return np.all(np.logical_or(a, np.logical_not(where)), axis=axis, keepdims=keepdims)
+
+
+@means()
+def masked_any(a, axis=None, out=None, keepdims=False, *, where):  # type: ignore[no-untyped-def]
+    return np.any(np.logical_and(a, where), axis=axis, keepdims=keepdims)
+
+
+# --------------------------------------------------------------------------- functions that write to their argument
+
+
+@means(np.copyto)
+def copyto(dst, src, casting="same_kind", where=True):  # type: ignore[no-untyped-def]
+    if where is True:
+        dst[...] = src
+    else:
+        dst[...] = np.where(where, src, dst)
+
+
+@means(np.putmask)
+def putmask(a, mask, values):  # type: ignore[no-untyped-def]
+    refuse(np.ndim(values) not in (0, np.ndim(a)), "np.putmask that repeats its values is not supported", "write a[mask] = ...")
+    a[...] = np.where(mask, values, a)
+
+
+@means(np.place)
+def place(arr, mask, vals):  # type: ignore[no-untyped-def]
+    refuse(np.shape(vals) not in ((), (1,)), "np.place of several values is not supported", "write a[mask] = ...")
+    arr[...] = np.where(mask, vals if np.ndim(vals) == 0 else vals[0], arr)
+
+
+@means(np.put)
+def put(a, ind, v, mode="raise"):  # type: ignore[no-untyped-def]
+    refuse(np.ndim(a) != 1, "np.put into an array of several axes is not supported", "write a[i, j] = ...")
+    a[np.asarray(ind)] = v
+
+
+@means(np.fill_diagonal)
+def fill_diagonal(a, val, wrap=False):  # type: ignore[no-untyped-def]
+    refuse(np.ndim(a) != 2 or wrap, "np.fill_diagonal is supported for matrices alone", "write a[i, i] = ... in a loop")
+    for i in range(min(np.shape(a)[0], np.shape(a)[1])):
+        a[i, i] = val if np.ndim(val) == 0 else val[i]
+
+
+@means(np.put_along_axis)
+def put_along_axis(arr, indices, values, axis):  # type: ignore[no-untyped-def]
+    n = np.ndim(arr)
+    at = axis % n
+    arr[tuple(indices if k == at else np.reshape(np.arange(np.shape(arr)[k]), (1,) * k + (-1,) + (1,) * (n - k - 1)) for k in range(n))] = values
+
+
+# --------------------------------------------------------------------------- functions of functions
+
+
+@means(np.piecewise)
+def piecewise(x, condlist, funclist):  # type: ignore[no-untyped-def]
+    """Each function sees only the elements that it is for; one function more than conditions is for the rest."""
+    y = np.zeros_like(x)
+    rest = np.logical_not(condlist[0])
+    for condition in condlist[1:]:
+        rest = np.logical_and(rest, np.logical_not(condition))
+    conditions = (*condlist, rest) if len(funclist) > len(condlist) else tuple(condlist)
+    for condition, function in zip(conditions, funclist):
+        y[condition] = function(x[condition]) if callable(function) else function
+    return y
+
+
+@means(np.apply_along_axis)
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):  # type: ignore[no-untyped-def]
+    """Of an array of one or two axes."""
+    if np.ndim(arr) == 1:
+        return func1d(arr, *args, **kwargs)
+    refuse(np.ndim(arr) != 2, "np.apply_along_axis of more than two axes is not supported", "write it as a loop")
+    rows = np.swapaxes(arr, axis, -1)
+    first = func1d(rows[0], *args, **kwargs)
+    y = np.zeros((np.shape(rows)[0], *np.shape(first)))
+    y[0] = first
+    for i in range(1, np.shape(rows)[0]):
+        y[i] = func1d(rows[i], *args, **kwargs)
+    return y if np.ndim(first) == 0 or axis % 2 == 1 else np.swapaxes(y, 0, 1)
+
+
+@means(np.resize)
+def resize(a, new_shape):  # type: ignore[no-untyped-def]
+    shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
+    size = 1
+    for n in shape:
+        size = size * n
+    flat = np.ravel(a)
+    return np.reshape(flat[np.arange(size) % np.size(a)], shape)
+
+
+@means(np.fromiter)
+def fromiter(iter, dtype, count=-1):  # type: ignore[no-untyped-def]  # noqa: A002
+    return np.array(iter, dtype=dtype)

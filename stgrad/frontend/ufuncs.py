@@ -1,0 +1,158 @@
+"""`out=` and `where=` of NumPy's functions, and the methods of ufuncs: reduce, accumulate, outer and at.
+
+All of it is written in terms of calls without these: `np.add(a, b, out=y)` is `y[...] = a + b`, `np.add.reduce(x)` is
+`np.sum(x, axis=0)`, and so on.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import library, operations
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import load, store
+from stgrad.frontend.values import Sym, Value, operand_of, static_of, type_of
+from stgrad.ir import Store
+
+# What a ufunc does along an axis, where NumPy has a function for it.
+_REDUCED: dict[Any, Any] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+_ACCUMULATED: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+# Reductions that look at a part of the elements; np.sum has its own `where`.
+_MASKED: dict[Any, Any] = {
+    np.mean: library.masked_mean,
+    np.var: library.masked_var,
+    np.std: library.masked_std,
+    np.prod: library.masked_prod,
+    np.max: library.masked_max,
+    np.min: library.masked_min,
+    np.all: library.masked_all,
+    np.any: library.masked_any,
+}
+
+
+def without_target(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value], Value]:
+    """A call without its `out`, and the array to write to; None where there is none."""
+    kwargs = dict(kwargs)
+    at = _out_position(function)
+    target = kwargs.pop("out", None)
+    if at is not None and len(args) > at:
+        target = args[at] if isinstance(function, np.ufunc) and len(args) == at + 1 else args[at:] if isinstance(function, np.ufunc) else args[at]
+        args = args[:at] if isinstance(function, np.ufunc) else (*args[:at], None, *args[at + 1 :])
+    if isinstance(target, tuple):
+        target = None if all(t is None for t in target) else target
+    if isinstance(target, tuple):
+        if len(target) != 1:
+            raise errors.UnsupportedSyntaxError("`out=` with several arrays is not supported", frame.builder.loc, hint="assign the results to the arrays")
+        (target,) = target
+    return args, kwargs, target
+
+
+@lru_cache(maxsize=1024)
+def _out_position(function: Any) -> int | None:
+    """At which position a function takes `out`; None where it does not take it by position."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    return next((i for i, p in enumerate(parameters) if p.name == "out" and p.kind is p.POSITIONAL_OR_KEYWORD), None)
+
+
+def into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], target: Value) -> Value:
+    """`f(x, out=y)` as `y[...] = f(x)`; with `where`, only these elements are computed and stored."""
+    kwargs = dict(kwargs)
+    where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
+    if static_of(where) is True:
+        store(frame, target, Ellipsis, frame.call(function, args, kwargs), None)
+        return target
+    shape = operations.shape_of(frame, target)
+    mask = _broadcast(frame, where, target, shape)
+    taken = tuple(load(frame, _broadcast(frame, a, target, shape), mask, None) if isinstance(a, Sym) and a.type.rank else a for a in args)
+    store(frame, target, mask, frame.call(function, taken, kwargs), None)
+    return target
+
+
+def _broadcast(frame: Frame, value: Value, target: Sym, shape: tuple[Value, ...]) -> Value:
+    same = isinstance(value, Sym) and value.type.dims == target.type.dims
+    return value if same else frame.call(np.broadcast_to, (value, shape), {})
+
+
+def masked(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """A call with `where=` and no `out=`: a reduction over a part of the elements."""
+    kwargs = dict(kwargs)
+    if isinstance(function, np.ufunc):
+        raise errors.UnsupportedSyntaxError(
+            "`where=` without `out=` leaves elements undefined", frame.builder.loc, hint="pass out=np.zeros(...), or use np.where(...)"
+        )
+    return frame.call(_MASKED[function], args, kwargs)
+
+
+def is_masked(function: Any, kwargs: dict[str, Value]) -> bool:
+    where = static_of(kwargs.get("where", True))
+    return where is not True and (isinstance(function, np.ufunc) or function in _MASKED)
+
+
+def ufunc_method(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`np.add.reduce(x)` and the other methods of a ufunc."""
+    ufunc, name = function.__self__, function.__name__
+    handler = _METHODS.get(name)
+    if handler is None or ufunc.nin != 2:
+        raise errors.UnknownFunctionError(f"`np.{ufunc.__name__}.{name}` is not supported", frame.builder.loc, hint="write it with slices, or as a loop")
+    return handler(frame, ufunc, *args, **kwargs)
+
+
+def _reduce(frame: Frame, ufunc: Any, array: Value, axis: Value = 0, dtype: Value = None, out: Value = None, keepdims: Value = False, **options: Value) -> Value:
+    known = _REDUCED.get(ufunc)
+    if known is not None:
+        options |= {"keepdims": keepdims} if keepdims else {}
+        options |= {"dtype": dtype} if dtype is not None else {}
+        return frame.call(known, (array,), {"axis": axis, "out": out, **options})
+    return frame.call(library.fold, (ufunc, array, axis, keepdims), options)
+
+
+def _accumulate(frame: Frame, ufunc: Any, array: Value, axis: Value = 0, dtype: Value = None, out: Value = None) -> Value:
+    known = _ACCUMULATED.get(ufunc)
+    if known is not None:
+        return frame.call(known, (array,), {"axis": axis, "dtype": dtype, "out": out})
+    return frame.call(library.scan, (ufunc, array, axis), {})
+
+
+def _outer(frame: Frame, ufunc: Any, a: Value, b: Value, **options: Value) -> Value:
+    stretched = a
+    if type_of(a).rank and type_of(b).rank:
+        stretched = frame.call(np.reshape, (a, (*operations.shape_of(frame, a), *(1,) * type_of(b).rank)), {})
+    return frame.call(ufunc, (stretched, b), options)
+
+
+def _at(frame: Frame, ufunc: Any, array: Value, index: Value, value: Value = None) -> None:
+    from stgrad.frontend.indexing import normalise
+
+    if ufunc is np.subtract:
+        value = operations.unary(frame, gast.USub, value)
+    elif ufunc is not np.add:
+        raise errors.UnknownFunctionError(f"`np.{ufunc.__name__}.at` is not supported", frame.builder.loc, hint="write it as a loop over the indices")
+    if isinstance(value, (list, tuple)):
+        value = frame.call(np.array, (value,), {})
+    entries = normalise(frame, array, index, None)
+    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    frame.builder.emit(Store(array.operand, operand, operand_of(value), "add_at", frame.builder.loc, frame.builder.note))
+
+
+_METHODS: dict[str, Callable[..., Value]] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}
+
+__all__ = ["into", "is_masked", "masked", "ufunc_method", "without_target"]
