@@ -223,6 +223,7 @@ def dump(
     order: Order = 1,
     stage: Annotated[str, typer.Option("--stage", help=f"a stage of the compiler: {', '.join(STAGES)}")] = "",
     args: Args = "",
+    memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
     output: Output = None,
 ) -> None:
     """Print the source of the gradient of a function."""
@@ -230,6 +231,9 @@ def dump(
         raise UsageError(f"--stage: {stage!r} is none of {', '.join(STAGES)}")
     request = _request(target, wrt, args, run=False)
     gradient = request.gradient(order)
+    if memory:
+        typer.echo(str(gradient.memory(*request.arguments)))
+        return
     if not stage:
         text = gradient.source(*request.arguments)
     else:

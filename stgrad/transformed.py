@@ -22,6 +22,7 @@ from stgrad.request import Derivative, function_name, signature_of
 from stgrad.values import Record, Value, leaves, opened
 
 if TYPE_CHECKING:
+    from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
@@ -149,6 +150,13 @@ class Transformed:
         from stgrad.callable_type import TransformedType
 
         return TransformedType(self)
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
+        """What is kept for the reverse sweep, for arguments like these: names, places, bytes; prints as a table."""
+        from stgrad.memory import memory_report
+
+        stages = self._program(args, kwargs, keep=True).trace.stages
+        return memory_report(stages["optimised"], stages["specialised"])
 
     def _desugared(self) -> str:
         from stgrad.frontend.calls import desugared

@@ -72,6 +72,9 @@ class StandIn:
     def compile(self, *args):
         return self
 
+    def memory(self, *args):
+        return "name  line"
+
     def stages(self, *args):
         return {"desugar": "one\n", "reverse": "two\n"}
 
@@ -238,6 +241,10 @@ def test_cache(run, tmp_path, monkeypatch):
     assert "sources    1" in out
     assert run("cache", "--clear") == (0, "removed 1 files\n", "")
     assert not path.exists()
+
+
+def test_memory(run):
+    assert run("dump", "prog.py:square", "--memory") == (0, "name  line\n", "")
 
 
 def test_compile(run, tmp_path):

@@ -1,0 +1,139 @@
+"""What a gradient keeps for its reverse sweep: a static report, read off the program before and after its lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from stgrad.ir import Assign, Block, Const, Dim, For, Function, Loc, Operand, Push, Stack, Stmt, Var, While, assigns, blocks, walk
+
+_SIGNS = {"np.add": "+", "np.subtract": "-", "np.multiply": "*", "np.floor_divide": "//"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One thing that is kept. `bytes_per_step` and `steps` are expressions in the names of the arguments; '?' is known at run time alone."""
+
+    name: str
+    line: int | None  # of the source
+    place: str  # 'array', 'growable stack', 'list of arrays', 'variable'
+    dtype: str
+    bytes_per_step: str
+    steps: str
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """Everything that is kept, in the order of the program; prints as a table."""
+
+    kept: tuple[Kept, ...]
+
+    def __str__(self) -> str:
+        if not self.kept:
+            return "nothing is stored for the reverse sweep"
+        head = ("name", "line", "where", "dtype", "bytes per step", "steps")
+        rows = [(k.name, str(k.line or ""), k.place, k.dtype, k.bytes_per_step, k.steps) for k in self.kept]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows))
+
+
+def memory_report(fn: Function, lowered: Function) -> MemoryReport:
+    """The report of a gradient program.
+
+    Args:
+        fn: the program at array level, with stacks.
+        lowered: the program that runs.
+    """
+    stacks = [s.name for s in walk(fn.body) if isinstance(s, Stack)]
+    places = {name: _place(name, lowered) for name in stacks}
+    definitions = _definitions(fn)
+    pushes = [(path, loc) for path, loc in _paths(fn.body, None) if isinstance(path[-1], Push)]
+    kept = []
+    for path, loc in pushes:
+        push = path[-1]
+        assert isinstance(push, Push)
+        type_ = fn.types[push.stack]
+        size = [str(np.dtype(type_.dtype).itemsize), *(_extent(d) for d in type_.dims)]
+        place = places.get(push.stack) or ("list of arrays" if type_.array else "variable")
+        line = (push.loc or loc).line if push.loc or loc else None
+        kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions)))
+    return MemoryReport(tuple(kept))
+
+
+def _place(stack: str, lowered: Function) -> str:
+    """How a stack ended up; empty where it keeps its form or is gone."""
+    for stmt in walk(lowered.body):
+        if isinstance(stmt, Assign) and stmt.targets == (Var(stack),):
+            return {"np.empty": "array", "runtime.new_stack": "growable stack"}.get(stmt.op, "variable")
+        if isinstance(stmt, Stack) and stmt.name == stack:
+            return ""
+    return "variable"
+
+
+def _paths(block: Block, loc: Loc | None) -> Iterator[tuple[tuple[Stmt, ...], Loc | None]]:
+    """Every statement with those around it, and the last place in the source before it."""
+    for stmt in block:
+        loc = stmt.loc or loc
+        yield (stmt,), loc
+        for inner in blocks(stmt):
+            for path, place in _paths(inner, loc):
+                yield (stmt, *path), place
+
+
+def _definitions(fn: Function) -> dict[str, Assign]:
+    """The statement that defines each name which is assigned once."""
+    found: dict[str, Stmt] = {}
+    often = {p.name for p in fn.params}
+    for stmt in walk(fn.body):
+        for name in assigns(stmt):
+            often |= {name} & found.keys()
+            found[name] = stmt
+    return {name: stmt for name, stmt in found.items() if name not in often and isinstance(stmt, Assign)}
+
+
+def _steps(path: tuple[Stmt, ...], definitions: dict[str, Assign]) -> str:
+    factors = [_trips(s, definitions) for s in path if isinstance(s, (For, While))]
+    factors = [f for f in factors if f != "1"] or ["1"]
+    return " * ".join(f"({f})" if " " in f and len(factors) > 1 else f for f in factors)
+
+
+def _trips(loop: Stmt, definitions: dict[str, Assign]) -> str:
+    if not isinstance(loop, For):
+        return "?"
+    start, stop = (_text(o, definitions) for o in (loop.start, loop.stop))
+    if "?" in (start, stop):
+        return "?"
+    if loop.step == Const(1):
+        span = stop if start == "0" else f"{stop} - {start}" if " " not in start else f"{stop} - ({start})"
+        return str(int(stop) - int(start)) if stop.isdecimal() and start.isdecimal() else span
+    return f"len(range({start}, {stop}, {_text(loop.step, definitions)}))"
+
+
+def _text(operand: Operand, definitions: dict[str, Assign]) -> str:
+    """An integer as an expression of the arguments."""
+    if isinstance(operand, Const):
+        return repr(operand.value)
+    if not isinstance(operand, Var):
+        return "?"
+    made = definitions.get(operand.name)
+    if made is None:
+        return operand.name
+    if made.op == "shape":
+        return f"{_text(made.args[0], {})}.shape[{_text(made.args[1], {})}]"
+    if made.op in _SIGNS:
+        left, right = (_text(a, definitions) for a in made.args)
+        return f"{left} {_SIGNS[made.op]} {right}" if " " not in right else f"{left} {_SIGNS[made.op]} ({right})"
+    return _text(made.args[0], definitions) if made.op == "alias" else operand.name
+
+
+def _extent(dim: Dim) -> str:
+    """An extent, or '?' where it is no argument's."""
+    if dim.symbol is None:
+        return str(dim.offset)
+    name, dot, axis = dim.symbol.rpartition(".")
+    if not dot:
+        return "?"
+    plain = f"{name}.shape[{axis}]"
+    return plain if not dim.offset else f"({plain} {'+' if dim.offset > 0 else '-'} {abs(dim.offset)})"
