@@ -14,6 +14,7 @@ from stgrad.transforms.foreign import foreign
 from stgrad.transforms.lower import lower
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.transforms.tidy import tidy
 from stgrad.verify import verify
@@ -39,7 +40,7 @@ class Trace:
 def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, **options: Any) -> Function:
     """The array-level gradient program of a program just read, or of another gradient program."""
     trace.add("anf", fn)
-    fn = simplify(fn)
+    fn = small_arrays(simplify(fn))
     if trace.keep:
         trace.add("activity", annotate(fn, wrt))
     fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
@@ -48,7 +49,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 def specialise(fn: Function, trace: Trace) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    fn = simplify(unite_sweeps(fn))
+    fn = small_arrays(simplify(unite_sweeps(fn)))
     return trace.add("specialised", tidy(foreign(simplify(accumulate(simplify(lower(fn)))))))
 
 

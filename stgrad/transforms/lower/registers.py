@@ -13,8 +13,8 @@ not zero is added.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from stgrad.ir import (
     Assign,
@@ -34,6 +34,7 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    blocks,
     map_blocks,
     operand_vars,
     reads,
@@ -80,6 +81,7 @@ class Registers:
     trusted: frozenset[str]  # symbols of parameters
     uses: Counter[str]
     defined: Mapping[str, Stmt]  # names that are assigned once
+    tests: set[Operand] = field(default_factory=set)  # whether a sum is not zero
 
     def block(self, statements: Block, ranges: Ranges) -> Block:
         result: list[Stmt] = []
@@ -103,7 +105,7 @@ class Registers:
             self.types[local.name] = type_
             before.append(Assign((local,), "alias", (zero(type_),)))
             after += self.give_back(Store(Var(array), index, local, "add"), local, ranges)
-            loop = replace(loop, **{k: substitute(b, array, index, local) for k, b in bodies(loop).items()})
+            loop = map_loop(lambda b, key=(array, index), local=local: substitute(b, key, local, self.tests), loop)  # type: ignore[misc]
         return [*before, loop, *after]
 
     def invariant(self, loop: For, ranges: Ranges) -> tuple[list[Stmt], Block]:
@@ -124,7 +126,7 @@ class Registers:
         return ahead, tuple(s for s in loop.body if not any(s is a for a in ahead))
 
     def candidates(self, loop: For | While) -> dict[tuple[str, Operand], Var]:
-        body = tuple(s for b in bodies(loop).values() for s in b)
+        body = tuple(s for b in blocks(loop) for s in b)
         if any(isinstance(s, Custom) for s in walk(body)):
             return {}
         moving = assigned((loop,))
@@ -157,6 +159,7 @@ class Registers:
             return [store]
         test = Var(self.names.fresh("_t"))
         self.types[test.name] = BOOL
+        self.tests.add(test)
         return [Assign((test,), "np.not_equal", (local, zero(self.types[local.name]))), If(test, (store,))]
 
     # ----------------------------------------------------------------- ranges
@@ -177,7 +180,7 @@ class Registers:
         if isinstance(stmt, Assign) and stmt.op in ("np.add", "np.subtract") and isinstance(stmt.args[1], Const):
             base = self.dim(stmt.args[0])
             sign = 1 if stmt.op == "np.add" else -1
-            return base and replace(base, offset=base.offset + sign * stmt.args[1].value)
+            return None if base is None else Dim(base.symbol, base.offset + sign * int(stmt.args[1].value))
         if isinstance(stmt, Assign) and stmt.op == "shape" and isinstance(stmt.args[0], Var) and isinstance(stmt.args[1], Const):
             return self.types[stmt.args[0].name].dims[stmt.args[1].value]
         return self.types[operand.name].value if isinstance(operand, Var) else None
@@ -242,8 +245,10 @@ class Registers:
         return any(isinstance(s, Store) and self.classes.find(s.target.name) == own for s in walk(tuple(between)))
 
 
-def bodies(loop: For | While) -> dict[str, Block]:
-    return {"body": loop.body} if isinstance(loop, For) else {"head": loop.head, "body": loop.body}
+def map_loop(f: Callable[[Block], Block], loop: For | While) -> For | While:
+    result = map_blocks(f, loop)
+    assert isinstance(result, (For, While))
+    return result
 
 
 def places(index: Operand) -> tuple[Operand, ...]:
@@ -265,12 +270,15 @@ def others(stmt: Stmt) -> Iterator[str]:
         yield from assigned((stmt,)) if not isinstance(stmt, (For, While, If)) else ()
 
 
-def substitute(block: Block, array: str, index: Operand, local: Var) -> Block:
-    """Sums into one element as sums into a local."""
+def substitute(block: Block, key: tuple[str, Operand], local: Var, tests: set[Operand]) -> Block:
+    """Sums into one element as sums into a local. A local exists always: no test whether there is anything to add."""
 
     def one(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Store) and stmt.mode == "add" and stmt.target.name == array and stmt.index == index:
+        if isinstance(stmt, If) and stmt.cond in tests and len(stmt.then) == 1:
+            inner = one(stmt.then[0])
+            return inner if isinstance(inner, Assign) else stmt
+        if isinstance(stmt, Store) and stmt.mode == "add" and (stmt.target.name, stmt.index) == key:
             return Assign((local,), "runtime.radd", (local, stmt.value), loc=stmt.loc, note=stmt.note)
-        return map_blocks(lambda b: substitute(b, array, index, local), stmt)
+        return map_blocks(lambda b: substitute(b, key, local, tests), stmt)
 
     return tuple(map(one, block))

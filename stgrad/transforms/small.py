@@ -1,0 +1,421 @@
+"""Small local arrays become scalars, one for each element.
+
+    k = np.empty(2)                    k_0 = y * a
+    k[0] = y * a; k[1] = y + a   ->    k_1 = y + a
+    v = x + h * k                      v_0 = x_0 + h * k_0; v_1 = x_1 + h * k_1
+
+For arrays of constant extents up to 4 that are made here, indexed by constants, and used by nothing but arithmetic: the vectors of
+two or three numbers of a simulation. Nothing is allocated then, and the reverse sweep sees single values, of which it keeps only those it
+needs. Loops of up to 4 trips over such arrays are written out first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from stgrad.ir import (
+    ALL,
+    NONE,
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Slice,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigns,
+    map_blocks,
+    map_operands,
+    operand_vars,
+    reads,
+    rename,
+    stored,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.simplify import simplify
+
+EXTENT, STATEMENTS, PRODUCTS_WRITTEN_OUT = 4, 64, 27
+FLOAT, INT = Type("float64"), Type("int64", weak=True)
+Cells = Any  # an object array: the operand of each element
+FILLS = {"np.empty": 0.0, "np.zeros": 0.0, "np.ones": 1.0, "np.empty_like": 0.0, "np.zeros_like": 0.0, "np.ones_like": 1.0}
+UNARY = frozenset("np.negative np.sin np.cos np.tan np.exp np.tanh np.sqrt np.absolute np.arctan np.sinh np.cosh".split())
+ARITHMETIC = UNARY | {"np.add", "np.subtract", "np.multiply", "np.divide", "np.power", "np.square", "np.maximum", "np.minimum"}
+PRODUCTS = frozenset({"np.dot", "np.matmul"})
+
+
+class Unsupported(Exception):
+    """A statement has no form over single elements."""
+
+
+def small_arrays(fn: Function) -> Function:
+    """The program with its small local arrays as scalars."""
+    if not any(_is_small(t) for t in fn.types.values()):
+        return fn
+    fn = simplify(fn.with_body(_unroll(fn, fn.body)))
+    fn = fn.with_body(_coalesce(fn, fn.body))
+    kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
+    kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
+    candidates = {n for n, t in fn.types.items() if _is_small(t)} - kept
+    while candidates:
+        state = _State.of(fn, frozenset(candidates))
+        body = state.block(fn.body)
+        if not state.failed:
+            return simplify(replace(fn, body=body, types=state.types))
+        candidates -= state.failed
+    return fn
+
+
+def _is_small(type_: Type) -> bool:
+    extents = [d.constant for d in type_.dims]
+    known = all(e is not None and 0 < e <= EXTENT for e in extents)
+    return type_.array and type_.dtype == "float64" and 0 < len(extents) <= 2 and known
+
+
+def _every(stmt: Stmt) -> Iterator[str]:
+    inner = (*stmt.body, *stmt.pullback) if isinstance(stmt, Custom) else ()
+    for s in (stmt, *walk(inner)):
+        yield from (*reads(s), *assigns(s))
+    if isinstance(stmt, Custom):
+        yield from (v.name for v in (*stmt.outputs, *stmt.bars))
+
+
+# ------------------------------------------------------------------- unrolling
+
+
+def _unroll(fn: Function, block: Block) -> Block:
+    """Loops of few trips whose counter indexes a small array, written out."""
+    result: list[Stmt] = []
+    for stmt in block:
+        stmt = map_blocks(lambda b: _unroll(fn, b), stmt)
+        trips = _trips(stmt) if isinstance(stmt, For) else None
+        if (
+            not isinstance(stmt, For)
+            or trips is None
+            or not _indexes(fn, stmt)
+            or len(trips) * sum(1 for _ in walk(stmt.body)) > STATEMENTS
+        ):
+            result.append(stmt)
+            continue
+        for trip in trips:
+            result += _with_counter(stmt.body, stmt.var.name, Const(trip))
+    return tuple(result)
+
+
+def _trips(loop: For) -> range | None:
+    bounds = [o.value if isinstance(o, Const) else None for o in (loop.start, loop.stop, loop.step)]
+    if not all(isinstance(b, int) for b in bounds):
+        return None
+    trips = range(*bounds)  # type: ignore[arg-type]
+    return trips if len(trips) <= EXTENT else None
+
+
+def _indexes(fn: Function, loop: For) -> bool:
+    """Whether the counter is part of an index of a small array, and serves nothing outside of the loop."""
+    name = loop.var.name
+    inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
+    if Counter(n for s in walk(fn.body) for n in reads(s))[name] != inside or any(
+        isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)
+    ):
+        return False
+    for stmt in walk(loop.body):
+        pair = (
+            (stmt.target, stmt.index)
+            if isinstance(stmt, Store)
+            else stmt.args[:2]
+            if isinstance(stmt, Assign) and stmt.op == "getitem"
+            else ()
+        )
+        if pair and isinstance(pair[0], Var) and _is_small(fn.types[pair[0].name]) and name in operand_vars(pair[1]):
+            return True
+    return False
+
+
+def _with_counter(block: Block, name: str, value: Const) -> Block:
+    def leaf(o: Operand) -> Operand:
+        return value if o == Var(name) else o
+
+    return tuple(map_blocks(lambda b: _with_counter(b, name, value), map_operands(leaf, s)) for s in block)
+
+
+def _coalesce(fn: Function, block: Block) -> Block:
+    """`t = np.empty(2); t[0] = a; ...; z = t` is `z = np.empty(2); z[0] = a; ...` where `t` serves nothing else."""
+    result: list[Stmt] = []
+    for stmt in block:
+        stmt = map_blocks(lambda b: _coalesce(fn, b), stmt)
+        if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var) and _is_small(fn.types[stmt.target.name]):
+            old, new = stmt.args[0].name, stmt.target.name
+            first = next((k for k, s in enumerate(result) if old in assigns(s)), len(result))
+            run = tuple(result[first:])
+            whole = Counter(_occurrences(fn.body))[old] + Counter(operand_vars(fn.result))[old]
+            if run and Counter(_occurrences((*run, stmt)))[old] == whole and new not in _occurrences(run):
+                result[first:] = rename(run, {old: new})
+                continue
+        result.append(stmt)
+    return tuple(result)
+
+
+def _occurrences(block: Block) -> list[str]:
+    """Every name that is read or bound, as often as it is."""
+    return [n for s in walk(block) for n in (*reads(s), *assigns(s))]
+
+
+# ------------------------------------------------------------------- rewriting
+
+
+@dataclass
+class _State:
+    """One attempt: `failed` collects the arrays that must stay."""
+
+    types: dict[str, Type]
+    names: Names
+    classes: Classes
+    candidates: frozenset[str]
+    stored: frozenset[str]  # classes of arrays that are written in place
+    once: frozenset[str]  # names bound once, and parameters that are never bound again
+    failed: set[str] = field(default_factory=set)
+    cells: dict[str, Cells] = field(default_factory=dict)
+    out: list[Stmt] = field(default_factory=list)
+    origin: Stmt | None = None
+    checked: frozenset[tuple[str, int, int]] = frozenset()  # extents that an earlier check of this block compared
+
+    @classmethod
+    def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
+        classes = aliases(fn)
+        counts = Counter(n for s in walk(fn.body) for n in assigns(s))
+        counts.update(p.name for p in fn.params)
+        once = frozenset(n for n, c in counts.items() if c == 1)
+        written = frozenset(classes.find(n) for n in stored(fn.body))
+        return cls(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), classes, candidates, written, once)
+
+    def block(self, statements: Block) -> Block:
+        result: list[Stmt] = []
+        before = self.checked
+        for stmt in statements:
+            used = [n for n in (*reads(stmt), *assigns(stmt)) if n in self.candidates]
+            if not used:
+                result.append(map_blocks(self.block, stmt))
+                continue
+            self.out, self.origin = [], stmt
+            try:
+                self.statement(stmt)
+            except Unsupported:
+                self.failed.update(used)
+            result += self.out
+        self.checked = before
+        return tuple(result)
+
+    def statement(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Store):
+            self.store(stmt)
+        elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
+            self.assign(stmt)
+        else:
+            raise Unsupported
+
+    # ------------------------------------------------------------ assignments
+
+    def assign(self, stmt: Assign) -> None:
+        name = stmt.target.name
+        if stmt.op in ("alias", "getitem", "np.transpose"):
+            self.view(stmt)
+        elif name in self.candidates:
+            self.bind(name, self.value(stmt))
+        elif not self.types[name].array:
+            self.emit("alias", (self.value(stmt).item(),), stmt.target)
+        else:
+            raise Unsupported
+
+    def view(self, stmt: Assign) -> None:
+        """Another name for the same elements: the same scalars, or, where nothing is ever written in place, copies of them."""
+        source, name = stmt.args[0], stmt.target.name
+        if not isinstance(source, Var) or source.name not in self.candidates:
+            raise Unsupported
+        seen = self.read(source)
+        if stmt.op == "getitem":
+            seen = np.asarray(seen[_static(stmt.args[1])], object)
+        elif stmt.op == "np.transpose":
+            seen = seen.T if len(stmt.args) == 1 and not stmt.kwargs else _refuse()
+        if not self.types[name].array:
+            self.emit("alias", (seen.item(),), stmt.target)
+        elif name not in self.candidates:
+            raise Unsupported
+        elif self.classes.find(name) not in self.stored:
+            self.bind(name, seen)
+        elif {name, source.name} <= self.once:
+            self.cells[name] = seen
+        else:
+            raise Unsupported
+
+    def value(self, stmt: Assign) -> Cells:
+        shape = self.shape(stmt.target.name)
+        if stmt.op in FILLS:
+            return np.full(shape, Const(FILLS[stmt.op]), object)
+        if stmt.op in ("np.full", "np.full_like") and isinstance(stmt.args[1], (Const, Var)):
+            return np.broadcast_to(self.read(stmt.args[1]), shape)
+        if stmt.op == "np.copy":
+            return self.read(stmt.args[0])
+        if stmt.op in ARITHMETIC and not stmt.kwargs:
+            parts = [np.broadcast_to(self.read(a, shape), shape) for a in stmt.args]
+            return _each(lambda *at: self.arithmetic(stmt.op, *at), *parts)
+        if stmt.op == "np.sum" and all(o == NONE for _, o in stmt.kwargs) and len(stmt.args) == 1:
+            return np.asarray(self.total(list(self.read(stmt.args[0]).flat)), object)
+        if stmt.op in PRODUCTS and not stmt.kwargs and all(isinstance(a, Var) and a.name in self.candidates for a in stmt.args):
+            return self.product(*map(self.read, stmt.args))
+        raise Unsupported
+
+    def arithmetic(self, op: str, *args: Operand) -> Operand:
+        """An operation on elements. They may be Python's floats, which raise where NumPy's give inf: not so if the first one is NumPy's."""
+        if op == "np.square" or op == "np.power" and args[1] in (Const(2), Const(2.0)):
+            return self.emit("np.multiply", (args[0], args[0]))
+        if op in ("np.divide", "np.power") and not (op == "np.divide" and isinstance(args[1], Const) and args[1].value != 0):
+            args = (self.emit("cast", (args[0], Const("float64"))), *args[1:])
+        return self.emit(op, args)
+
+    def total(self, terms: list[Operand]) -> Operand:
+        result = terms[0]
+        for term in terms[1:]:
+            result = self.emit("np.add", (result, term))
+        return result
+
+    def product(self, a: Cells, b: Cells) -> Cells:
+        rows = a if a.ndim == 2 else a[None]
+        columns = b.T if b.ndim == 2 else b[None]
+        if len(rows) * len(columns) * rows.shape[1] > PRODUCTS_WRITTEN_OUT or rows.shape[1] != columns.shape[1]:
+            raise Unsupported
+        result = np.empty((len(rows), len(columns)), object)
+        for i, row in enumerate(rows):
+            for j, column in enumerate(columns):
+                result[i, j] = self.total([self.emit("np.multiply", pair) for pair in zip(row, column, strict=True)])
+        return result.reshape(a.shape[:-1] + (b.shape[1:] if b.ndim == 2 else ()))
+
+    # ---------------------------------------------------------------- stores
+
+    def store(self, stmt: Store) -> None:
+        if stmt.mode not in ("set", "add"):
+            raise Unsupported
+        name = stmt.target.name
+        if name not in self.candidates:
+            self.store_out(stmt)
+            return
+        region = np.asarray(self.read(stmt.target)[_static(stmt.index)], object)
+        value = np.broadcast_to(self.read(stmt.value, region.shape), region.shape)
+        if stmt.mode == "add":
+            value = _each(lambda a, b: self.emit("np.add", (a, b)), region, value)
+        self.move(region, value)
+
+    def store_out(self, stmt: Store) -> None:
+        """A small value into an array in memory: `index` gives whole axes after positions."""
+        items = list(stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,))
+        dims = self.types[stmt.target.name].dims
+        items = [i for i in items if i != ALL]
+        while items and items[-1] == Slice(NONE, NONE, NONE):
+            items.pop()
+        if not all(isinstance(i, Const) and isinstance(i.value, int) or isinstance(i, Var) and not self.types[i.name].array for i in items):
+            raise Unsupported
+        value = self.read(stmt.value)
+        self.check(stmt.target, value.shape, len(items))
+        for at in np.ndindex(value.shape):
+            index = (*items, *map(Const, at))
+            self.out.append(replace(stmt, index=index[0] if len(index) == 1 else Pack(index), value=value[at]))
+        if len(items) + value.ndim != len(dims):
+            raise Unsupported
+
+    # -------------------------------------------------------------- elements
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(d.offset if d.symbol is None else _refuse() for d in self.types[name].dims)
+
+    def read(self, operand: Operand, shape: tuple[int, ...] = ()) -> Cells:
+        """The elements of an operand; those of an array in memory are loaded, if it has `shape` for sure or by a check."""
+        result = np.empty((), object)
+        if not isinstance(operand, Var) or not self.types[operand.name].array:
+            result[()] = operand if isinstance(operand, (Var, Const)) else _refuse()
+            return result
+        if operand.name in self.candidates:
+            if operand.name not in self.cells:
+                self.cells[operand.name] = self.fresh(operand.name)
+            return self.cells[operand.name]
+        if len(self.types[operand.name].dims) != len(shape) or self.types[operand.name].dtype != "float64":
+            raise Unsupported
+        self.check(operand, shape, 0)
+        loaded = np.empty(shape, object)
+        for at in np.ndindex(shape):
+            loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))))
+        return loaded
+
+    def check(self, array: Var, shape: tuple[int, ...], skip: int) -> None:
+        """Make sure that an array in memory has these extents, behind the first `skip` axes."""
+        for axis, extent in enumerate(shape, skip):
+            dim = self.types[array.name].dims[axis]
+            if dim.symbol is None and dim.offset != extent:
+                raise Unsupported
+            if dim.symbol is not None and (array.name, axis, extent) not in self.checked:
+                if array.name in self.once:
+                    self.checked |= {(array.name, axis, extent)}
+                size = self.emit("shape", (array, Const(axis)), type_=INT)
+                self.out.append(Effect("check_equal", (size, Const(extent), Const("operands could not be broadcast together"))))
+
+    def fresh(self, name: str) -> Cells:
+        cells = np.empty(self.shape(name), object)
+        for at in np.ndindex(cells.shape):
+            cell = Var(self.names.fresh("_".join([name, *map(str, at)])))
+            self.types[cell.name] = FLOAT
+            cells[at] = cell
+        return cells
+
+    def bind(self, name: str, value: Cells) -> None:
+        if name not in self.cells:
+            self.cells[name] = self.fresh(name)
+        self.move(self.cells[name], np.broadcast_to(value, self.cells[name].shape))
+
+    def move(self, targets: Cells, values: Cells) -> None:
+        """All values are read before the first is written."""
+        pairs = list(zip(targets.flat, values.flat, strict=True))
+        changed = {t for t, v in pairs if t != v}
+        late = [(t, self.emit("alias", (v,)) if v in changed and len(pairs) > 1 else v) for t, v in pairs if t != v]
+        for target, value in late:
+            self.emit("alias", (value,), target)
+
+    def emit(self, op: str, args: tuple[Operand, ...], target: Var | None = None, type_: Type = FLOAT) -> Operand:
+        if target is None:
+            target = Var(self.names.fresh("_t"))
+            self.types[target.name] = type_
+        assert self.origin is not None
+        self.out.append(Assign((target,), op, args, loc=self.origin.loc, note=self.origin.note))
+        return target
+
+
+def _each(f: Callable[..., Operand], *parts: Cells) -> Cells:
+    result = np.empty(parts[0].shape, object)
+    for at in np.ndindex(result.shape):
+        result[at] = f(*(p[at] for p in parts))
+    return result
+
+
+def _static(index: Operand) -> Any:
+    """An index of constants, as Python writes it."""
+    if isinstance(index, Const):
+        return index.value
+    if isinstance(index, Pack):
+        return tuple(map(_static, index.items))
+    return slice(*map(_static, (index.lower, index.upper, index.step))) if isinstance(index, Slice) else _refuse()
+
+
+def _refuse() -> Any:
+    raise Unsupported

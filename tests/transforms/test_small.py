@@ -1,0 +1,157 @@
+"""Small local arrays as scalars: random programs over vectors and matrices of 2 and 3 keep their values and gradients."""
+
+from __future__ import annotations
+
+import linecache
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stgrad import jit, value_and_grad
+from stgrad.frontend import read
+from stgrad.printer import to_source
+from stgrad.program import spec_of
+from stgrad.transforms.simplify import simplify
+from stgrad.transforms.small import small_arrays
+from stgrad.verify import verify
+
+
+def oscillator(start, h, steps):
+    k = np.empty(2)
+    z = np.array([start, 0.5])
+    for _ in range(steps):
+        k[0] = z[1]
+        k[1] = -np.sin(z[0])
+        z = z + h * k
+    return np.sum(z * z)
+
+
+def test_vectors_of_constant_length_are_scalars() -> None:
+    text = value_and_grad(oscillator).source(1.0, 0.1, 5)
+    assert "np.empty(2)" not in text
+    assert "z_0" in text
+    value, bar = value_and_grad(oscillator)(1.0, 0.1, 5)
+    assert np.isclose(value, oscillator(1.0, 0.1, 5))
+    assert np.isclose(bar, (oscillator(1.0 + 1e-6, 0.1, 5) - oscillator(1.0 - 1e-6, 0.1, 5)) / 2e-6)
+
+
+def shifted(x):
+    v = np.empty(3)
+    v[0] = x[0]
+    v[1] = 2.0
+    v[2] = x[1]
+    w = v[1:]
+    v[1:] = v[:2] * x[2]
+    w[0] += 1.0
+    return v[0] * v[1] + v[2] * w[0] * w[1]
+
+
+def test_views_and_overlaps() -> None:
+    x = np.array([0.3, 0.7, 1.1, 4.0])
+    assert np.isclose(jit(shifted)(x), shifted(x))
+
+
+def matched(x):
+    v = np.zeros(3)
+    return np.sum(v + x)
+
+
+def test_another_extent_raises() -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        jit(matched)(np.ones(4))
+
+
+def divided(x):
+    v = np.zeros(2)
+    v[0] = x
+    return v[0] / v[1]
+
+
+def test_division_by_zero_is_that_of_numpy() -> None:
+    with np.errstate(all="ignore"):
+        assert np.isinf(jit(divided)(1.0))
+        assert np.isinf(jit(divided, jit=False)(1.0))
+
+
+class Writer:
+    """Statements over vectors of 2 and 3, 2 by 2 and 2 by 3 matrices, and floats, with loops and branches."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.lines = ["import numpy as np", "def f(x, y, T):", "    a = x[0] * 0.5", "    b = y[1]"]
+        self.lines += ["    u = np.array([a, 0.4])", "    v = np.array([1.0, b, a * b])", "    w = np.zeros(3)"]
+        self.lines += ["    A = np.array([[a, 1.0], [0.2, b]])", "    B = np.ones((2, 3))"]
+
+    def vector(self) -> str:
+        r = self.rng
+        return r.choice(["v", "w", "B[0]", "B[1]", "v * w", "np.sin(v)", "u @ B", "w[::-1]", "v + b", "x[:3]", "y", "-w", "v / 3.0"])
+
+    def pair(self) -> str:
+        return self.rng.choice(["u", "v[1:]", "w[:2]", "A @ u", "A[0]", "A[:, 1]", "B[:, 2]", "np.tanh(u)", "A.T @ u", "u ** 2", "0.5"])
+
+    def number(self) -> str:
+        return self.rng.choice(["a", "b", "u[0]", "v[2]", "w[-1]", "A[0, 1]", "np.sum(w)", "np.dot(v, w)", "np.sum(A)", "0.3", "x[1]"])
+
+    def statement(self, depth: int) -> list[str]:
+        r = self.rng
+        kind = r.randrange(9 if depth < 2 else 7)
+        op = r.choice(["=", "+="])
+        if kind == 0:
+            return [
+                f"{r.choice(['v', 'w', 'B[0]', 'w[:]', 'B[1, :]'])} {op} {self.vector()}"
+                if r.random() < 0.7
+                else f"v = {self.vector()} * 1.0"
+            ]
+        if kind == 1:
+            return [f"{r.choice(['u[:]', 'A[0]', 'A[:, 1]', 'w[1:]', 'B[:, 0]'])} {op} {self.pair()}"]
+        if kind == 2:
+            return [f"{r.choice(['u[1]', 'v[0]', 'w[-1]', 'A[1, 0]', 'a'])} {op} 0.5 * {self.number()}"]
+        if kind == 3:
+            return [f"u = {self.pair()} * {self.number()} + u * 0.1"]
+        if kind == 4:
+            return ["A = 0.3 * A @ A + A.T" if r.random() < 0.5 else "A[:, :] = A.T"]
+        if kind == 5:
+            return [f"v, w = {self.vector()} * 0.9, {self.vector()} * 0.7"]
+        if kind == 6:
+            return [f"for k in range({r.choice([2, 3])}):", f"    w[k] {op} {r.choice(['v[k]', 'k * 0.1', 'w[2 - k] * a'])}"]
+        head = f"for t{depth} in range(T):" if kind == 7 else f"if {self.number()} > 0.25:"
+        return [head, *("    " + line for _ in range(r.randrange(1, 4)) for line in self.statement(depth + 1))]
+
+    def source(self) -> str:
+        for _ in range(self.rng.randrange(2, 9)):
+            self.lines += ["    " + line for line in self.statement(0)]
+        return "\n".join([*self.lines, "    return np.sum(u) + np.dot(v, w) + np.sum(A) + np.sum(B) + a * b", ""])
+
+
+def define(text: str, name: str) -> Any:
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    space: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), space)  # noqa: S102
+    return space
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_programs(seed: int) -> None:
+    function = define(Writer(seed).source(), f"<small {seed}>")["f"]
+    rng = np.random.default_rng(seed)
+    args = {"x": rng.normal(size=5), "y": rng.normal(size=3), "T": 2}
+    fn = small_arrays(simplify(read(function, {k: spec_of(v, k) for k, v in args.items()}).function))
+    verify(fn)
+    want = function(**{k: v.copy() if k != "T" else v for k, v in args.items()})
+    got = define(to_source(fn), f"<small {seed} as scalars>")[fn.name](*args.values())
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(200, 212))
+def test_random_gradients(seed: int) -> None:
+    function = define(Writer(seed).source(), f"<small {seed}>")["f"]
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=5), rng.normal(size=3)
+    value, bar = value_and_grad(function, jit=False)(x, y, 2)
+    direction = rng.normal(size=5)
+    step = 1e-6 * direction
+    want = (function(x + step, y, 2) - function(x - step, y, 2)) / 2e-6
+    np.testing.assert_allclose(bar @ direction, want, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(value, function(x, y, 2), rtol=1e-10)
