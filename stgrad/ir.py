@@ -200,7 +200,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for var in range(start, stop, step)`. Bounds are read once, before the loop."""
+    """`for var in range(start, stop, step)`. Bounds are read once, before the loop. `parallel`: trips may run on threads."""
 
     var: Var
     start: Operand
@@ -209,6 +209,7 @@ class For:
     body: Block
     loc: Loc | None = None
     note: str | None = None
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)

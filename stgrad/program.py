@@ -166,7 +166,7 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     if getattr(target, "derivative", target).mode == "primal":
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
-    fn = specialise(flat, trace)
+    fn = specialise(flat, trace, threads=getattr(target, "parallel", False))
     return Compiled(reading, fn, to_source(fn), trace)
 
 

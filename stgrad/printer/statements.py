@@ -116,8 +116,14 @@ class Statements:
             bounds = [stmt.start, stmt.stop, stmt.step]
         else:
             bounds = [stmt.stop] if stmt.start == ir.Const(0) else [stmt.start, stmt.stop]
-        counts = ast.Call(ast.Name("range", ast.Load()), [self.write.expr(bound) for bound in bounds], [])
+        counts = ast.Call(self._range(stmt), [self.write.expr(bound) for bound in bounds], [])
         return ast.For(self.write.var(stmt.var, store=True), counts, self.block(stmt.body), [])
+
+    def _range(self, stmt: ir.For) -> ast.expr:
+        if not stmt.parallel:
+            return ast.Name("range", ast.Load())
+        self.write.modules.add("numba")
+        return ast.Attribute(ast.Name("numba", ast.Load()), "prange", ast.Load())
 
     def while_loop(self, stmt: ir.While) -> ast.stmt:
         if not stmt.head:

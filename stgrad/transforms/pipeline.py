@@ -12,6 +12,7 @@ from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.lower import lower
+from stgrad.transforms.parallel import parallel
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
@@ -47,10 +48,11 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     return trace.add("optimised", simplify(fn))
 
 
-def specialise(fn: Function, trace: Trace) -> Function:
-    """The program as it is compiled: loops over scalars, typed storage."""
+def specialise(fn: Function, trace: Trace, *, threads: bool = False) -> Function:
+    """The program as it is compiled: loops over scalars, typed storage; with `threads`, independent loops are parallel."""
     fn = small_arrays(simplify(unite_sweeps(fn)))
-    return trace.add("specialised", tidy(foreign(simplify(accumulate(simplify(lower(fn)))))))
+    fn = tidy(foreign(simplify(accumulate(simplify(lower(fn))))))
+    return trace.add("specialised", parallel(fn) if threads else fn)
 
 
 def annotate(fn: Function, wrt: Sequence[str]) -> Function:

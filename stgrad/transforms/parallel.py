@@ -1,0 +1,250 @@
+"""Independent loops run on threads, where that can be shown to be safe.
+
+Before:
+
+    for i in range(n):
+        t = x[i] * x[i]
+        y[i] = t
+        total = runtime.radd(total, t)
+
+After:
+
+    for i in numba.prange(n):
+        t = x[i] * x[i]
+        y[i] = t
+        total += t
+
+The rule: an array that the body writes to is read and written with the counter, plus one constant, as index of one axis, so
+that each trip has a part of its own; other arrays are only read; a scalar is made anew in each trip before it is read, or
+only added to. A loop of which this cannot be shown stays, with the reason in a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Slice,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    map_blocks,
+    operand_vars,
+    operands,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.dataflow import Classes, Liveness, observed
+
+FEW = 32  # trips that are not worth a thread
+SUMS = ("np.add", "runtime.radd")
+FRESH = ("np.empty", "np.zeros", "np.full", "np.ones", "np.empty_like", "np.zeros_like", "np.full_like", "np.ones_like")
+Place = tuple[int, int]  # axis, offset from the counter
+
+
+class _Refused(Exception):
+    """Why a loop stays as it is."""
+
+
+def parallel(fn: Function) -> Function:
+    """Mark the outermost independent loops of a lowered program."""
+    state = _Loops(fn, Liveness(fn.body, observed(fn)), Classes(fn.body, fn.types), Names(fn.types), dict(fn.types))
+    return replace(fn, body=state.block(fn.body), types=state.types)
+
+
+@dataclass
+class _Loops:
+    fn: Function
+    live: Liveness
+    classes: Classes
+    names: Names
+    types: dict[str, Type]
+
+    def block(self, statements: Block) -> Block:
+        return tuple(s for stmt in statements for s in self.rewrite(stmt))
+
+    def rewrite(self, stmt: Stmt) -> Iterator[Stmt]:
+        if not isinstance(stmt, For):
+            yield map_blocks(self.block, stmt)
+            return
+        try:
+            sums = _Body(self, stmt).check()
+        except _Refused as reason:
+            inner = map_blocks(self.block, stmt)
+            yield inner if stmt.note else replace(inner, note=f"not parallel: {reason}")
+            return
+        yield from self._forwards(replace(stmt, body=_plain_sums(stmt.body, sums), parallel=True))
+
+    def _forwards(self, loop: For) -> Iterator[Stmt]:
+        """With step 1, the only one that threads share out."""
+        if loop.step == Const(1):
+            yield loop
+            return
+        bounds: list[Operand] = []
+        for bound in (loop.stop, loop.start):
+            if isinstance(bound, Const):
+                bounds.append(Const(bound.value + 1))
+                continue
+            end = Var(self.names.fresh("_t"))
+            self.types[end.name] = Type("int64", weak=True)
+            bounds.append(end)
+            yield Assign((end,), "np.add", (bound, Const(1)))
+        yield replace(loop, start=bounds[0], stop=bounds[1], step=Const(1))
+
+
+class _Body:
+    """The checks of one loop."""
+
+    def __init__(self, loops: _Loops, loop: For) -> None:
+        self.loop = loop
+        self.types, self.classes = loops.types, loops.classes
+        self.statements = tuple(walk(loop.body))
+        self.assigned = assigned(loop.body)
+        self.live_after = loops.live.after[id(loop)]
+        self.carried = Liveness(loop.body, ()).before & self.assigned
+        self.arrays = [n for n, t in loops.types.items() if t.array]
+
+    def check(self) -> frozenset[str]:
+        """The names that are only added to; raises _Refused."""
+        self._trips()
+        for stmt in self.statements:
+            self._statement(stmt)
+        sums = frozenset(n for n in self.carried if self._only_summed(n))
+        if self.carried - sums:
+            raise _Refused(f"`{min(self.carried - sums)}` is carried from trip to trip")
+        left = (self.assigned - sums) & self.live_after
+        if left:
+            raise _Refused(f"`{min(left)}` is read after the loop")
+        for root in sorted({self.classes.find(s.target.name) for s in self.statements if isinstance(s, Store)}):
+            self._written(root)
+        return sums
+
+    def _trips(self) -> None:
+        loop = self.loop
+        if loop.step not in (Const(1), Const(-1)):
+            raise _Refused("its step is not 1")
+        if all(isinstance(o, Const) for o in (loop.start, loop.stop)) and abs(loop.stop.value - loop.start.value) < FEW:  # type: ignore[union-attr]
+            raise _Refused("it has few trips")
+
+    def _statement(self, stmt: Stmt) -> None:
+        if isinstance(stmt, (While, Custom, Stack, Push, Pop)):
+            raise _Refused(f"a {type(stmt).__name__.lower()} in it")
+        if isinstance(stmt, Effect):
+            raise _Refused(f"`{stmt.op}` in it")
+        if isinstance(stmt, Store) and stmt.mode == "add_at":
+            raise _Refused(f"`{stmt.target.name}` is added to at places that may repeat")
+        if isinstance(stmt, Assign) and ("call_python" in stmt.op or "random" in stmt.op or any(k == "out" for k, _ in stmt.kwargs)):
+            raise _Refused(f"`{stmt.op}` in it")
+
+    # ------------------------------------------------------------- scalars
+
+    def _only_summed(self, name: str) -> bool:
+        """Whether all that happens to a scalar is `name += something else`."""
+        if self.types[name].array:
+            return False
+        for stmt in self.statements:
+            touched = name in assigns(stmt) or any(name in operand_vars(o) for o in operands(stmt))
+            if touched and not _is_sum(stmt, name):
+                return False
+        return True
+
+    # ------------------------------------------------------------- arrays
+
+    def _written(self, root: str) -> None:
+        """Each trip must have its own part of the arrays of an alias class."""
+        members = {n for n in self.arrays if self.classes.find(n) == root}
+        if members <= self.assigned and not members & (self.carried | self.live_after) and self._made_here(members):
+            return
+        places: set[Place] | None = None
+        rows: set[str] = set()
+        for stmt in self.statements:
+            for index in self._accesses(stmt, members - rows):
+                found = self._places(index)
+                places = found if places is None else places & found
+            if isinstance(stmt, Assign) and stmt.op == "getitem" and stmt.target.name in members:
+                rows.add(stmt.target.name)  # a view of the trip's own part
+        if not places:
+            raise _Refused(f"two trips may touch the same part of `{min(members)}`")
+
+    def _made_here(self, members: set[str]) -> bool:
+        made = [s for s in self.statements if isinstance(s, Assign) and any(t.name in members for t in s.targets)]
+        return all(s.op in FRESH or any(n in members for o in s.args for n in operand_vars(o)) for s in made)
+
+    def _accesses(self, stmt: Stmt, members: set[str]) -> Iterator[Operand]:
+        """The indices with which a statement reads or writes these arrays."""
+        if isinstance(stmt, Store) and stmt.target.name in members:
+            yield stmt.index
+            rest: tuple[Operand, ...] = (stmt.value,)
+        elif isinstance(stmt, Assign) and stmt.op == "getitem" and set(operand_vars(stmt.args[0])) & members:
+            yield stmt.args[1]
+            rest = ()
+        elif isinstance(stmt, Assign) and stmt.op == "shape":
+            rest = ()
+        else:
+            rest = operands(stmt)
+        for name in (n for o in rest for n in operand_vars(o)):
+            if name in members:
+                raise _Refused(f"`{name}` is read as a whole and written to")
+
+    def _places(self, index: Operand) -> set[Place]:
+        """The axes that the counter, plus a constant, picks one place of."""
+        parts = index.items if isinstance(index, Pack) else (index,)
+        if any(isinstance(p, Const) and (p.value is None or p.value is Ellipsis) for p in parts):
+            return set()
+        found = {(axis, self._offset(part)) for axis, part in enumerate(parts) if not isinstance(part, (Slice, Pack))}
+        return {(axis, offset) for axis, offset in found if offset is not None and self._never_negative(offset)}
+
+    def _offset(self, part: Operand) -> int | None:
+        if part == self.loop.var:
+            return 0
+        made = [s for s in self.statements if isinstance(part, Var) and part.name in assigns(s)]
+        if len(made) != 1 or not isinstance(made[0], Assign) or made[0].op not in ("np.add", "np.subtract"):
+            return None
+        left, right = made[0].args
+        if left == self.loop.var and isinstance(right, Const) and type(right.value) is int:
+            return right.value if made[0].op == "np.add" else -right.value
+        return None
+
+    def _never_negative(self, offset: int) -> bool:
+        """A negative index would count from the end, and meet another trip there."""
+        loop = self.loop
+        first = loop.start if loop.step == Const(1) else loop.stop
+        if not isinstance(first, Const):
+            return False
+        lowest = first.value if loop.step == Const(1) else first.value + 1
+        return bool(lowest + offset >= 0)
+
+
+def _is_sum(stmt: Stmt, name: str) -> bool:
+    if not isinstance(stmt, Assign) or stmt.op not in SUMS or stmt.targets != (Var(name),) or len(stmt.args) != 2:
+        return False
+    return stmt.args[0] == Var(name) and name not in operand_vars(stmt.args[1])
+
+
+def _plain_sums(block: Block, sums: frozenset[str]) -> Block:
+    """`total += value`, the form in which Numba sees a reduction."""
+
+    def one(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(lambda b: _plain_sums(b, sums), stmt)
+        if isinstance(stmt, Assign) and stmt.op == "runtime.radd" and stmt.target.name in sums:
+            return replace(stmt, op="np.add")
+        return stmt
+
+    return tuple(one(s) for s in block)
