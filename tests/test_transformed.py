@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -194,3 +195,39 @@ def test_a_choice_between_scalars_is_no_array():
     assert "np.where" not in "".join(code)
     assert gradient(4.0) == 0.25
     assert gradient(0.5) == 1.0
+
+
+def test_many_threads_call_a_new_gradient_at_once():
+    gradient = stgrad.value_and_grad(quadratic, (0, 1))
+    start = threading.Barrier(12)
+    found = {}
+
+    def call(k):
+        start.wait()
+        for rank in (1, 2, 1):
+            found[k, rank] = gradient(np.full((3,) * rank, float(k)), 2.0)
+
+    threads = [threading.Thread(target=call, args=(k,)) for k in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 24 and programs(gradient) == 2
+    for (k, rank), (value, (x_bar, a_bar)) in found.items():
+        assert value == 2.0 * k * k * 3**rank and a_bar == k * k * 3**rank
+        np.testing.assert_array_equal(x_bar, np.full((3,) * rank, 4.0 * k))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo terminal")
+def test_a_long_compilation_tells_a_terminal(tmp_path):
+    import os
+    import pty
+
+    code = "import stgrad\nfrom stgrad import loader\nloader.PATIENCE = 0.0\nstgrad.grad(lambda x: x * x)(1.0)\n"
+    (tmp_path / "main.py").write_text(code)
+    main, terminal = pty.openpty()
+    environment = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, str(tmp_path / "main.py")], env=environment, stderr=terminal, check=True)
+    os.close(terminal)
+    assert b"stgrad: compiling fn_grad" in os.read(main, 4096)
+    os.close(main)
