@@ -59,7 +59,7 @@ def offences(body: Callable[..., Any], seen: set[Any]) -> Iterator[str]:
                 yield f"{place}: calls {text}, which has no rule"
 
 
-@pytest.mark.parametrize("name", sorted(rules.TABLE))
+@pytest.mark.parametrize("name", sorted(n for n in rules.TABLE if not n.startswith("stgrad.")))  # not those of the eager API
 def test_closed(name: str) -> None:
     seen: set[Any] = set()
     assert not [offence for body in bodies(rules.TABLE[name]) for offence in offences(body, seen)]

@@ -11,7 +11,8 @@ import stgrad.rules as rules
 from stgrad.testing import check_rule
 
 rules.load_scipy()
-SAMPLED = sorted(name for name, rule in rules.TABLE.items() if rule.samples)
+OWN = {name: rule for name, rule in rules.TABLE.items() if not name.startswith("stgrad.")}  # the eager API adds its own when imported
+SAMPLED = sorted(name for name, rule in OWN.items() if rule.samples)
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -24,15 +25,15 @@ def test_rule(name: str) -> None:
 
 
 def test_every_rule_has_samples() -> None:
-    bare = [name for name, rule in rules.TABLE.items() if rule.kind != "nondiff" and not rule.samples]
+    bare = [name for name, rule in OWN.items() if rule.kind != "nondiff" and not rule.samples]
     assert not bare
 
 
 def test_every_adjoint_rule_has_a_tangent() -> None:
-    assert not [name for name, rule in rules.TABLE.items() if rule.kind == "adjoint" and rule.tangent is None]
+    assert not [name for name, rule in OWN.items() if rule.kind == "adjoint" and rule.tangent is None]
 
 
 def test_rules_do_not_answer_to_two_kinds() -> None:
-    for name, rule in rules.TABLE.items():
+    for name, rule in OWN.items():
         forms = {"partials": rule.partials, "adjoint": rule.adjoint, "linear": rule.adjoint, "composite": rule.composite}
         assert rule.kind == "nondiff" or forms[rule.kind] is not None, name
