@@ -5,15 +5,15 @@ def logistic_grad(r, x0, n):
     """Value and gradient of logistic with respect to r and x0."""
     x = x0
     x_stack = np.empty(max(n, 0))
-    for i in range(n):
-        x_stack[i] = x
+    for t in range(n):
+        x_stack[t] = x
         x = r * x * (1.0 - x)
     x_bar = 1.0
     r_bar = 0.0
-    for i in range(n - 1, -1, -1):
-        x_2 = x_stack[i]
-        t = 1.0 - x_2
+    for t in range(n - 1, -1, -1):
+        x_2 = x_stack[t]
+        t2 = 1.0 - x_2
         # grad of line 16: x = r * x * (1.0 - x)
-        r_bar += x_bar * (t * x_2)
-        x_bar *= t * r - r * x_2
+        r_bar += x_bar * (t2 * x_2)
+        x_bar *= t2 * r - r * x_2
     return x, r_bar, x_bar

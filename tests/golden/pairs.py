@@ -19,7 +19,7 @@ def pairs_grad(S, d):
     for i in range(S.shape[0]):
         d_bar_i = 0.0
         for j in range(i, S.shape[1]):
-            total += S[i, j] * d[i] * d[j]
+            total = runtime.radd(total, S[i, j] * d[i] * d[j])
             t = S[i, j]
             t2 = d[i]
             t3 = d[j]

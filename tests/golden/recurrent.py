@@ -12,17 +12,17 @@ def recurrent_grad(W, x, n):
     for i in range(n_2):
         h[i] = 0.0
     h_stack = np.empty((max(n, 0), n_2))
-    for i_2 in range(n):
-        t = W @ x
+    for t in range(n):
+        t2 = W @ x
         h_3 = np.empty(n_2)
         for i in range(n_2):
-            t2 = runtime.tanh(t[i] + h[i])
-            h_3[i] = t2
-            h_stack[i_2, i] = t2
+            t3 = runtime.tanh(t2[i] + h[i])
+            h_3[i] = t3
+            h_stack[t, i] = t3
         h = h_3
-    t3 = 0.0
+    t4 = 0.0
     for i in range(n_2):
-        t3 = runtime.radd(t3, h[i])
+        t4 = runtime.radd(t4, h[i])
     h_bar = np.empty(n_2)
     # grad of line 64: return np.sum(h)
     for i in range(n_2):
@@ -34,19 +34,19 @@ def recurrent_grad(W, x, n):
     x_bar = np.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
-    for i_2 in range(n - 1, -1, -1):
+    for t in range(n - 1, -1, -1):
         if n_4 != n_3:
             raise ValueError('operands could not be broadcast together')
-        t4 = np.empty(n_2)
+        t5 = np.empty(n_2)
         # grad of line 63: h = np.tanh(W @ x + h)
         for i in range(n_2):
-            t5 = h_stack[i_2, i]
-            t6 = h_bar[i] * (1.0 - t5 * t5)
-            t4[i] = t6
+            t6 = h_stack[t, i]
+            t7 = h_bar[i] * (1.0 - t6 * t6)
+            t5[i] = t7
             for j in range(n_3):
-                W_bar[i, j] += t6 * x[j]
-        t7 = np.transpose(W) @ t4
+                W_bar[i, j] += t7 * x[j]
+        t8 = np.transpose(W) @ t5
         for i in range(n_3):
-            x_bar[i] += t7[i]
-        h_bar = t4
-    return t3, W_bar, x_bar
+            x_bar[i] += t8[i]
+        h_bar = t5
+    return t4, W_bar, x_bar
