@@ -1,5 +1,6 @@
-"""How the adjoints written by hand are compiled: what an expert switches on, reassociated sums included."""
+"""How the adjoints written by hand are compiled: what an expert switches on."""
 
 import numba
 
-by_hand = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "nsz"}, cache=True)
+strict = numba.njit(error_model="numpy", nogil=True, cache=True)
+by_hand = numba.njit(error_model="numpy", nogil=True, fastmath={"reassoc", "nsz"}, cache=True)  # sums may be reordered

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from benchmarks.hand import by_hand
+from benchmarks.hand import strict
 from benchmarks.program import Program
 
 TOLERANCE = 1e-4
@@ -27,7 +27,7 @@ def oscillate(x, v, k, t_end):
     return x * x + v
 
 
-@by_hand
+@strict
 def adjoint(x, v, k, t_end):
     block = np.empty((1024, 3))
     blocks = [block]

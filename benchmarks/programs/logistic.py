@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.hand import by_hand
+from benchmarks.hand import strict
 from benchmarks.program import Program
 
 
@@ -12,7 +12,7 @@ def logistic(r, x, n):
     return x
 
 
-@by_hand
+@strict
 def adjoint(r, x, n):
     xs = np.empty(n)
     for i in range(n):
@@ -21,7 +21,7 @@ def adjoint(r, x, n):
     r_bar, x_bar = 0.0, 1.0
     for i in range(n - 1, -1, -1):
         old = xs[i]
-        r_bar += x_bar * old * (1.0 - old)
+        r_bar += x_bar * (old * (1.0 - old))
         x_bar *= r * (1.0 - 2.0 * old)
     return x, r_bar, x_bar
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.hand import by_hand
+from benchmarks.hand import strict
 from benchmarks.program import Program
 
 
@@ -12,7 +12,7 @@ def decay(x, rate, threshold):
     return x
 
 
-@by_hand
+@strict
 def adjoint(x, rate, threshold):
     """A list of fixed blocks, with a strip-mined inner loop."""
     blocks = [np.empty(4096)]
