@@ -12,10 +12,11 @@ from stgrad.ir import Function
 from stgrad.transforms.lower.casts import casts
 from stgrad.transforms.lower.growable import growable
 from stgrad.transforms.lower.nests import to_loops
+from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
 from stgrad.transforms.lower.storage import storage
 
-PASSES: tuple[Callable[[Function], Function], ...] = (storage, casts, to_loops, registers, growable)
+PASSES: tuple[Callable[[Function], Function], ...] = (storage, casts, to_loops, registers, packed, growable)
 
 
 def lower(fn: Function) -> Function:

@@ -182,7 +182,7 @@ class Registers:
             sign = 1 if stmt.op == "np.add" else -1
             return None if base is None else Dim(base.symbol, base.offset + sign * int(stmt.args[1].value))
         if isinstance(stmt, Assign) and stmt.op == "shape" and isinstance(stmt.args[0], Var) and isinstance(stmt.args[1], Const):
-            return self.types[stmt.args[0].name].dims[stmt.args[1].value]
+            return self.types[stmt.args[0].name].dims[int(stmt.args[1].value)]
         return self.types[operand.name].value if isinstance(operand, Var) else None
 
     def exists(self, array: str, index: Operand, ranges: Ranges) -> bool:

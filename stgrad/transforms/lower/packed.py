@@ -1,0 +1,163 @@
+"""Loops whose trips share nothing but sums are written so that the compiler can run several trips at once.
+
+    for i in range(n):                            for i in range(n):
+        total += math.exp(x[i]) * y[i]     ->         total = runtime.radd(total, runtime.exp(x[i]) * y[i])
+
+Functions that Numba calls once for each number become those of `runtime.vecmath`, and sums may be reassociated. Both pay only if nothing
+else stands in the way, and cost where something does: a call is faster alone. So a loop qualifies if it has no inner loop, no
+branch within a branch, no value that one trip hands to the next, and writes only to elements of its own trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigned,
+    blocks,
+    map_blocks,
+    operand_vars,
+    reads,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.lower.facts import Classes, aliases
+
+_FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf")
+PACKED = {f"{module}.{name}": f"runtime.{name}" for name in _FUNCTIONS for module in ("math", "np")}
+PACKED |= {"scipy.special.erf": "runtime.erf", "math.pow": "runtime.pow"}
+_PLAIN = """
+alias np.add np.subtract np.multiply np.divide np.negative np.positive np.absolute np.sqrt np.square np.maximum np.minimum
+math.sqrt math.fabs not cast float np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal runtime.radd
+"""
+PLAIN = frozenset(_PLAIN.split())
+MAX_WRITES = 8  # arrays written: LLVM tests each pair for overlap, and gives up beyond
+
+
+def packed(fn: Function) -> Function:
+    """The program with its independent loops fit for packing."""
+    state = _Packing(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn))
+    return replace(fn, body=state.block(fn.body), types=state.types)
+
+
+@dataclass
+class _Packing:
+    types: dict[str, Type]
+    names: Names
+    classes: Classes
+
+    def block(self, statements: Block) -> Block:
+        result = []
+        for stmt in statements:
+            stmt = map_blocks(self.block, stmt)
+            if isinstance(stmt, For):
+                sums = self.sums(stmt)
+                if sums is not None and self.plain(stmt.body) and self.apart(stmt):
+                    stmt = replace(stmt, body=tuple(s for inner in stmt.body for s in self.rewrite(inner, sums)))
+            result.append(stmt)
+        return tuple(result)
+
+    # ---------------------------------------------------------------- legality
+
+    def sums(self, loop: For) -> frozenset[str] | None:
+        """Names that trips hand on, if each of them is only added to; None otherwise."""
+        carried = set(exposed(loop.body)) & assigned(loop.body)
+        for stmt in walk(loop.body):
+            touched = (
+                carried.intersection([*reads(stmt), *assigned((stmt,))]) if not isinstance(stmt, (If, For)) else carried & set(reads(stmt))
+            )
+            if touched and not (isinstance(stmt, Assign) and is_sum(stmt) and touched == {stmt.target.name}):
+                return None
+        inner = {n for s in loop.body for b in blocks(s) for n in assigned(b)}
+        return None if carried & inner or any(not self.is_float(Var(n)) for n in carried) else frozenset(carried)
+
+    def is_float(self, operand: Operand) -> bool:
+        if isinstance(operand, Const):
+            return isinstance(operand.value, float)
+        return isinstance(operand, Var) and self.types[operand.name].dtype == "float64" and not self.types[operand.name].array
+
+    def plain(self, body: Block, branch: bool = False) -> bool:
+        """Whether a body is arithmetic on numbers, elements read and written, and one level of branches without functions."""
+        for stmt in body:
+            if isinstance(stmt, If):
+                if branch or not (self.plain(stmt.then, True) and self.plain(stmt.orelse, True)):
+                    return False
+            elif isinstance(stmt, Assign) and not any(self.types[t.name].array for t in stmt.targets):
+                known = stmt.op in PLAIN or stmt.op == "getitem" or not branch and stmt.op in PACKED.keys() | PACKED.values()
+                if not known or stmt.kwargs or any(self.types[t.name].dtype not in ("float64", "int64", "bool") for t in stmt.targets):
+                    return False
+            elif not isinstance(stmt, Store):
+                return False
+        return True
+
+    def apart(self, loop: For) -> bool:
+        """Whether each trip writes to places of its own, and reads no places that others write."""
+        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
+        places: dict[str, tuple[str, Operand]] = {}
+        moving = assigned((loop,))
+        for store in stores:
+            items = store.index.items if isinstance(store.index, Pack) else (store.index,)
+            fixed = all(i == loop.var or not moving.intersection(operand_vars(i)) for i in items)
+            if not fixed or loop.var not in items or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
+                return False
+            if places.setdefault(self.classes.find(store.target.name), (store.target.name, store.index)) != (
+                store.target.name,
+                store.index,
+            ):
+                return False
+        for stmt in walk(loop.body):
+            if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
+                own = places.get(self.classes.find(stmt.args[0].name))
+                if own is not None and own != (stmt.args[0].name, stmt.args[1]):
+                    return False
+        return len(places) <= MAX_WRITES and loop.step in (Const(1), Const(-1))
+
+    # --------------------------------------------------------------- rewriting
+
+    def rewrite(self, stmt: Stmt, sums: frozenset[str]) -> list[Stmt]:
+        if not isinstance(stmt, Assign):
+            return [stmt]
+        if stmt.op in PACKED and all(map(self.is_float, stmt.args)):
+            return [replace(stmt, op=PACKED[stmt.op])]
+        if stmt.target.name not in sums or not all(map(self.is_float, stmt.args)):
+            return [stmt]
+        if stmt.op == "np.add":
+            value = stmt.args[1] if stmt.args[0] == stmt.target else stmt.args[0]
+            return [replace(stmt, op="runtime.radd", args=(stmt.target, value))]
+        if stmt.op == "np.subtract":
+            negative = Var(self.names.fresh("_t"))
+            self.types[negative.name] = Type("float64")
+            added = replace(stmt, op="runtime.radd", args=(stmt.target, negative))
+            return [Assign((negative,), "np.negative", (stmt.args[1],), loc=stmt.loc), added]
+        return [stmt]
+
+
+def is_sum(stmt: Assign) -> bool:
+    """`s = s + v`, `s = v + s` or `s = s - v`, with a `v` that is something else."""
+    if stmt.op not in ("np.add", "np.subtract", "runtime.radd"):
+        return False
+    return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
+
+
+def exposed(block: Block) -> Iterator[str]:
+    """Names that a body without loops reads before it assigns them, on some path."""
+    known: set[str] = set()
+    for stmt in block:
+        yield from (n for n in reads(stmt) if n not in known)
+        inner = [set(exposed(b)) - known for b in blocks(stmt)]
+        yield from (n for names in inner for n in names)
+        every = [assigned(b) for b in blocks(stmt)]
+        known |= set.intersection(*every) if every else assigned((stmt,))
