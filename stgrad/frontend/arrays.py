@@ -19,7 +19,7 @@ from stgrad.rules import lookup
 
 # Methods that are functions of NumPy under the same name, with the array as first argument.
 _FUNCTIONS = (
-    "all any argmax argmin argpartition compress argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
+    "all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
     "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var copy"
 ).split()
 
@@ -161,7 +161,12 @@ def _flatten(frame: Frame, x: Sym, order: Value = "C") -> Value:
     return frame.call(np.copy, (frame.call(np.ravel, (x,), {"order": order}),), {})
 
 
+def _compress(frame: Frame, x: Sym, condition: Value, axis: Value = None, out: Value = None) -> Value:
+    return frame.call(np.compress, (condition, x), {"axis": axis, "out": out})
+
+
 _METHODS: dict[str, Callable[..., Value]] = {
+    "compress": _compress,
     "sort": _sort,
     "partition": _partition,
     "clip": _clip,

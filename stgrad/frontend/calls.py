@@ -68,7 +68,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     handler = builtins.HANDLERS.get(function) if _hashable(function) else None
     if handler is not None:
         return handler(frame, *args, **kwargs)
-    return _call_python(frame, function, args, kwargs)
+    return call_python(frame, function, args, kwargs)
 
 
 CALL.append(call)
@@ -86,7 +86,8 @@ def _hashable(function: Any) -> bool:
     return getattr(type(function), "__hash__", None) is not None
 
 
-def _call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """The value of a call of a function from outside the program."""
     body = LIBRARY.get(function) if _hashable(function) else None
     if body is not None:
         return _from_library(frame, body, args, kwargs)
@@ -171,7 +172,7 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     for name, value in kwargs.items():
         if name in _OPTIONS and not is_static(static_of(value)):
             raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
-    return operation(frame, function, args, kwargs)
+    return operation(frame, function, _as_arrays(frame, function, args), kwargs)
 
 
 operations.CANONICAL.append(_call_operation)

@@ -11,12 +11,18 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
-from stgrad.frontend.values import Growing, Known, Record, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
 
 def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
+    if owner is np.r_ or owner is np.c_:
+        from stgrad.frontend.sequences import joined
+
+        return joined(frame, owner, index)
+    if isinstance(owner, Method) and owner.name == "flat":
+        owner = frame.call(np.ravel, (owner.owner,), {})
     if isinstance(owner, Sym):
         if not owner.type.array:
             raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
@@ -202,6 +208,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
     if isinstance(owner, (list, dict)):
         _store_item(frame, owner, static_of(index), value, node)
         return
+    if isinstance(owner, Method) and owner.name == "flat":
+        frame.unsupported(node, "assigning to an item of `.flat` is not supported", hint="index the array itself, y[i, j] = ...")
     if not isinstance(owner, Sym) or not owner.type.array:
         frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
     if isinstance(value, (tuple, list, Growing)):

@@ -85,7 +85,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     if isinstance(value, Mapped):
         items = known_items(frame, value.inners, node)
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
-    if isinstance(value, (Sym, Growing)):
+    if isinstance(value, (Sym, Growing)) or _is_flat(value):
         return None
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return list(value)
@@ -109,8 +109,14 @@ def _first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Valu
     return [counted.item(k) for k in range(min(count, counted.length))]
 
 
+def _is_flat(value: Value) -> bool:
+    return isinstance(value, Method) and value.name == "flat"
+
+
 def count_items(frame: Frame, value: Value, node: Any) -> Counted:
     """Number and access of the items of a value whose length is not known."""
+    if _is_flat(value):
+        value = frame.call(np.ravel, (value.owner,), {})
     if isinstance(value, Range):
         return Counted(range_length(frame, value), lambda k: _affine(frame, value.start, k, value.step))
     if isinstance(value, Sym):

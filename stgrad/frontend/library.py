@@ -191,3 +191,34 @@ def resize(a, new_shape):  # type: ignore[no-untyped-def]
 @means(np.fromiter)
 def fromiter(iter, dtype, count=-1):  # type: ignore[no-untyped-def]  # noqa: A002
     return np.array(iter, dtype=dtype)
+
+
+@means()
+def vectorized(pyfunc, *args):  # type: ignore[no-untyped-def]
+    """`np.vectorize(pyfunc)(*args)`, for results of float64."""
+    arrays = np.broadcast_arrays(*args) if len(args) > 1 else args
+    flat = [np.ravel(a) for a in arrays]
+    y = np.zeros(np.size(flat[0]))
+    for k in range(np.size(flat[0])):
+        y[k] = pyfunc(*[a[k] for a in flat])
+    return np.reshape(y, np.shape(arrays[0]))
+
+
+# --------------------------------------------------------------------------- places of an array, one after the other
+
+
+@means()
+def unravel(shape, k):  # type: ignore[no-untyped-def]
+    """The index of the k-th element, in C order."""
+    index = ()
+    for n in reversed(shape):
+        index = (k % n, *index)
+        k = k // n
+    return index
+
+
+@means()
+def entry(arr, shape, k):  # type: ignore[no-untyped-def]
+    """The k-th element with its index, as np.ndenumerate gives them."""
+    index = unravel(shape, k)
+    return index, arr[index]

@@ -88,6 +88,8 @@ def _bringer(result: str) -> Callable[[Any, tuple[Any, ...]], Any]:
 def _as_array(value: Any, args: tuple[Any, ...], dtype: np.dtype[Any], rank: int) -> Any:
     """A C-contiguous, writeable array of its own."""
     value = np.asarray(value)
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        raise ValueError("the result is complex for these real arguments: pass them as complex arrays, x.astype(complex)")
     if value.ndim != rank:
         raise TypeError(f"expected an array of rank {rank}, got one of shape {value.shape}")
     flags = value.flags

@@ -3,7 +3,7 @@
 `supported` answers for the calls that were tried, with NumPy's value and dtype as the measure, and says no to all others: they go
 through `call_python`, which is always right. The table comes from `benchmarks/numba_support.py` (Numba 0.68.1, NumPy 2.4). A row
 says, for each pattern of arguments, which dtypes work: d float64, f float32, D complex128, l int64, ? bool; C if only contiguous
-arrays do.
+arrays do. np.partition is left out: Numba's result is another permutation.
 
 Patterns: A2 an array of rank 2, I1 and B2 integer and boolean ones beside floats, s a scalar, i an integer one; known when
 compiling: n an int, t a tuple of ints, x a float, and `True`, `None`, 'text' as they are. Universal functions take arrays of all
@@ -81,8 +81,6 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
     ("np.percentile np.nanpercentile", {"A1,x": "dfl", "A2,x": "dfl", "A1,A1": "dl"}),
     ("np.quantile np.nanquantile", {"A1,x": "dfl", "A2,x": "dfl", "A1,A1": "d"}),
     ("np.average", {"A1": "dfDl?", "A1,weights=A1": "dfDl?"}),
-    ("np.partition", {"A1,n": "dfl?"}),
-    ("np.argpartition", {"A1,n": "dfl"}),
     ("np.reshape", {"A2,t": "dfDl?C", "A1,t": "dfDl?C", "A2,n": "dfDl?C", "A1,(n,i)": "dfDl?C"}),
     ("np.ravel", {"A2": "dfDl?", "A1": "dfDl?"}),
     ("np.transpose", {"A2": "dfDl?", "A3": "dfDl?", "A3,t": "dfDl?", "A1": "dfDl?"}),

@@ -13,7 +13,24 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.ir import Assign, Block, Const, Effect, Function, Operand, Pack, Slice, Stmt, Store, Type, Var, assigns, map_blocks, operand_vars, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Effect,
+    Function,
+    Operand,
+    Pack,
+    Slice,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigns,
+    map_blocks,
+    operand_vars,
+    walk,
+)
 from stgrad.runtime.support import Value, supported
 from stgrad.transforms.dataflow import Classes, Liveness, gathers, observed, viewed
 
@@ -26,8 +43,11 @@ _NATIVE = frozenset(
 _SHAPED = frozenset("np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange".split())
 _MATH = frozenset(
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
-    "copysign fmod hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
+    "copysign hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
 )
+
+_MATH_ARGUMENTS = {"log": 1, "hypot": 2}  # Numba has these forms alone
+_MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
 
 
 def foreign(fn: Function) -> Function:
@@ -63,7 +83,9 @@ class _Foreign:
             index = stmt.args[1]
             return not gathers(index, self.types) or self.supported("getitem", stmt)
         if stmt.op.startswith("math."):
-            return stmt.op[5:] in _MATH
+            return stmt.op[5:] in _MATH and len(stmt.args) == _MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
+        if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
+            return False
         if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in _NATIVE and not self.odd(stmt)):
             return True
         return self.supported(stmt.op, stmt)
@@ -79,6 +101,9 @@ class _Foreign:
         scalars = {t.dtype for t in types if t is not None and not t.array}
         scalars |= {str(np.result_type(a.value)) for a in stmt.args if isinstance(a, Const) and isinstance(a.value, (float, complex, np.inexact))}
         return len(wanted | scalars) > 1
+
+    def complex(self, operand: Operand) -> bool:
+        return isinstance(operand, Var) and self.types[operand.name].dtype.startswith("complex")
 
     def supported(self, op: str, stmt: Assign) -> bool:
         kwargs = {k: self.describe(v) for k, v in stmt.kwargs}

@@ -1,0 +1,90 @@
+"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.ndindex`, `np.vectorize`, `x.flat`."""
+
+from __future__ import annotations
+
+import functools
+import string
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import library
+from stgrad.frontend.arrays import get
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.iteration import Mapped, Range, Zip
+from stgrad.frontend.operations import shape_of
+from stgrad.frontend.values import Sym, Value, is_static, static_of, type_of
+
+
+def joined(frame: Frame, owner: Any, index: Value) -> Value:
+    """`np.r_[...]` and `np.c_[...]`."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(e, str) for e in entries):
+        raise errors.UnsupportedSyntaxError("`np.r_` with a string is not supported", frame.builder.loc, hint="use np.concatenate or np.stack")
+    items = [_item(frame, e) for e in entries]
+    if owner is np.r_:
+        return frame.call(np.concatenate, (tuple(items),), {})
+    columns = tuple(frame.call(np.reshape, (a, (-1, 1)), {}) if a.type.rank == 1 else a for a in items)
+    return frame.call(np.concatenate, (columns,), {"axis": -1})
+
+
+def _item(frame: Frame, entry: Value) -> Sym:
+    """One entry as an array of at least one axis; a slice is a range, with a complex step a number of points."""
+    if isinstance(entry, slice):
+        start, stop, step = (static_of(v) for v in (entry.start, entry.stop, entry.step))
+        if isinstance(step, complex):
+            return frame.call(np.linspace, (start or 0, stop, int(abs(step))), {})
+        return frame.call(np.arange, (0 if start is None else start, stop, 1 if step is None else step), {})
+    if isinstance(entry, (list, tuple, np.ndarray)):
+        return frame.call(np.array, (entry,), {})
+    return entry if type_of(entry).rank else frame.call(np.full, ((1,), entry), {})
+
+
+@handles(np.ndindex)
+def _ndindex(frame: Frame, *shape: Value) -> Value:
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    count: Value = 1
+    for n in shape:
+        count = n if is_static(count) and count == 1 else frame.call(np.multiply, (count, n), {})
+    return Mapped(functools.partial(library.unravel, shape), Zip((Range(0, count, 1),)))
+
+
+@handles(np.ndenumerate)
+def _ndenumerate(frame: Frame, arr: Value) -> Value:
+    return Mapped(functools.partial(library.entry, arr, shape_of(frame, arr)), Zip((Range(0, get(frame, arr, "size", None), 1),)))
+
+
+@handles(np.nditer)
+def _nditer(frame: Frame, op: Value, **options: Value) -> Value:
+    if options or not isinstance(op, Sym):
+        raise errors.UnsupportedSyntaxError("`np.nditer` with options is not supported", frame.builder.loc, hint="use np.ndindex(x.shape)")
+    return frame.call(np.ravel, (op,), {})
+
+
+@handles(np.vectorize)
+def _vectorize(frame: Frame, pyfunc: Value, **options: Value) -> Value:
+    if options:
+        raise errors.UnsupportedSyntaxError("`np.vectorize` with options is not supported", frame.builder.loc, hint="write a loop")
+    return functools.partial(library.vectorized, pyfunc)
+
+
+@handles(np.einsum)
+def _einsum(frame: Frame, *operands: Value, **options: Value) -> Value:
+    """With its subscripts as a string, whichever way they are given."""
+    from stgrad.frontend.calls import call_python
+
+    if operands and not isinstance(operands[0], str):
+        operands = _written_out(operands)
+    return call_python(frame, np.einsum, operands, options)
+
+
+def _written_out(operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`(x, [0, 1], v, [1], [0])` as `('ab,b->a', x, v)`."""
+    lists = ["".join("..." if i is Ellipsis else string.ascii_letters[i] for i in static_of(s)) for s in operands[1::2]]
+    if len(operands) % 2 == 0:
+        return (",".join(lists), *operands[::2])
+    result = "".join("..." if i is Ellipsis else string.ascii_letters[i] for i in static_of(operands[-1]))
+    return (f"{','.join(lists)}->{result}", *operands[:-1:2])
