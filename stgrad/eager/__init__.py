@@ -18,9 +18,10 @@ operators.install(Tensor, Variable)
 protocols.install(Tensor, Variable)
 
 # ruff: noqa: E402, A004
-from stgrad.eager import bitwise, compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
+from stgrad.eager import bitwise, compilation, compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
+from stgrad.eager.compilation import RunsEagerlyWarning
 from stgrad.eager.control import (
     case,
     cond,
@@ -104,6 +105,7 @@ from stgrad.eager.structures import UnconnectedGradients
 from stgrad.eager.tape import GradientTape
 
 compiled.install(Tensor, Variable)
+compilation.install(Tensor, Variable)
 newaxis = None
 autodiff = SimpleNamespace(ForwardAccumulator=ForwardAccumulator, GradientTape=GradientTape)
 nest = SimpleNamespace(

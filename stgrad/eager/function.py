@@ -1,7 +1,7 @@
 """`function`: a Python function with signatures, traced once for each, and the errors of TensorFlow's tracing.
 
-A trace here is a first call with a signature: the Python function runs eagerly, under a `Tracing` that knows which tensors would have been
-symbolic. `_compile` is the seam for the compiler: what it returns for a function and a signature runs instead.
+A trace here is a first call with a signature: the compiler makes a program of it (see `compilation`), and the Python function runs
+eagerly, under a `Tracing` that knows which tensors would have been symbolic. What cannot be compiled goes on running so.
 """
 
 from __future__ import annotations
@@ -16,18 +16,16 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import structures
+from stgrad.eager.compilation import Program, warn
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.logs import logger
+from stgrad.eager.record import state
 from stgrad.eager.shapes import TensorShape, TensorSpec
 from stgrad.eager.tensor import Tensor, is_tensor
-from stgrad.eager.tracing import Tracing, gradients, wants_graph_gradients
+from stgrad.eager.tracing import Tracing, gradients, one_sided, wants_graph_gradients
+from stgrad.errors import StgradError
 
 __all__ = ["ConcreteFunction", "Function", "function", "gradients"]
-
-
-def _compile(fn: Callable[..., Any], spec: Any) -> Callable[..., Any] | None:
-    """A compiled stand-in for `fn` on arguments of these specs, or None to run it eagerly."""
-    return None
 
 
 def function(
@@ -73,6 +71,9 @@ class Function:
         self._called = False
         self._method_of: Any = None  # for a method: a weak reference to its object, and the function of the class
         self._graph_gradients = wants_graph_gradients(python_function)
+        self._warned = False
+        # TensorFlow's own rules about tracing are checked while the function runs
+        self._eager_only = not autograph or self._graph_gradients or bool(one_sided(inspect.unwrap(python_function)))
         if self.input_signature is not None:
             self._check_signature()
 
@@ -170,8 +171,24 @@ class Function:
                     key = wider
                     break
         spec = structures.map_structure(lambda x: TensorSpec.from_tensor(x) if is_tensor(x) else x, [*args])
-        concrete = self._traces[key] = ConcreteFunction(self, key, _compile(self.python_function, spec), spec, kwargs)
+        concrete = self._traces[key] = ConcreteFunction(self, key, spec, kwargs)
         return concrete
+
+    def _raw(self) -> tuple[Any, Callable[[], tuple[Any, ...]]]:
+        """The function as it was written, and what gives the object that it is a method of."""
+        if self._method_of is None:
+            return self.python_function, tuple
+        reference, function = self._method_of
+        return function.python_function, lambda: (reference(),)
+
+    def _stgrad_call_(self, frame: Any, args: Any, kwargs: Any) -> Any:
+        raw, before = self._raw()
+        return frame.call(raw, (*before(), *args), kwargs)
+
+    def _warn_of_eager_run(self, error: StgradError) -> None:
+        if not self._warned:
+            self._warned = True
+            warn(getattr(self, "__qualname__", "a tf.function"), error)
 
     def _warn_of_retracing(self, new: bool) -> None:
         self._recent.append(new)
@@ -193,7 +210,7 @@ class Function:
         key = _key((tuple(args), kwargs))
         found = self._find(key)
         if found is None:
-            found = self._traces[key] = ConcreteFunction(self, key, None, list(args), kwargs)
+            found = self._traces[key] = ConcreteFunction(self, key, list(args), kwargs)
         return found
 
     def experimental_get_tracing_count(self) -> int:
@@ -218,10 +235,10 @@ class Function:
 class ConcreteFunction:
     """One trace of a function."""
 
-    def __init__(self, owner: Function, key: Any, compiled: Any, spec: Any, kwargs: Any) -> None:
+    def __init__(self, owner: Function, key: Any, spec: Any, kwargs: Any) -> None:
         self._owner = owner
         self.key = key
-        self._compiled = compiled
+        self._programs: dict[Any, Program | None] = {}  # by dtypes and ranks, which a trace of unknown shape leaves open
         self.structured_input_signature = (tuple(spec), kwargs)
 
     @property
@@ -238,8 +255,46 @@ class ConcreteFunction:
         return self.run(args, kwargs, first=not self._owner._called, function=self._owner)
 
     def run(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
-        if self._compiled is not None:
-            return self._compiled(*args, **kwargs)
+        program = self._program(args, kwargs, first, function)
+        if program is not None:
+            try:
+                return program(program.tensors(args, kwargs))
+            except StgradError as error:  # its gradient cannot be compiled
+                self._programs[_open(args, kwargs)] = None
+                function._warn_of_eager_run(error)
+            except (ValueError, IndexError, ArithmeticError):  # shapes that do not fit: the eager run says it better
+                pass
+        return self._run_eagerly(args, kwargs, first, function)
+
+    def _program(self, args: Any, kwargs: Any, first: bool, function: Function) -> Program | None:
+        """The compiled program for arguments like these; None where there is none."""
+        if state.graph is not None or function._eager_only:
+            return None
+        key = _open(args, kwargs)
+        if key not in self._programs:
+            self._programs[key] = None
+            try:
+                self._programs[key] = self._compiled(args, kwargs, first, function)
+            except StgradError as error:
+                function._warn_of_eager_run(error)
+        return self._programs[key]
+
+    def _compiled(self, args: Any, kwargs: Any, first: bool, function: Function) -> Program:
+        leaves, rebuild = structures.flatten_with((tuple(args), dict(kwargs)))
+        places = [i for i, leaf in enumerate(leaves) if is_tensor(leaf)]
+        fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
+
+        def eager(tensors: list[Any]) -> Any:
+            given = list(fixed)
+            for place, tensor in zip(places, tensors):
+                given[place] = tensor
+            positional, keywords = rebuild(given)
+            return self._run_eagerly(positional, keywords, first, function)
+
+        raw, before = function._raw()
+        return Program(raw, before, eager, args, kwargs)
+
+    def _run_eagerly(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
         tracing = Tracing(function.python_function, function._autograph, (args, kwargs), first, function._graph_gradients)
         with tracing:
             result = function.python_function(*args, **kwargs)
@@ -274,6 +329,12 @@ def _coerce(value: Any, spec: Any) -> Any:
 
 
 # ------------------------------------------------------------------ signatures
+
+
+def _open(args: Any, kwargs: Any) -> Any:
+    """What a compiled program depends on beyond its trace: dtypes and ranks, and which extents are 1."""
+    leaves = structures.flatten((tuple(args), dict(kwargs)))
+    return tuple([(t._a.dtype.str, tuple([n == 1 for n in t._a.shape])) for t in leaves if is_tensor(t)])
 
 
 def _key(arguments: Any) -> Any:

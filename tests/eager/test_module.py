@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,6 +13,7 @@ import numpy as np
 import pytest
 
 import stgrad.eager as tf
+from stgrad.eager.core_language import SavedModelError
 
 
 def value(t):
@@ -182,8 +186,10 @@ for keep in (True, False):
 
 
 def run(code, directory):
-    script = f"DIR = {str(directory)!r}\n" + textwrap.dedent(code)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    """Output and log of a program in a process of its own; in a file, so that its functions have source."""
+    file = directory / "program.py"
+    file.write_text(f"DIR = {str(directory)!r}\n" + textwrap.dedent(code))
+    done = subprocess.run([sys.executable, "-W", "ignore::UserWarning", str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -212,3 +218,205 @@ def test_numpy_values_survive(tmp_path):
 
     tf.saved_model.save(Model(), tmp_path / "m")
     assert value(tf.saved_model.load(tmp_path / "m").call()) == [0.0, 1.0, 4.0]
+
+
+# ------------------------------------------------------------------ what a saved model refuses
+
+
+class Small(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable([1.0, 2.0])
+        self.dense = tf.keras.layers.Dense(2, activation="tanh")
+        self.dense(tf.ones([1, 2]))
+        self.power = 3
+
+    @tf.function
+    def call(self, x):
+        total = tf.zeros_like(x)
+        for i in range(self.power):
+            if tf.reduce_sum(x) > 1.0:
+                total += self.w * x**i
+        return total
+
+    @tf.function
+    def layered(self, x):
+        return tf.nn.relu(self.dense(x)) * np.pi
+
+
+@pytest.fixture
+def saved(tmp_path):
+    tf.saved_model.save(Small(), tmp_path / "m")
+    return tmp_path / "m"
+
+
+def parts(place):
+    manifest = json.loads((place / "manifest.json").read_text())
+    return manifest, place / manifest["folder"] / "functions.py", place / manifest["folder"] / "arrays.npz"
+
+
+def rewrite(place, text=None, **changes):
+    """A forged model whose hashes are right."""
+    manifest, functions, _ = parts(place)
+    if text is not None:
+        functions.write_text(text)
+        manifest["files"][f"{manifest['folder']}/functions.py"] = hashlib.sha256(text.encode()).hexdigest()
+    manifest |= changes
+    del manifest["sum"]
+    manifest["sum"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    (place / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_layers_and_loops_survive(tmp_path):
+    model = Small()
+    tf.saved_model.save(model, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    x = tf.constant([[0.5, 2.0]])
+    assert value(loaded.call(x)) == pytest.approx(np.array(value(model.call(x))))
+    np.testing.assert_allclose(loaded.layered(x), model.layered(x))
+    loaded.dense.kernel.assign([[0.0, 0.0], [0.0, 0.0]])
+    assert value(loaded.layered(x)) == [[0.0, 0.0]]
+    again = tmp_path / "again"
+    tf.saved_model.save(loaded, again)
+    assert value(tf.saved_model.load(again).layered(x)) == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_changed_byte_is_refused(saved, which):
+    path = (saved / "manifest.json", *parts(saved)[1:])[which]
+    data = bytearray(path.read_bytes())
+    for place in range(0, len(data), max(len(data) // 25, 1)):
+        forged = bytearray(data)
+        forged[place] ^= 1
+        path.write_bytes(forged)
+        with pytest.raises(SavedModelError):
+            tf.saved_model.load(saved)
+    path.write_bytes(data)
+    assert tf.saved_model.load(saved).power == 3
+
+
+def test_missing_files_and_newer_formats_are_refused(saved):
+    rewrite(saved, format=2)
+    with pytest.raises(SavedModelError, match="format 2.*reads up to 1"):
+        tf.saved_model.load(saved)
+    rewrite(saved, format=1)
+    parts(saved)[2].unlink()
+    with pytest.raises(SavedModelError, match="arrays.npz.* is missing"):
+        tf.saved_model.load(saved)
+
+
+EVIL = {
+    "import os": "a statement outside",
+    "print(1)": "a statement outside",
+    "def f1(x):\n    import os\n    return x": "`Import`",
+    "def f1(x):\n    return open('/etc/passwd')": "the name `open`",
+    "def f1(x):\n    return eval('1')": "the name `eval`",
+    "def f1(x):\n    return x.__class__": "the attribute `__class__`",
+    "def f1(x):\n    return x._a.tofile('y')": "the attribute `tofile`",
+    "def f1(x):\n    return np.load('y', allow_pickle=True)": "`np.load`",
+    "def f1(x):\n    return tf.py_function(x)": "`tf.py_function`",
+    "def f1(x):\n    return tf.saved_model.load(x)": "`tf.saved_model.load`",
+    "def f1(x):\n    return tf": "the name `tf`",
+    "def f1(x):\n    tf = x\n    return tf.y": "to bind the name `tf`",
+    "def f1(range):\n    return range": "to bind the name `range`",
+    "def f1(x, tf=1):\n    return x": "to bind the name `tf`",
+    "def f1(x):\n    np.pi = 3\n    return x": "to set the attribute `pi`",
+    "def f1(x=__builtins__):\n    return x": "the name `__builtins__`",
+    "def f1(x: open):\n    return x": "an annotation",
+    "@open\ndef f1(x):\n    return x": "the name `open`",
+    "def f1(x):\n    def len(y):\n        return y\n    return len(x)": "to bind the name `len`",
+    "def f1(x):\n    return f'{x!r}'": "`JoinedStr`",
+    "def f1(x):\n    global y\n    y = x": "`Global`",
+    "def f1(x):\n    return (y := x)": "`NamedExpr`",
+    "def f1(x):\n    with x:\n        pass": "`With`",
+    "def f1(x):\n    try:\n        pass\n    except x:\n        pass": "`Try`",
+    "def f1(x):\n    del x": "`Delete`",
+    "class A:\n    pass": "a statement outside",
+    "def f1(x) -> open:\n    return x": "an annotation",
+    "def v1(x):\n    return x": "to bind the name `v1`",
+    "def tf(x):\n    return x": "to bind the name `tf`",
+    "def f1(x)": "no Python text",
+    "async def f1(x):\n    return x": "a statement outside",
+    "def f1(x):\n    return x.format(x)": "the attribute `format`",
+    "def f1(x):\n    return (lambda open=open: open)()": "the name `open`",
+    "def f1(x):\n    return [getattr for getattr in x]": "",
+}
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_other_code_is_never_run(saved, text):
+    rewrite(saved, text)
+    if not EVIL[text]:  # names of one's own are free
+        with pytest.raises(SavedModelError, match="is missing"):
+            tf.saved_model.load(saved)
+        return
+    with pytest.raises(SavedModelError, match=re.escape(EVIL[text])):
+        tf.saved_model.load(saved)
+
+
+@pytest.mark.parametrize(
+    "root",
+    [{"operation": "os.system"}, {"operation": "tf.py_function"}, {"object": 99}, {"object": -1}, {"object": True}, [1], {"float": []}, {"dtype": "x"}],
+)
+def test_other_values_are_refused(saved, root):
+    rewrite(saved, root=root)
+    with pytest.raises(SavedModelError):
+        tf.saved_model.load(saved)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"kind": "layer", "class": "Lambda", "attributes": {}, "functions": {}},
+        {"kind": "module", "class": "M", "attributes": {"__class__": 1}, "functions": {}},
+        {"kind": "python", "python": "tf"},
+        {"kind": "python", "python": "__builtins__"},
+        {"kind": "pickle"},
+    ],
+)
+def test_other_objects_are_refused(saved, entry):
+    rewrite(saved, objects=[entry] * len(parts(saved)[0]["objects"]))
+    with pytest.raises(SavedModelError):
+        tf.saved_model.load(saved)
+
+
+def test_pickles_are_not_read(saved, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return (pytest.fail, ("a pickle was read",))
+
+    manifest, _, arrays = parts(saved)
+    with np.load(arrays) as stored:
+        forged = {name: np.array([Evil()], dtype=object) for name in stored.files}
+    np.savez(arrays, **forged)
+    digest = hashlib.sha256(arrays.read_bytes()).hexdigest()
+    rewrite(saved, files=manifest["files"] | {f"{manifest['folder']}/arrays.npz": digest})
+    with pytest.raises(SavedModelError, match="allow_pickle"):
+        tf.saved_model.load(saved)
+
+
+def test_a_save_that_fails_leaves_the_old_model(saved, monkeypatch):
+    def full(path, data):
+        if "arrays" in path.name:
+            raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("stgrad.eager.saved_model._write_through", full)
+        with pytest.raises(OSError, match="no space"):
+            tf.saved_model.save(Small(), saved)
+    assert tf.saved_model.load(saved).power == 3
+    assert [p.name for p in saved.glob(".*")] == []
+    tf.saved_model.save(Small(), saved)
+    assert len(list(saved.glob("model-*"))) == 1
+
+
+class Unsaveable(tf.Module):
+    @tf.function
+    def call(self, x):
+        return open(x)
+
+
+def test_what_cannot_be_saved_says_so(tmp_path):
+    with pytest.raises(SavedModelError, match="cannot be saved") as info:
+        tf.saved_model.save(Unsaveable(), tmp_path)
+    assert "open" in str(info.value) and "test_module.py" in str(info.value)
