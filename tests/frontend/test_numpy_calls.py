@@ -484,6 +484,21 @@ np.tensordot(np.ones(4), x.T, 1)
 np.tensordot(x.T, np.array([1.0, 2.0, 3.0]), 1)
 np.einsum("ij,i->j", x, np.array([1.0, 2.0, 3.0]))
 np.linalg.solve(m + 0.0, np.ones((3, 2)))
+np.r_[v, 1.0, v]
+np.r_[v[1:], v[0]]
+np.r_[0.0, v]
+np.r_[v]
+np.r_[0:3] * x[:, 0]
+np.r_[0.0:1.0:5j] * v[0]
+np.c_[v, v]
+np.c_[x, x[:, 0]]
+np.c_[[1.0, 2.0, 3.0], x]
+np.vectorize(lambda a, b: a * b if a > 0 else b)(v, 2.0)
+np.vectorize(np.sin)(v)
+np.einsum(x, [0, 1], v, [1], [0])
+np.where(v > 0, [1.0, 2.0, 3.0, 4.0], v)
+x.flat[3]
+x.compress([True, False, True], axis=0)
 """.strip().splitlines()
 
 # fmt: off
@@ -692,6 +707,26 @@ r = np.bincount(np.array([0, 1, 1, 2]), weights=v, minlength=k + 5)
 ---
 k = int(v[0] > -100) + 1
 r = np.resize(v, k + 5)
+---
+s = 0.0
+for i, j in np.ndindex(x.shape):
+    s += x[i, j] ** 2
+r = s
+---
+s = 0.0
+for (i, j), a in np.ndenumerate(x):
+    s += a ** 2 * i
+r = s
+---
+s = 0.0
+for a in x.flat:
+    s += a ** 2
+r = s
+---
+s = 0.0
+for a in np.nditer(v):
+    s += a * a
+r = s
 """.split("---\n")]
 # fmt: on
 
@@ -706,6 +741,117 @@ def test_program(body: str, tmp_path: Path) -> None:
     check(load(tmp_path, body), jit=False)
 
 
+NATIVE = """\
+x.sum(axis=1, keepdims=True)
+x.clip(-0.5, 0.5)
+x.cumsum(axis=1)
+x.std(axis=0, ddof=1)
+x.flatten("F")
+x.round(2) + x
+np.add.reduce(x, axis=1)
+np.maximum.accumulate(x, axis=1)
+np.multiply.outer(v, v)
+np.logaddexp.reduce(v)
+np.r_[v[1:], v[0]]
+np.c_[x, x[:, 0]]
+x[np.ix_([0, 2], [1, 3])]
+np.einsum("ij,j->i", x, v)
+np.einsum("bhqd,bhkd->bhqk", q4, q4)
+np.linalg.inv(b3)
+np.linalg.slogdet(b3)[1]
+np.linalg.norm(b3, axis=(1, 2))
+b3 @ m
+np.divide(x, v, out=np.zeros_like(x), where=v != 0)
+np.mean(x, where=x > 0)
+np.max((v[0], v[1]))
+np.concatenate([v, [v[0], 2.0]])
+np.interp(v, [-1.0, 0.0, 1.0], [2.0, 3.0, 1.0])
+np.linalg.solve(m, [1.0, 2.0, 3.0])
+np.repeat(v, np.array([1, 2, 0, 1]))
+np.partition(v, 2)
+np.pad(v, (1, 2), mode="edge")
+np.percentile(x, [25, 75], axis=0)
+np.block([[m, m], [m, m]])
+np.piecewise(v, [v < 0], [lambda u: -u, 2.0])
+np.vectorize(lambda a, b: a * b if a > 0 else b)(v, 2.0)
+np.abs(np.fft.rfft(x, axis=1))
+np.tensordot(x, x, axes=([0], [0]))
+np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
+np.cov(x)
+np.gradient(x)[1]
+np.kron(m, m)
+np.diff(x, n=2)
+np.prod(x, axis=1)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", NATIVE)
+def test_native(expression: str, tmp_path: Path) -> None:
+    check(load(tmp_path, f"r = {expression}"), jit=True)
+
+
+DTYPES = """\
+x.sum(axis=1)
+x * v
+x @ v
+np.exp(x)
+x.mean(axis=0)
+np.concatenate([x, x])
+np.linalg.solve(x.T @ x + 5 * np.eye(4, dtype=x.dtype), v)
+x.reshape(-1) * 2
+x[:, 1:3]
+np.einsum("ij,j->i", x, v)
+x.cumsum(axis=1)
+np.stack([v, v])
+x.T
+2.0 * x + 1
+np.sqrt(x * x + 4)
+np.outer(v, v)
+x.prod(axis=0)
+np.full(3, x[0, 0])
+np.fft.fft(x, axis=1)
+x / v
+x ** 2
+np.where(np.real(x) > 0, x, 2 * x)
+np.array([x[0, 0], x[1, 1]])
+np.tanh(x)
+np.diff(x, axis=1)
+np.trace(x[:, :3])
+np.linalg.det(x[:, :3])
+np.linalg.inv(x[:, :3])
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("expression", DTYPES)
+def test_dtypes(expression: str, dtype: str, tmp_path: Path) -> None:
+    """Result and gradient keep the dtype; the gradient of sum(|r|^2) is that of float64 parts."""
+    rng = np.random.default_rng(3)
+    x, v = rng.normal(size=(3, 4)).astype(dtype), rng.normal(size=4).astype(dtype)
+    if dtype == "complex128":
+        x, v = x + 1j * rng.normal(size=(3, 4)), v + 1j * rng.normal(size=4)
+    path = tmp_path / "dtypes.py"
+    loss = "def loss(x, v):\n    r = result(x, v)\n    return np.sum(np.real(r) ** 2) + np.sum(np.imag(r) ** 2)\n"
+    path.write_text(f"import numpy as np\n\n\ndef result(x, v):\n    return {expression}\n\n\n{loss}")
+    spec = importlib.util.spec_from_file_location("dtypes", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    got, wanted = stgrad.vjp(module.result, x, v, jit=False)[0], module.result(x, v)
+    assert got.dtype == wanted.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    gradients = stgrad.grad(module.loss, argnums=(0, 1), jit=False)(x, v)
+    wide = [a.astype("complex128" if dtype == "complex128" else "float64") for a in (x, v)]
+    for i, g in enumerate(gradients):
+        assert g.dtype == dtype
+        for unit in (1.0, 1j) if dtype == "complex128" else (1.0,):
+            direction = unit * rng.normal(size=wide[i].shape)
+            moved = [[a + s * 1e-6 * direction if k == i else a for k, a in enumerate(wide)] for s in (1, -1)]
+            difference = (module.loss(*moved[0]) - module.loss(*moved[1])) / 2e-6
+            tolerance = 1e-3 if dtype == "float32" else 1e-5
+            np.testing.assert_allclose(np.sum(np.real(np.conj(g) * direction)), difference, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
@@ -714,6 +860,8 @@ def test_program(body: str, tmp_path: Path) -> None:
         ("np.sqrt(np.abs(x), where=x > 0)", "without `out=`"),
         ("np.max(x, where=x > 0, initial=None)", "needs `initial`"),
         ("np.maximum.reduceat(v, [0, 2])", "reduceat"),
+        ("np.r_['0,2', v, v]", "with a string"),
+        ("np.place(x, x > 0, [1.0, 2.0])", "several values"),
     ],
 )
 def test_refused(expression: str, message: str, tmp_path: Path) -> None:
@@ -729,6 +877,8 @@ def test_refused(expression: str, message: str, tmp_path: Path) -> None:
 
 
 def test_complex_constants_are_conjugated() -> None:
+    """The gradient with respect to a real argument takes the real part of conj(2j) times the cotangent."""
+
     def f(x):
         z = x + 1j * x * 2
         return np.sum(np.real(z) * 3 + np.imag(z))
