@@ -48,3 +48,10 @@ def test_asian_option(run):
 
 def test_digits(run):
     assert float(re.search(r"([\d.]+)% of 360 unseen", run("digits"))[1]) > 95.0
+
+
+def test_eager_guide(run, tmp_path):
+    shown = run("eager_guide")
+    assert float(re.search(r"asymmetry ([\d.e+-]+)", shown)[1]) < 1e-6
+    assert float(re.search(r"blocks ([\d.e+-]+)", shown)[1]) == 0.0
+    assert len(list((tmp_path / "examples" / "output").glob("eager_*.png"))) == 3

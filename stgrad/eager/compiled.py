@@ -6,7 +6,6 @@ the derivative is itself recorded, for higher orders, the function's Python text
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy as np

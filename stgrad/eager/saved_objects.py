@@ -144,7 +144,8 @@ class Encoder:
         try:
             check(text, names)
         except SavedModelError as error:
-            raise SavedModelError(f"`{function.__qualname__}` cannot be saved: {error.message}", hint="keep to numbers, tensors, tf operations and helpers") from None
+            hint = "keep to numbers, tensors, tf operations and helpers"
+            raise SavedModelError(f"`{function.__qualname__}` cannot be saved: {error.message}", hint=hint) from None
         self.texts.append(f"{text}\n")
         return f"f{name[1:]}"
 
@@ -162,7 +163,7 @@ class Encoder:
                     raise
                 logger.info("the attribute %r is not saved: %s", name, error.message)
         names = {n for c in cls.__mro__ if not c.__module__.startswith("stgrad.") for n, f in vars(c).items() if isinstance(f, Function)}
-        entry["functions"] = {n: self.value(vars(cls)[n].__get__(value) if n == "__call__" and n in vars(cls) else getattr(value, n)) for n in sorted(names)}
+        entry["functions"] = {n: self.value(getattr(cls, n).__get__(value)) for n in sorted(names)}
         return entry
 
 
