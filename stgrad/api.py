@@ -70,11 +70,14 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, jit: bool, paralle
 
 
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
-    """The names of the parameters that `argnums` means.
+    """The names of the parameters that `argnums` means; `args[1]` for an element of `*args`, which numbers beyond the other ones mean.
 
     Raises IndexError or ValueError where there is no such parameter, or one is named twice.
     """
-    known = [n for n, p in signature_of(f).parameters.items() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    parameters = signature_of(f).parameters.values()
+    known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+    star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    before = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
     chosen = [argnums] if isinstance(argnums, (int, str)) else list(argnums)
     names = []
     for wish in chosen:
@@ -82,6 +85,8 @@ def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
             if wish not in known:
                 raise ValueError(f"argnums: the function has no parameter {wish!r}, but {', '.join(known)}")
             names.append(wish)
+        elif star is not None and int(wish) >= before:
+            names.append(f"{star}[{int(wish) - before}]")
         elif not -len(known) <= int(wish) < len(known):
             raise IndexError(f"argnums={wish}: the function has {len(known)} parameters: {', '.join(known)}")
         else:
@@ -102,7 +107,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
         cotangents, one for each primal (None for what has no derivative).
     """
-    names = list(signature_of(f).parameters)[: len(primals)]
+    names = parameter_names(f, range(len(primals)))
     primals = closed(map_leaves(_copied, opened(primals)))  # the pullback is of this moment
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]
     primal, run = _pair(f, tuple(floats), has_aux, jit)

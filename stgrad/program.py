@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import Reading, inline, read, splice
+from stgrad.frontend import Reading, inline, read, read_closure, splice
 from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Function, Pack, Type, Var, stored
 from stgrad.printer import to_source
@@ -17,7 +17,7 @@ from stgrad.request import Derivative, function_name, signature_of
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
 from stgrad.transforms.simplify import simplify
-from stgrad.values import Record, Sym, Value, is_number, leaves, map_leaves
+from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
 
@@ -55,7 +55,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace) -> Readi
     """The array-level program of a function, or of a derivative of one."""
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        return read(request, specs)
+        return read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
     inner = array_program(request.function, specs, Trace())
     if request.mode == "primal":
         return inner
@@ -64,7 +64,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace) -> Readi
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     result, aux = _outputs(request, inner)
-    wrt = [leaf.name for name in request.wrt for leaf in _differentiable(name, inner.arguments[name])]
+    wrt = [leaf.name for name in request.wrt for leaf in _differentiable(name, _argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
     if request.mode != "vjp":
@@ -74,6 +74,20 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     return _with_structure(request, inner, program, aux is not None)
+
+
+def _argument_of(inner: Reading, name: str) -> Value:
+    """An argument by name; `args[1]` is an element of `*args`.
+
+    Raises NotDifferentiableError where the call has no such element.
+    """
+    base, _, index = name.partition("[")
+    if not index:
+        return inner.arguments[name]
+    elements = inner.arguments[base]
+    if int(index[:-1]) >= len(elements):
+        raise errors.NotDifferentiableError(f"cannot differentiate with respect to `{name}`", reason=f"`*{base}` has {len(elements)} elements in this call")
+    return elements[int(index[:-1])]
 
 
 def _outputs(request: Derivative, inner: Reading) -> tuple[Value, Value]:
@@ -129,14 +143,14 @@ def _with_structure(request: Derivative, inner: Reading, program: Function, aux:
     def gradient(leaf: Value, _: str) -> Value:
         return take(replace(leaf.type, value=None)) if _is_float(leaf) else None
 
-    grads = tuple(map_leaves(gradient, inner.arguments[name]) for name in request.wrt)
+    grads = tuple(map_leaves(gradient, _argument_of(inner, name)) for name in request.wrt)
     gradients = grads[0] if request.single else grads
     if request.mode == "grad" and aux:
         result: Value = (gradients, value[1])
     else:
         result = gradients if request.mode == "grad" else (value, gradients)
     seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
-    return Reading(program, result, {**inner.arguments, **seeds}, inner.captures)
+    return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
 
 def _skip(flat: Any, leaf: Value) -> Value:

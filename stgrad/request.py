@@ -30,7 +30,8 @@ def function_name(request: Any) -> str:
     if hasattr(inner, "derivative"):
         return f"{function_name(inner.derivative)}_grad"
     inner = sources.unwrap(inner).function if callable(inner) else inner
-    name = getattr(inner, "__name__", type(inner).__name__)
+    inner = getattr(inner, "tree", inner)  # a function of the code being read
+    name = getattr(inner, "__name__", getattr(inner, "name", type(inner).__name__))
     return name if name.isidentifier() else name.strip("<>") if name.strip("<>").isidentifier() and name != "<lambda>" else "function"
 
 

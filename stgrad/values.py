@@ -6,6 +6,7 @@ any other Python object, which is then static: a number, None, a string, a modul
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,24 @@ class Closure:
     frame: Any
     defaults: tuple[Value, ...]
     kw_defaults: tuple[Value | None, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a function of the code being read is called by the front end alone")
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What `inspect.signature` gives; defaults are values."""
+        spec, kind = self.tree.args, inspect.Parameter
+        positional = [(a.id, kind.POSITIONAL_ONLY) for a in spec.posonlyargs] + [(a.id, kind.POSITIONAL_OR_KEYWORD) for a in spec.args]
+        defaults = (kind.empty,) * (len(positional) - len(self.defaults)) + self.defaults
+        params = [inspect.Parameter(n, k, default=d) for (n, k), d in zip(positional, defaults, strict=True)]
+        if spec.vararg is not None:
+            params.append(inspect.Parameter(spec.vararg.id, kind.VAR_POSITIONAL))
+        for a, node, d in zip(spec.kwonlyargs, spec.kw_defaults, self.kw_defaults, strict=True):
+            params.append(inspect.Parameter(a.id, kind.KEYWORD_ONLY, default=kind.empty if node is None else d))
+        if spec.kwarg is not None:
+            params.append(inspect.Parameter(spec.kwarg.id, kind.VAR_KEYWORD))
+        return inspect.Signature(params)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ else that is known at compile time is gone from the result: it works on scalars 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import dataclass, field, replace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 from stgrad import errors
@@ -18,11 +18,13 @@ from stgrad.captures import Capture
 from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
-from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
-from stgrad.frontend.values import Growing, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
-from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, rename
+from stgrad.frontend.frame import Captures, Frame, binding_counts, counters_read_later
+from stgrad.frontend.heap import contents
+from stgrad.frontend.values import Closure, Growing, Known, Maybe, Nested, Record, Sym, Value, is_number, leaves, map_leaves, operand_of, rebuild
+from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, operand_vars, rename
+from stgrad.ir import read as read_names
 
-__all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "splice"]
+__all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,15 @@ class Reading:
     """A program and what surrounds it.
 
     `result` has the structure of the function's result, with `Sym` and static leaves; `arguments` that of its arguments.
-    `captures` are the values from outside: arrays among them are the last parameters of the program.
+    `captures` are the values from outside: arrays among them are the last parameters of the program. `around` are those that a closure
+    finds in the program around it, by the parameter that stands for each.
     """
 
     function: Function
     result: Value
     arguments: Mapping[str, Value]
     captures: tuple[Capture, ...]
+    around: Mapping[str, Value] = field(default_factory=dict)
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -72,6 +76,95 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
     return Reading(program, result, values, captures)
+
+
+def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
+    """The program of a function of the code being read; what it sees of the program around it becomes parameters."""
+    outer = closure.frame
+    specs = [t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)]
+    builder = Builder(symbols=max(outer.builder.symbols, last_symbol(specs)))
+    copies = Copies(builder)
+    inner = Closure(closure.tree, copies.frame(outer), copies.value(closure.defaults), copies.value(closure.kw_defaults))
+    values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
+    params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
+    frame = Frame(builder, outer.source, {}, inner.frame, {}, outer.depth + 1, captured=inner.frame.captured)
+    builder.loc = outer.builder.loc
+    positional, keywords = _as_called(closure.tree, values)
+    with frame.active():
+        result = _result(frame, frame.call(inner, positional, keywords))
+    used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
+    around = {name: value for name, value in copies.around.items() if name in used}
+    captures = tuple(frame.captured)
+    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
+    program = Function(
+        name="function",
+        params=(*params, *(Var(n) for n in around), *hidden),
+        body=tuple(builder.out),
+        result=result_operand(result),
+        types=dict(builder.types),
+        constants={c.variable: c.value for c in captures if c.variable is not None},
+    )
+    return Reading(program, result, values, captures, around)
+
+
+def _as_called(tree: Any, values: Mapping[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The arguments of a call that binds these values."""
+    spec = tree.args
+    names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+    star = values.get(spec.vararg.id, ()) if spec.vararg is not None else ()
+    double = values.get(spec.kwarg.id, {}) if spec.kwarg is not None else {}
+    return (*(values[n] for n in names), *star), {**{a.id: values[a.id] for a in spec.kwonlyargs}, **double}
+
+
+class Copies:
+    """Copies of activations for another program: their values become parameters of it."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder, self.around = builder, dict[str, Value]()
+        self._frames: dict[int, Frame] = {}
+        self._values: dict[int, tuple[Value, Value]] = {}
+        self._captures = Captures()
+
+    def frame(self, frame: Frame | None) -> Frame | None:
+        if frame is None:
+            return None
+        if id(frame) not in self._frames:
+            new = Frame(self.builder, frame.source, {}, None, frame.counts, frame.depth, frame.unroll, None, self._captures, set(), frame.counters_read_later)
+            self._frames[id(frame)] = new
+            new.parent = self.frame(frame.parent)
+            new.env = {name: self.value(v) for name, v in frame.env.items()}
+        return self._frames[id(frame)]
+
+    def value(self, value: Value) -> Value:
+        if id(value) not in self._values:
+            self._values[id(value)] = (value, self._copy(value))
+        return self._values[id(value)][1]
+
+    def _copy(self, value: Value) -> Value:
+        if isinstance(value, Known):
+            return value.const
+        if isinstance(value, Sym):
+            if not isinstance(value.operand, Var):
+                return value
+            stands_for = self.builder.variable(value.name, value.type)
+            self.around[stands_for.name] = value
+            return stands_for
+        if isinstance(value, Maybe):
+            return Maybe(self.value(value.value), value.initialise, value.error)
+        if isinstance(value, Closure):
+            return Closure(value.tree, self.frame(value.frame), self.value(value.defaults), self.value(value.kw_defaults))
+        if isinstance(value, MethodType):
+            return MethodType(value.__func__, self.value(value.__self__)) if isinstance(value.__self__, Record) else value
+        if isinstance(value, Growing):
+            return Growing(self.value(value.structure), self.value(value.count))
+        if isinstance(value, Nested):
+            return Nested(self.value(value.buffer))
+        if isinstance(value, (tuple, list)):
+            return rebuild(value, [self.value(v) for v in value])
+        if isinstance(value, (dict, Record)):
+            new = {k: self.value(v) for k, v in contents(value).items()}
+            return Record(value.cls, new) if isinstance(value, Record) else new
+        return value
 
 
 def _bound_before(frame: Frame, tree: Any, inner: sources.Unwrapped) -> dict[str, Value]:
@@ -132,6 +225,7 @@ __all__ += ["Const", "Operand", "result_operand"]
 def _own_symbols(builder: Builder, fn: Function, reading: Reading) -> dict[str, Type]:
     """The types of a program with symbols that the program being read does not use; those of its arguments stay."""
     given = [v.type for a in reading.arguments.values() for v in leaves(a) if isinstance(v, Sym)]
+    given += [v.type for v in reading.around.values()]
     kept = {d.symbol for t in given for d in (*t.dims, t.value) if d is not None}
     new: dict[str, str] = {}
 
@@ -155,6 +249,8 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
             if isinstance(param, Sym):
                 target = Sym(Var(names[param.name]), param.type)
                 builder.copy_to(target, actual)
+    for name, outer in reading.around.items():
+        builder.copy_to(Sym(Var(names[name]), outer.type), outer)
     for capture in reading.captures:
         stands_for = frame.captured.take(builder, capture.owner, capture.name, capture.value)
         if capture.variable is not None:

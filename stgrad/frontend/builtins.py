@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -163,6 +165,14 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     if len(args) == 1 and isinstance(args[0], Sym):
         return operations.operation(frame, getattr(np, name), args)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
+    if not items and default is not None:
+        return default
+    if key is not None:
+        keys = [static_of(frame.call(key, (v,), {})) for v in items]
+        if not is_static(keys):
+            raise errors.NeedStaticError(f"`{name}` with a key needs keys known at compile time", frame.builder.loc, hint="use np.argmax or np.argmin")
+        choose = min if name == "min" else max
+        return items[choose(range(len(items)), key=keys.__getitem__)]
     best = items[0]
     for item in items[1:]:
         if is_static(best) and is_static(item):
@@ -270,9 +280,10 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
         result = operations.operation(frame, np.sort, (values,))
         return result if not reverse else frame.call(np.flip, (result,), {})
     items = static_items(frame, values, None)
-    if not all(is_static(v) for v in items) or key is not None:
+    keys = [static_of(v if key is None else frame.call(key, (v,), {})) for v in items]
+    if not is_static(keys):
         raise errors.NeedStaticError("`sorted` of run-time values", frame.builder.loc, hint="put them in an array and use np.sort")
-    return sorted(items, reverse=reverse)
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
 
 
 @handles(slice)
@@ -329,6 +340,31 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
 
 
 # --------------------------------------------------------------------------- NumPy
+
+
+def _operator_function(kind: type) -> Callable[..., Value]:
+    return lambda frame, a, b: operations.binary(frame, kind, a, b)
+
+
+for _kind, (_python, _) in {**operations.BINARY, **operations.COMPARE}.items():
+    HANDLERS[_python] = _operator_function(_kind)
+HANDLERS[operator.neg] = lambda frame, a: operations.unary(frame, gast.USub, a)
+
+
+@handles(functools.reduce)
+def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Value:
+    items = [*initial, *static_items(frame, values, None)]
+    if not items:
+        raise errors.ShapeError("`reduce` of no items", frame.builder.loc)
+    total = items[0]
+    for item in items[1:]:
+        total = frame.call(function, (total, item), {})
+    return total
+
+
+@handles(functools.partial)
+def _partial(frame: Frame, function: Value, *args: Value, **kwargs: Value) -> Value:
+    return functools.partial(function, *args, **kwargs)
 
 
 @handles(np.shape)

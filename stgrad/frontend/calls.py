@@ -88,6 +88,10 @@ def _hashable(function: Any) -> bool:
 
 def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """The value of a call of a function from outside the program."""
+    if any(isinstance(a, Growing) for a in args) and (lookup(function) is not None or _of_library(function)):
+        if function in builtins.SEQUENCES and isinstance(args[0], Growing):
+            return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
+        args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
     body = LIBRARY.get(function) if _hashable(function) else None
     if body is not None:
         return _from_library(frame, body, args, kwargs)
@@ -106,7 +110,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return inline_rule(frame, rule.composite, args, kwargs)
     if rule is not None or isinstance(function, np.ufunc):
         return _call_operation(frame, function, args, kwargs)
-    if function in STATIC or _computes(function):
+    if function in STATIC or _computes(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
             return _computed(frame, function, known_args, known_kwargs)
@@ -160,9 +164,16 @@ def _computes(function: Any) -> bool:
     return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
 
 
+def _is_text_method(function: Any) -> bool:
+    """A method of a string or another plain value that is known: `mode.startswith("a")`."""
+    return isinstance(getattr(function, "__self__", None), (str, bytes, int, float, complex, range)) and isinstance(function, types.BuiltinFunctionType)
+
+
+def _of_library(function: Any) -> bool:
+    return isinstance(function, np.ufunc) or (getattr(function, "__module__", "") or "").split(".")[0] in ("numpy", "scipy", "math")
+
+
 def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    if function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
-        return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
     args, kwargs = _canonical(frame, function, args, kwargs)
     known = static_of(tuple(args))
     if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
@@ -190,7 +201,6 @@ _ARRAYS = frozenset(
 
 def _as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
     """Lists of numbers where an array is meant: `np.sum([a, b])`, `np.dot(x, (1.0, 2.0))`."""
-    args = tuple(growing.as_array(frame, v) if isinstance(v, Growing) else v for v in args)
     if function in builtins.SEQUENCES:
         if function is np.block or not args or not isinstance(args[0], (tuple, list)):
             return args

@@ -35,6 +35,8 @@ def binop(frame: Frame, node: Any) -> Value:
         return container_operator(frame, node, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
         return _overloaded(frame, node, type(node.op), left, right)
+    if isinstance(left, dict) and isinstance(right, dict) and isinstance(node.op, gast.BitOr):
+        return {k: frame.keep(v) for k, v in (left | right).items()}
     return binary(frame, type(node.op), left, right)
 
 
@@ -89,6 +91,7 @@ def compare(frame: Frame, node: Any) -> Value:
         left, right = static_of(left), static_of(right)
         same = left is right or (isinstance(left, (bool, int, str)) and type(left) is type(right) and left == right)
         return same if kind is gast.Is else not same
+    right = getattr(right, "known", None) or right  # a range
     return _membership(frame, node, kind, static_of(left), static_of(right))
 
 

@@ -32,6 +32,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     known = static_of(index)
     if isinstance(owner, Growing):
         return lists().get_item(frame, owner, index, node)
+    if type(owner).__name__ == "Range":
+        return _range_item(frame, owner, known, node)
     if isinstance(owner, Record):
         from stgrad.frontend import objects
 
@@ -54,6 +56,13 @@ def lists() -> Any:
     from stgrad.frontend import growing
 
     return growing
+
+
+def _range_item(frame: Frame, owner: Any, index: Value, node: Any) -> Value:
+    """An item of a `range`."""
+    if owner.known is not None and is_static(index):
+        return owner.known[index]
+    frame.unsupported(node, "an item of a range of unknown bounds", hint="compute it: start + index * step")
 
 
 def _kept_slice(frame: Frame, found: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from typing import Any
 
@@ -105,6 +106,8 @@ def augmented(frame: Frame, node: Any) -> None:
             value = frame.evaluate(node.value)
             if isinstance(old, (list, Growing)) and kind is gast.Add:
                 call_method(frame, Method(old, "extend"), (value,), {})
+            elif isinstance(old, dict) and kind is gast.BitOr:
+                call_method(frame, Method(old, "update"), (value,), {})
             else:
                 result = operations.binary(frame, kind, old, value)
                 frame.bind(node.target.id, result, fresh_temporary=True)
@@ -164,6 +167,22 @@ def function_definition(frame: Frame, node: Any) -> None:
     for decorator in reversed(node.decorator_list):
         value = frame.call(frame.evaluate(decorator), (value,), {})
     frame.env[node.name] = value
+
+
+@executes(gast.Import)
+def import_statement(frame: Frame, node: Any) -> None:
+    for alias in node.names:
+        module = importlib.import_module(alias.name)
+        frame.env[alias.asname or alias.name.split(".")[0]] = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+
+
+@executes(gast.ImportFrom)
+def import_from_statement(frame: Frame, node: Any) -> None:
+    package = frame.source.function.__globals__.get("__package__")
+    module = importlib.import_module("." * node.level + (node.module or ""), package)
+    for alias in node.names:
+        value = getattr(module, alias.name, None)
+        frame.env[alias.asname or alias.name] = importlib.import_module(f"{module.__name__}.{alias.name}") if value is None else value
 
 
 @executes(gast.If)

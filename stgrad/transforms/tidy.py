@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from stgrad.names import RESERVED
 from stgrad.ir import (
     Block,
     Custom,
@@ -49,7 +50,7 @@ def tidy(fn: Function) -> Function:
         if not base or name.startswith("_t") or name not in types or types[name].array:
             continue
         if base not in types:
-            if base not in bound | stacks and base.isidentifier():
+            if base not in bound | stacks | RESERVED and base.isidentifier():
                 _merge(clashes, name, base)
                 merged[name] = base
                 types[base] = types[name]
