@@ -6,7 +6,6 @@ The compiler is imported where it is needed: a process that finds its programs o
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 from collections.abc import Callable
 from types import ModuleType
