@@ -81,3 +81,15 @@ def test_positions_are_checked(jit: bool) -> None:
     fn = lower(b.function(b("np.sin", b("getitem", x, p))))
     with pytest.raises(IndexError, match="out of bounds"):
         execute(fn, [b.env["x"], np.array([0, 99])], jit=jit)
+
+
+def test_a_vector_ravelled_or_reshaped_is_itself() -> None:
+    b = Builder(x=("n",), A=("n", "n"))
+    x, A = b.params
+    t = b("np.ravel", b("np.multiply", x, 2.0))
+    u = b("np.reshape", b("np.add", t, 1.0), (b("shape", x, 0),))
+    v = b("np.matmul", b("np.transpose", b("np.transpose", A)), u)
+    text = to_source(check(b.function(v, b("np.add", u, t)), *(b.env[p.name] for p in b.params)))
+    assert "ravel" not in text
+    assert "reshape" not in text
+    assert "transpose" not in text

@@ -160,7 +160,12 @@ def permute(state: Scalariser, stmt: Assign, order: list[int]) -> bool:
     view = state.view(source.name)
     places: list[Entry] = [Axis(order.index(k)) for k in range(len(order))]
     index = compose(view.index, places)
-    return index is not None and state.bind_view(stmt, View(view.base, index, tuple(view.dims[k] for k in order)))
+    if index is None:
+        return False
+    turned = View(view.base, index, tuple(view.dims[k] for k in order))
+    if turned == state.view(view.base):  # turned twice: the array itself
+        stmt = Assign(stmt.targets, "alias", (Var(view.base),), loc=stmt.loc, note=stmt.note)
+    return state.bind_view(stmt, turned)
 
 
 @handles("np.expand_dims", "np.squeeze")
@@ -189,15 +194,42 @@ def new_dims(old: tuple[Dim, ...], ones: tuple[bool, ...]) -> tuple[Dim, ...] | 
 
 @handles("np.reshape")
 def reshape(state: Scalariser, stmt: Assign) -> bool:
-    """Only reshapes that add or drop axes of extent 1."""
+    """Only reshapes that add or drop axes of extent 1, and those of vectors to vectors."""
     source = stmt.args[0]
     if not isinstance(source, Var) or not state.types[source.name].array:
         return False
+    if state.types[source.name].rank == state.types[stmt.target.name].rank == 1:
+        return vector_again(state, stmt, source)
     if state.types[stmt.target.name].dims and [d for d in state.types[source.name].dims if d != ONE] != [
         d for d in state.types[stmt.target.name].dims if d != ONE
     ]:
         return False
     return extent_one(state, stmt)
+
+
+def vector_again(state: Scalariser, stmt: Assign, source: Var) -> bool:
+    """A vector as a vector: of its own length, or an error."""
+    view = state.view(source.name)
+    (length,) = state.shape_of(argument(stmt, 1, "shape", Const(-1)))
+    if (
+        stmt.kwargs
+        and stmt.kwargs[0][0] not in ("shape", "newshape")
+        or length != Dim(None, -1)
+        and not state.extents.require(view.dims[0], length, state)
+    ):
+        return False
+    return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
+
+
+@handles("np.ravel")
+def ravel(state: Scalariser, stmt: Assign) -> bool:
+    """Of a vector that nothing writes to: the vector. Else it is a copy for some layouts and a view for others."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or state.types[source.name].rank != 1 or len(stmt.args) > 1 or stmt.kwargs:
+        return False
+    if state.is_written(source.name) or state.is_written(stmt.target.name):
+        return False
+    return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), state.view(source.name))
 
 
 def match_axes(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> list[Entry]:
