@@ -19,7 +19,8 @@ from benchmarks import bars, plot, report, startup  # noqa: E402
 from benchmarks.program import load, names  # noqa: E402
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-STARTED = ("rosenbrock", "logistic", "jacobi_2d", "rk4_fit")
+STARTED = ("rosenbrock", "logistic", "jacobi_2d", "rk4_fit")  # first calls, cold and warm
+MEASURED = ("logistic", "while_loop", "jacobi_2d", "elementwise", "burgers", "lstm", "gmm", "conv2d")  # peak memory
 
 
 def main() -> None:
@@ -31,11 +32,14 @@ def main() -> None:
         chosen = options.programs or names()
         timed = [row for name in chosen for row in timed_alone(name, options, console)]
         started = [row for name in STARTED if name in chosen and not options.no_start for row in _started(name, console)]
-        results = bars.Results(timed, started)
+        grown = [_grown(name, console) for name in MEASURED if name in chosen and not options.no_memory]
+        results = bars.Results(timed, started, grown)
         report.write(results)
     console.print(report.times_table(results))
     if results.started:
         console.print(report.start_table(results))
+    if results.grown:
+        console.print(report.memory_table(results))
     console.print(report.bars_table("first bars", bars.FIRST, results))
     console.print(report.bars_table("final bars", bars.FINAL, results))
     report.failures(results, console)
@@ -51,6 +55,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu counts processor time, for busy machines")
     parser.add_argument("--no-start", action="store_true", help="leave out cold and warm starts")
+    parser.add_argument("--no-memory", action="store_true", help="leave out peak memory")
     parser.add_argument("--report", action="store_true", help="print the last run again")
     parser.add_argument("--plot", action="store_true", help="draw docs/benchmarks.png")
     return parser.parse_args()
@@ -74,6 +79,12 @@ def timed_alone(name: str, options: argparse.Namespace, console: Console) -> lis
 def _started(name: str, console: Console) -> list[dict[str, Any]]:
     console.print(f"starting {name}", style="dim")
     return startup.started(name, next(iter(load(name).sizes)))
+
+
+def _grown(name: str, console: Console) -> dict[str, Any]:
+    console.print(f"memory of {name}", style="dim")
+    sizes = list(load(name).sizes)
+    return startup.memory(name, sizes[0], sizes[-1], ("stgrad", "by hand", "jax expert" if load(name).jax_expert else "jax"))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Results:
-    """All rows of a run: `timed` of `benchmarks.one`, `started` of `benchmarks.startup`."""
+    """All rows of a run: `timed` of `benchmarks.one`, `started` and `grown` (memory) of `benchmarks.startup`."""
 
-    timed: list[Row]
-    started: list[Row]
+    timed: Sequence[Row]
+    started: Sequence[Row] = ()
+    grown: Sequence[Row] = ()
 
     def row(self, program: str, size: str | None = None) -> Row | None:
         """The row of a program at a size, or at its largest."""

@@ -15,7 +15,6 @@ import resource  # noqa: E402
 import sys  # noqa: E402
 from typing import Any  # noqa: E402
 
-
 import numpy as np  # noqa: E402
 from numba.core import event  # noqa: E402
 
@@ -33,13 +32,16 @@ def main() -> None:
     compiled = _Counter()
     event.register("numba:compile", compiled)
     before = time.perf_counter()
-    variants.make(variant, program, args)()
+    call = variants.make(variant, program, args)
+    call()
     end = time.perf_counter()
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    json.dump(
-        {"imports": foundation, "first call": end - before, "total": end - START, "compilations": compiled.count, "peak MB": megabytes},
-        sys.stdout,
-    )
+    row = {"imports": foundation, "first call": end - before, "total": end - START, "compilations": compiled.count, "peak MB": megabytes()}
+    json.dump(row, sys.stdout)
+
+
+def megabytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 class _Counter(event.Listener):

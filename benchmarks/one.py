@@ -47,7 +47,7 @@ def measured(program: Program, size: str, wanted: list[str], rounds: int, clock:
         try:
             start = time.perf_counter()
             call = variants.make(variant, program, args)
-            answer = variants.results(variant, program, call())
+            answer = variants.results(variant, call())
             first[variant] = time.perf_counter() - start
         except Exception as problem:  # a failure of one tool is a result like others  # noqa: BLE001
             failures[variant] = f"{type(problem).__name__}: {problem}"[:300]

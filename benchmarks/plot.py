@@ -6,7 +6,14 @@ from pathlib import Path
 
 from benchmarks.bars import Results
 
-COLOURS = {"by hand": "black", "jax": "tab:blue", "jax expert": "tab:cyan", "torch": "tab:red", "torch.compile": "tab:orange", "autograd": "tab:green"}
+COLOURS = {
+    "by hand": "black",
+    "jax": "tab:blue",
+    "jax expert": "tab:cyan",
+    "torch": "tab:red",
+    "torch.compile": "tab:orange",
+    "autograd": "tab:green",
+}
 
 
 def draw(results: Results, path: Path) -> None:
@@ -21,7 +28,8 @@ def draw(results: Results, path: Path) -> None:
     for name, colour in COLOURS.items():
         points = [(1 / row["ratios"][name]["median"], k) for k, row in enumerate(largest) if name in row["ratios"]]
         if points:
-            axes.scatter(*zip(*points, strict=True), color=colour, label=name, s=28, zorder=3, marker="|" if name == "by hand" else "o", linewidths=2)
+            x, y = zip(*points, strict=True)
+            axes.scatter(x, y, color=colour, label=name, s=28, zorder=3, marker="|" if name == "by hand" else "o", linewidths=2)
     axes.axvline(1.0, color="0.6", linewidth=1)
     axes.set_xscale("log")
     axes.set_yticks(range(len(largest)), [f"{row['program']}, {row['size']}" for row in largest], fontsize=8)

@@ -58,8 +58,19 @@ def start_table(results: Results) -> Table:
         table.add_column(column, justify="left" if column in ("program", "size", "variant") else "right")
     for row in results.started:
         cold, warm = row["cold"], row["warm"]
-        numbers = (f"{warm['imports']:.2f}", f"{cold['total']:.2f}", f"{warm['total']:.2f}", cold["compilations"], warm["compilations"], f"{warm['peak MB']:.0f}")
-        table.add_row(row["program"], row["size"], row["variant"], *map(str, numbers))
+        spent = (f"{seconds:.2f}" for seconds in (warm["imports"], cold["total"], warm["total"]))
+        counts = (f"{number:.0f}" for number in (cold["compilations"], warm["compilations"], warm["peak MB"]))
+        table.add_row(row["program"], row["size"], row["variant"], *spent, *counts)
+    return table
+
+
+def memory_table(results: Results) -> Table:
+    table = Table(title="peak memory that the largest size adds, MB")
+    present = [n for n in NAMES if any(n in row["grown MB"] for row in results.grown)]
+    for column in ("program", "size", *present):
+        table.add_column(column, justify="left" if column in ("program", "size") else "right")
+    for row in results.grown:
+        table.add_row(row["program"], row["size"], *(f"{row['grown MB'][n]:.0f}" if n in row["grown MB"] else "–" for n in present))
     return table
 
 
@@ -86,14 +97,14 @@ def write(results: Results) -> Path:
     OUTPUT.mkdir(exist_ok=True)
     path = OUTPUT / "results.json"
     machine = {"machine": platform.machine(), "python": platform.python_version(), **_versions()}
-    path.write_text(json.dumps({"machine": machine, "timed": results.timed, "started": results.started}, indent=1))
+    path.write_text(json.dumps({"machine": machine, "timed": results.timed, "started": results.started, "grown": results.grown}, indent=1))
     return path
 
 
 def read() -> Results:
     """The last run."""
     stored = json.loads((OUTPUT / "results.json").read_text())
-    return Results(stored["timed"], stored["started"])
+    return Results(stored["timed"], stored["started"], stored["grown"])
 
 
 def _versions() -> dict[str, str]:

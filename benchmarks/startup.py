@@ -26,6 +26,19 @@ def started(name: str, size: str, wanted: tuple[str, ...] = VARIANTS) -> list[di
     return rows
 
 
+def memory(name: str, smallest: str, largest: str, wanted: tuple[str, ...]) -> dict[str, Any]:
+    """Peak memory that the largest size adds to the smallest one's, in MB, by variant: with a warm cache, imports cancel."""
+    grown = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for variant in wanted:
+            for size in (smallest, largest):
+                first_call(name, variant, size, cache)
+            peaks = [row["peak MB"] for size in (smallest, largest) if (row := first_call(name, variant, size, cache)) is not None]
+            if len(peaks) == 2:
+                grown[variant] = peaks[1] - peaks[0]
+    return {"program": name, "size": largest, "grown MB": grown}
+
+
 def first_call(name: str, variant: str, size: str, cache: str) -> dict[str, Any] | None:
     """What `benchmarks.first` measured in a process whose caches live in `cache`; None if it failed."""
     environment = dict(

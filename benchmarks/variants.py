@@ -40,16 +40,15 @@ def make(variant: str, program: Program, args: tuple[Any, ...]) -> Call:
     return _MAKERS[variant](program, args)
 
 
-def results(variant: str, program: Program, answer: Any) -> list[Any] | None:
-    """Value and gradients as NumPy arrays; None for what computes no gradient."""
+def results(variant: str, answer: Any) -> list[Any]:
+    """Value and gradients as NumPy arrays; only the value for a primal."""
     if variant in ("primal", "stgrad primal"):
         return [np.asarray(answer)]
     if variant == "by hand":
         value, *bars = answer
     else:
         value, bars = answer
-        if not isinstance(bars, (tuple, list)) or len(program.wrt) == 1 and not isinstance(bars, (tuple, list)):
-            bars = [bars]
+        bars = bars if isinstance(bars, (tuple, list)) else [bars]
     return [_numpy(x) for x in (value, *bars)]
 
 

@@ -111,7 +111,11 @@ def adjoint(cameras, points, weights, which_camera, which_point, seen):
             c_bar[1] += w1_bar * inverse + theta_bar * w1
             c_bar[2] += w2_bar * inverse + theta_bar * w2
         else:
-            p0_bar, p1_bar, p2_bar = q0_bar + q1_bar * a2 - q2_bar * a1, q1_bar + q2_bar * a0 - q0_bar * a2, q2_bar + q0_bar * a1 - q1_bar * a0
+            p0_bar, p1_bar, p2_bar = (
+                q0_bar + q1_bar * a2 - q2_bar * a1,
+                q1_bar + q2_bar * a0 - q0_bar * a2,
+                q2_bar + q0_bar * a1 - q1_bar * a0,
+            )
             c_bar[0] += q2_bar * p1 - q1_bar * p2
             c_bar[1] += q0_bar * p2 - q2_bar * p0
             c_bar[2] += q1_bar * p0 - q0_bar * p1
@@ -193,7 +197,14 @@ def sizes(cameras, points, observations):
         c[:, :3], c[:, 3:6] = 0.3 * rng.standard_normal((cameras, 3)), rng.standard_normal((cameras, 3)) - [0.0, 0.0, 8.0]
         c[:, 6], c[:, 7:9], c[:, 9:] = 1.5, 0.1 * rng.standard_normal((cameras, 2)), 0.02 * rng.standard_normal((cameras, 2))
         of_camera, of_point = rng.integers(0, cameras, observations), rng.integers(0, points, observations)
-        return c, rng.standard_normal((points, 3)), rng.uniform(0.5, 1.5, observations), of_camera, of_point, rng.standard_normal((observations, 2))
+        return (
+            c,
+            rng.standard_normal((points, 3)),
+            rng.uniform(0.5, 1.5, observations),
+            of_camera,
+            of_point,
+            rng.standard_normal((observations, 2)),
+        )
 
     return inputs
 

@@ -114,7 +114,11 @@ def jax_expert():
     from jax.lax import linalg
     from jax.scipy.linalg import solve_triangular
 
-    return with_lapack(jnp, lambda K: linalg.cholesky(jnp.tril(K) + jnp.tril(K, -1).T, symmetrize_input=False), lambda L, y: solve_triangular(L, y, lower=True))
+    return with_lapack(
+        jnp,
+        lambda K: linalg.cholesky(jnp.tril(K) + jnp.tril(K, -1).T, symmetrize_input=False),
+        lambda L, y: solve_triangular(L, y, lower=True),
+    )
 
 
 def sizes(n):

@@ -183,7 +183,9 @@ def torch():
 
     def lower(packed, d):
         rows, columns = np.tril_indices(d, -1)
-        return torch.zeros((packed.shape[0], d, d), dtype=packed.dtype).index_put((slice_all(packed), torch.tensor(rows), torch.tensor(columns)), packed)
+        return torch.zeros((packed.shape[0], d, d), dtype=packed.dtype).index_put(
+            (slice_all(packed), torch.tensor(rows), torch.tensor(columns)), packed
+        )
 
     def slice_all(packed):
         return torch.arange(packed.shape[0])[:, None]
@@ -207,7 +209,12 @@ def autograd():
 def sizes(n, d, k):
     def inputs():
         rng = np.random.default_rng(0)
-        return rng.standard_normal(k), rng.standard_normal((k, d)), 0.3 * rng.standard_normal((k, d * (d + 1) // 2)), rng.standard_normal((n, d))
+        return (
+            rng.standard_normal(k),
+            rng.standard_normal((k, d)),
+            0.3 * rng.standard_normal((k, d * (d + 1) // 2)),
+            rng.standard_normal((n, d)),
+        )
 
     return inputs
 

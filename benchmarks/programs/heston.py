@@ -37,7 +37,7 @@ def adjoint(spot, variance, kappa, theta, xi, rho, rate, strike, maturity, noise
     across = math.sqrt(1.0 - rho * rho)
     vs, roots = np.empty(steps), np.empty(steps)
     log_spot = math.log(spot)
-    total = sum_x = 0.0
+    total = 0.0
     x0_bar = v0_bar = kappa_bar = theta_bar = xi_bar = rho_bar = rate_bar = 0.0
     slope = rho / across
     for p in range(paths):

@@ -134,7 +134,9 @@ def autograd():
 def sizes(states, length):
     def inputs():
         rng = np.random.default_rng(0)
-        start, move, emit = (np.log(p / p.sum(-1, keepdims=True)) for p in (rng.random(states), rng.random((states, states)), rng.random((states, 8))))
+        start, move, emit = (
+            np.log(p / p.sum(-1, keepdims=True)) for p in (rng.random(states), rng.random((states, states)), rng.random((states, 8)))
+        )
         return start, move, emit, rng.integers(0, 8, length)
 
     return inputs

@@ -13,8 +13,15 @@ def seidel(start, steps):
         for i in range(1, n - 1):
             for j in range(1, n - 1):
                 A[i, j] = (
-                    A[i - 1, j - 1] + A[i - 1, j] + A[i - 1, j + 1] + A[i, j - 1] + A[i, j]
-                    + A[i, j + 1] + A[i + 1, j - 1] + A[i + 1, j] + A[i + 1, j + 1]
+                    A[i - 1, j - 1]
+                    + A[i - 1, j]
+                    + A[i - 1, j + 1]
+                    + A[i, j - 1]
+                    + A[i, j]
+                    + A[i, j + 1]
+                    + A[i + 1, j - 1]
+                    + A[i + 1, j]
+                    + A[i + 1, j + 1]
                 ) / 9.0
     return np.sum(A * A)
 
@@ -28,7 +35,16 @@ def adjoint(start, steps):
         for i in range(1, n - 1):
             left = A[i, 0]
             for j in range(1, n - 1):
-                others = A[i - 1, j - 1] + A[i - 1, j] + A[i - 1, j + 1] + A[i, j] + A[i, j + 1] + A[i + 1, j - 1] + A[i + 1, j] + A[i + 1, j + 1]
+                others = (
+                    A[i - 1, j - 1]
+                    + A[i - 1, j]
+                    + A[i - 1, j + 1]
+                    + A[i, j]
+                    + A[i, j + 1]
+                    + A[i + 1, j - 1]
+                    + A[i + 1, j]
+                    + A[i + 1, j + 1]
+                )
                 left = (others + left) / 9.0
                 A[i, j] = left
     value = 0.0

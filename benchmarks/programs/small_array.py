@@ -25,8 +25,6 @@ def adjoint(x):
     return value, x_bar
 
 
-
-
 def ported(np):
     return lambda x: np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
