@@ -64,12 +64,12 @@ def append(arr, values, axis=None):
 
 @composite(np.insert)
 def insert(arr, obj, values, axis=None):
-    """At one integer position."""
+    """At one integer position; the values take the dtype of the array."""
     if axis is None:
         return np.insert(np.ravel(arr), obj, values, 0)
     n = np.shape(arr)[axis]
     at = obj + n if obj < 0 else obj
-    new = np.ravel(values) if np.ndim(arr) == 1 else np.expand_dims(values, axis)
+    new = (np.ravel(values) if np.ndim(arr) == 1 else np.expand_dims(values, axis)).astype(arr.dtype)
     return np.concatenate((part(arr, 0, at, axis), new, part(arr, at, n, axis)), axis=axis)
 
 

@@ -5,6 +5,8 @@ Ties in max and min split equally; std is 0 where the variance is 0.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .core import adjoint, composite, linear, nondiff, samples, static, tangent
@@ -272,9 +274,12 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False
     r = np.sort(rows(a, axis), axis=-1)
     n = np.shape(r)[-1]
     position = q * (n - 1.0)
-    lower = np.floor(position).astype(np.int64)
-    upper = np.minimum(lower + 1, n - 1)
-    weight = position - np.floor(position)
+    if isinstance(position, float):  # a Python number does not widen float32
+        lower = math.floor(position)
+        upper, weight = min(lower + 1, n - 1), position - lower
+    else:
+        lower = np.floor(position).astype(np.int64)
+        upper, weight = np.minimum(lower + 1, n - 1), position - np.floor(position)
     y = np.take(r, lower, axis=-1) * (1.0 - weight) + np.take(r, upper, axis=-1) * weight
     if np.ndim(q) > 0 and np.ndim(r) > 1:
         y = np.moveaxis(y, tuple(range(-np.ndim(q), 0)), tuple(range(np.ndim(q))))

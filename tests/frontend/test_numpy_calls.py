@@ -815,6 +815,7 @@ x ** 2
 np.where(np.real(x) > 0, x, 2 * x)
 np.array([x[0, 0], x[1, 1]])
 np.tanh(x)
+np.insert(v, 1, 2.0)
 np.diff(x, axis=1)
 np.trace(x[:, :3])
 np.linalg.det(x[:, :3])
@@ -874,6 +875,21 @@ def test_refused(expression: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(StgradError, match=message) as caught:
         stgrad.grad(module.f, jit=False)(*values())
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("q", ["0.3", "q"])
+def test_quantile_keeps_float32(q: str, tmp_path: Path) -> None:
+    path = tmp_path / "quantile.py"
+    path.write_text(f"import numpy as np\n\n\ndef f(x, q):\n    return np.sum(np.quantile(x, {q}, axis=0))\n")
+    spec = importlib.util.spec_from_file_location("quantile", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    x = np.array([[1.0, 5.0], [2.0, 3.0], [4.0, 0.0]], np.float32)
+    value, g = stgrad.value_and_grad(module.f, jit=False)(x, 0.3)
+    np.testing.assert_allclose(value, module.f(x, 0.3), rtol=1e-6)
+    assert value.dtype == g.dtype == np.float32
+    np.testing.assert_allclose(g, [[0.4, 0.0], [0.6, 0.6], [0.0, 0.4]], rtol=1e-6)
 
 
 def test_complex_constants_are_conjugated() -> None:
