@@ -467,6 +467,8 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
             a = frame.call(np.array, (a,), {})
         if isinstance(a, Sym) and a.type.rank and shape == () and function is np.reshape:
             return load(frame, a, (0,) * a.type.rank, None)
+        if function is np.reshape and isinstance(a, Sym) and a.type.rank == 1 and shape in (-1, (-1,)) and not options:
+            return load(frame, a, slice(None), None)
         if isinstance(a, Sym) and a.type.array or not (isinstance(a, Sym) or is_number(a)):
             return operations.emit(frame, function, (a,) if shape is None else (a, shape), options)
         if function is np.expand_dims:

@@ -161,6 +161,8 @@ np.subtract.outer(v, v)
 np.maximum.outer(v, v)
 np.add.reduce(x, keepdims=True)
 np.logaddexp.reduce(v)
+np.logaddexp.reduce(x, axis=1)
+np.reshape(v[::2], -1) * 2
 x[np.ix_([0, 2], [1, 3])]
 x[np.ix_(np.array([0, 2]), np.array([1, 3]))]
 x[:, np.newaxis] * v
