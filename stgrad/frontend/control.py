@@ -353,6 +353,7 @@ class Carried:
         self.filled: list[Growing] = []
         self.heads: dict[str, Value] = {}
         self.entries: list[tuple[Value, Any, Value, str]] = []
+        self.cells: list[tuple[Value, dict[Any, Value], str]] = []
         self.pairs: list[tuple[Sym, Value]] = []
         self.opened: dict[int, tuple[Value, dict[Any, Value]]] = {}  # containers made for names, and the loop's variables that they hold
         self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe) or n in settled.unreadable)
@@ -375,6 +376,7 @@ class Carried:
             held[i] = v if keeps else self._head(k, v, path)
             self.entries.append((container, i, held[i], path))
         put(container, held)
+        self.cells.append((container, held, what))
 
     def _head(self, name: Any, value: Value, path: str) -> Value:
         if isinstance(value, Growing) and value.trip is not None:
@@ -407,11 +409,11 @@ class Carried:
             except errors.TypeInferenceError as error:
                 self.settled.unreadable[name] = error
                 self.changed = True
+        for container, held, what in self.cells:
+            if list(contents(container)) != list(held):
+                self._refuse(what, list(held), list(contents(container)))
         for container, i, head, path in self.entries:
-            after = contents(container)
-            if i not in after or len(after) != sum(c is container for c, *_ in self.entries):
-                self._refuse(path, head, container)
-            self._close_entry(container, i, head, after[i], path)
+            self._close_entry(container, i, head, contents(container)[i], path)
         for region in self.regions:
             new = region.changed.keys() - self.settled.cells - {key(c) for c, _ in self.opened.values()}
             self.settled.cells |= new
@@ -537,8 +539,8 @@ def _finish(frame: Frame, carried: Carried, env: dict[str, Value], before: Any, 
     frame.env = {**env, **carried.heads}
     for container, held in carried.opened.values():
         put(container, held)
-    for container in {id(c): c for c, *_ in carried.entries}.values():
-        put(container, {i: head for c, i, head, _ in carried.entries if c is container})
+    for container, held, _ in carried.cells:
+        put(container, held)
     for growing in carried.filled:
         lists.finish(frame, growing, trips)
     for name in carried.new:

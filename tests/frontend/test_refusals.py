@@ -1,0 +1,112 @@
+"""What is refused says where, why and what to write instead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+
+def returns_a_growing_list(x):
+    xs = []
+    for v in x:
+        xs.append(v)
+    return xs
+
+
+def inserts(x):
+    xs = []
+    for v in x:
+        xs.insert(0, v)
+    return xs[0]
+
+
+def new_keys_in_a_loop(x):
+    d = {}
+    for v in x:
+        d["last"] = v
+    return d["last"]
+
+
+def mixes_kinds(x):
+    xs = []
+    for v in x:
+        xs.append(v)
+        xs.append(x)
+    return np.sum(xs[0])
+
+
+def keys_of_one_branch(x):
+    d = {"a": x[0]}
+    if x[0] > 0.0:
+        d["b"] = x[1]
+    return d["b"]
+
+
+def kinds_that_differ(x):
+    y = 0.0
+    if x[0] > 0.0:
+        y = x
+    return np.sum(y)
+
+
+def list_with_two_names(x):
+    a = [x[0]]
+    b = a
+    for v in x:
+        a[0] = a[0] * v
+        a = [v]
+    return b[0]
+
+
+class Point:
+    __slots__ = ("a",)
+
+
+def unknown_attribute(x):
+    p = stgrad_point(x)
+    return p.missing
+
+
+class Plain:
+    def __init__(self, a):
+        self.a = a
+
+
+def stgrad_point(x):
+    return Plain(x[0])
+
+
+CASES = [
+    (returns_a_growing_list, errors.TypeInferenceError, "return np.array"),
+    (inserts, errors.TypeInferenceError, "in the loop"),
+    (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop"),
+    (mixes_kinds, errors.TypeInferenceError, "one kind"),
+    (keys_of_one_branch, errors.TypeInferenceError, "other entries on one path"),
+    (kinds_that_differ, errors.TypeInferenceError, "on one path"),
+    (list_with_two_names, errors.UnsupportedSyntaxError, "several names"),
+    (unknown_attribute, errors.UndefinedNameError, "missing"),
+]
+
+
+@pytest.mark.parametrize(("f", "error", "words"), CASES, ids=lambda v: getattr(v, "__name__", None))
+def test_refused(f, error, words):
+    with pytest.raises(error) as found:
+        stgrad.grad(f, jit=False)(np.array([1.0, 2.0]))
+    assert words in str(found.value)
+
+
+def test_star_element_that_is_not_there():
+    def f(x, *rest):
+        return x * x
+
+    with pytest.raises(errors.NotDifferentiableError, match="rest"):
+        stgrad.grad(f, argnums=1, jit=False)(1.0)
+
+
+def test_gradient_of_a_dataclass_is_one():
+    g = stgrad.grad(lambda p: p.a * p.a, jit=False)(Plain(3.0))
+    assert type(g) is Plain
+    assert g.a == 6.0
