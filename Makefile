@@ -19,6 +19,7 @@ test: .venv/.test  ## all tests and doctests
 
 bench: .venv/.bench  ## time gradients against primals, hand-written adjoints and other tools
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.eager
 
 lint: .venv/.lint  ## style, imports and types
 	$(BIN)/ruff check .

@@ -150,16 +150,15 @@ def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001
 
 def _pair(f: Callable[..., Any], floats: tuple[str, ...], has_aux: bool, jit: bool) -> tuple[Transformed, Transformed]:
     """The compiled function and its pullback, made once; they live in the function's own dictionary, so they go with it."""
-    keep = vars(f) if hasattr(f, "__dict__") and not isinstance(f, MethodType) else {}
-    pairs = keep.get("_stgrad_pairs")
+    keep: dict[str, Any] = vars(f) if hasattr(f, "__dict__") and not isinstance(f, MethodType) else {}
+    pairs: tuple[Any, dict[Any, tuple[Transformed, Transformed]]] | None = keep.get("_stgrad_pairs")
     if pairs is None or pairs[0]() is not f:  # `functools.wraps` copies the dictionary of what it wraps
         pairs = keep["_stgrad_pairs"] = (ref(f), {})
     key = (floats, has_aux, jit)
     if key not in pairs[1]:
         pullback = Derivative(f, "vjp", floats, False, has_aux)
         pairs[1][key] = (Transformed(Derivative(f, "primal"), jit=jit), Transformed(pullback, jit=jit))
-    made: tuple[Transformed, Transformed] = pairs[1][key]
-    return made
+    return pairs[1][key]
 
 
 def cfunc(

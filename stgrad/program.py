@@ -14,6 +14,7 @@ from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Function, Pack, Type, Var, stored
 from stgrad.printer import to_source
 from stgrad.request import Derivative, function_name, signature_of
+from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
 from stgrad.transforms.simplify import simplify
@@ -182,6 +183,13 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
     fn = specialise(flat, trace, threads=getattr(target, "parallel", False))
     return Compiled(reading, fn, to_source(fn), trace)
+
+
+def dependences(target: Any, specs: Mapping[str, Spec]) -> list[bool]:
+    """For each leaf of the arguments, in order, whether the value of a function depends on it, on any path."""
+    reading = array_program(target, specs, Trace())
+    useful = activity(reading.function, [p.name for p in reading.function.params]).useful
+    return [isinstance(v, Sym) and isinstance(v.operand, Var) and v.name in useful for a in reading.arguments.values() for v in leaves(a)]
 
 
 def _primal(reading: Reading, trace: Trace) -> Reading:

@@ -215,14 +215,10 @@ class Program:
 
     def _depends(self, tensors: list[Any], captured: list[Any]) -> list[bool]:
         """For each input whether the result depends on it, on any path; the gradient of the others is None."""
-        from stgrad.program import array_program, spec_of
-        from stgrad.transforms.activity import activity
-        from stgrad.transforms.pipeline import Trace
+        from stgrad.program import dependences, spec_of
 
         given = {"inputs": _arrays(tensors), "captured": _arrays(captured)}
-        reading = array_program(self.run, {n: spec_of(v, n) for n, v in given.items()}, Trace())
-        useful = activity(reading.function, [p.name for p in reading.function.params]).useful
-        return [leaf.name in useful for name in ("inputs", "captured") for leaf in reading.arguments[name]]
+        return dependences(self.run, {name: spec_of(value, name) for name, value in given.items()})
 
 
 def _seed(y: Any) -> Tensor:

@@ -91,8 +91,22 @@ def check(text: str, known: Iterable[str]) -> ast.Module:
             _refuse(statement, "a statement outside of a function")
         if not re.fullmatch(r"f\d+", statement.name):
             _refuse(statement, f"to bind the name `{statement.name}`")
+        else:
+            _check_definition(statement)
     _check_names(tree, frozenset(), outer)
     return tree
+
+
+def _check_definition(function: ast.FunctionDef) -> None:
+    """Defining a function must compute nothing: no decorators, and defaults that are constants or known operations."""
+    for decorator in function.decorator_list:
+        _refuse(decorator, "a decorator outside of a function")
+    for default in (*function.args.defaults, *[d for d in function.args.kw_defaults if d]):
+        for node in ast.walk(default):
+            if not isinstance(node, (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.UnaryOp, ast.USub, ast.Load, ast.Attribute, ast.Name)):
+                _refuse(node, "a default that is computed")
+            if isinstance(node, ast.Name) and node.id not in ("tf", "np", "math") and node.id not in BUILTINS:
+                _refuse(node, f"a default that names `{node.id}`")
 
 
 def _refuse(node: Any, what: str) -> None:
