@@ -16,6 +16,7 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken) | RESERVED
+        self._last: dict[str, int] = {}  # the last number given to each wish
 
     def fresh(self, wish: str) -> str:
         """`wish` if it is free, else `wish_2`, `wish_3`...
@@ -25,12 +26,20 @@ class Names:
         ('x_2', 'x_3', 'y')
         """
         wish = wish if wish.isidentifier() else "v_" + re.sub(r"\W", "_", wish)
-        name, count = wish, 1
+        name, count = wish, self._last.get(wish, 1)
         while name in self._taken:
             count += 1
             name = f"{wish}_{count}"
         self._taken.add(name)
+        self._last[wish] = max(count - 1, 1)
         return name
+
+    def state(self) -> tuple[set[str], dict[str, int]]:
+        """What `restore` takes to go back to now."""
+        return set(self._taken), dict(self._last)
+
+    def restore(self, state: tuple[set[str], dict[str, int]]) -> None:
+        self._taken, self._last = set(state[0]), dict(state[1])
 
     def reserve(self, names: Iterable[str]) -> None:
         self._taken.update(names)

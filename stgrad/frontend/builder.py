@@ -98,11 +98,12 @@ class Builder:
 
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
-        names, types, symbols, slices = set(self.names._taken), dict(self.types), self.symbols, dict(self.slices)
+        names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
-            self.names._taken = names | set(self.pinned)
+            self.names.restore(names)
+            self.names.reserve(self.pinned)
             self.types.clear()
             self.types.update({**types, **self.pinned})
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols

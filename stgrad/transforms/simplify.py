@@ -9,7 +9,7 @@ Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which i
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -235,34 +235,42 @@ def _retarget(block: Block, fn: Function) -> Block:
     return _retarget_block(block, single, fn.types)
 
 
-def _retarget_block(block: Block, single: object, types: Mapping[str, Type]) -> Block:
+def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[str, Type]) -> Block:
     out: list[Stmt] = []
+    made: dict[str, int] = {}  # where a name was last made by a statement of this block
+    touched: dict[str, int] = {}  # where it was last read or assigned
+    barrier = -1
     for stmt in block:
         stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
-        if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var) and single(stmt.args[0].name):  # type: ignore[operator]
-            at = _definition(out, stmt.args[0].name, stmt.target.name)
-            if at is not None and _same_kind(types[stmt.args[0].name], types[stmt.target.name]):
-                source = out[at]
-                assert isinstance(source, (Assign, Pop))
-                if isinstance(source, Pop):
-                    out[at] = replace(source, target=stmt.target)
-                else:
-                    out[at] = replace(source, targets=tuple(stmt.target if v.name == stmt.args[0].name else v for v in source.targets))
-                continue
+        at = _renamable(stmt, single, types, made)
+        if at is not None and isinstance(stmt, Assign) and at > barrier and touched.get(stmt.target.name, -1) <= at and stmt.target.name not in assigns(out[at]):
+            out[at] = _renamed(out[at], stmt.args[0], stmt.target)
+            made[stmt.target.name] = touched[stmt.target.name] = at
+            continue
         out.append(stmt)
+        here = len(out) - 1
+        for name in {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}:
+            touched[name] = here
+        if isinstance(stmt, (Assign, Pop)):
+            made.update(dict.fromkeys(assigns(stmt), here))
+        if isinstance(stmt, Custom):
+            barrier = here
     return tuple(out)
 
 
-def _definition(out: list[Stmt], name: str, target: str) -> int | None:
-    """Where `name` is made, if `target` is neither read nor assigned since."""
-    for at in range(len(out) - 1, -1, -1):
-        stmt = out[at]
-        if isinstance(stmt, (Assign, Pop)) and name in assigns(stmt):
-            return at if target not in assigns(stmt) else None
-        touched = {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
-        if target in touched or isinstance(stmt, Custom):
-            return None
-    return None
+def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Type], made: Mapping[str, int]) -> int | None:
+    """Where the source of a copy is made, if the copy is its only use."""
+    if not isinstance(stmt, Assign) or stmt.op != "alias" or not isinstance(stmt.args[0], Var):
+        return None
+    source = stmt.args[0].name
+    return made.get(source) if single(source) and _same_kind(types[source], types[stmt.target.name]) else None
+
+
+def _renamed(stmt: Stmt, source: Operand, target: Var) -> Stmt:
+    if isinstance(stmt, Pop):
+        return replace(stmt, target=target)
+    assert isinstance(stmt, Assign)
+    return replace(stmt, targets=tuple(target if v == source else v for v in stmt.targets))
 
 
 __all__ = ["Pack", "simplify"]

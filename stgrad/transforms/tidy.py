@@ -85,9 +85,13 @@ def interference(fn: Function) -> dict[str, set[str]]:
     """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
     live = Liveness(fn.body, observed(fn))
     clashes: dict[str, set[str]] = {}
+    numbered = {n: m.group(1) for n in fn.types if (m := _NUMBERED.match(n)) and not n.startswith("_t")}
+    relevant = frozenset(numbered) | frozenset(numbered.values())  # names that may be merged
 
     def clash(name: str, others: frozenset[str]) -> None:
-        for other in others - {name}:
+        if name not in relevant:
+            return
+        for other in (others & relevant) - {name}:
             clashes.setdefault(name, set()).add(other)
             clashes.setdefault(other, set()).add(name)
 

@@ -70,6 +70,7 @@ class Storage:
     pops: dict[str, list[Stmt]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     before: dict[int, list[Stmt]] = field(default_factory=dict)  # statements to put before a statement, by id
+    by_scope: dict[int, dict[str, tuple[list[Path], list[Path]]]] = field(default_factory=dict)
 
     def block(self, statements: Block) -> Block:
         for stmt in statements:
@@ -92,10 +93,19 @@ class Storage:
 
     # ----------------------------------------------------------------- plans
 
+    def used(self, scope: Block) -> dict[str, tuple[list[Path], list[Path]]]:
+        """Where each stack is pushed and popped in a scope; found once."""
+        if id(scope) not in self.by_scope:
+            found: dict[str, tuple[list[Path], list[Path]]] = {}
+            for path in sites(scope):
+                if isinstance(path[-1], (Push, Pop)):
+                    found.setdefault(path[-1].stack, ([], []))[isinstance(path[-1], Pop)].append(path)
+            self.by_scope[id(scope)] = found
+        return self.by_scope[id(scope)]
+
     def plan(self, stack: str, scope: Block) -> None:
         """Choose the storage of a stack that is declared in `scope`."""
-        pushes = [p for p in sites(scope) if isinstance(p[-1], Push) and p[-1].stack == stack]
-        pops = [p for p in sites(scope) if isinstance(p[-1], Pop) and p[-1].stack == stack]
+        pushes, pops = self.used(scope).get(stack, ([], []))
         if not pushes and not pops:
             self.dropped.add(stack)
             return
