@@ -158,7 +158,7 @@ def piecewise(x, condlist, funclist):  # type: ignore[no-untyped-def]
     for condition in condlist[1:]:
         rest = np.logical_and(rest, np.logical_not(condition))
     conditions = (*condlist, rest) if len(funclist) > len(condlist) else tuple(condlist)
-    for condition, function in zip(conditions, funclist):
+    for condition, function in zip(conditions, funclist, strict=True):
         y[condition] = function(x[condition]) if callable(function) else function
     return y
 
@@ -210,7 +210,7 @@ def vectorized(pyfunc, *args):  # type: ignore[no-untyped-def]
 @means()
 def unravel(shape, k):  # type: ignore[no-untyped-def]
     """The index of the k-th element, in C order."""
-    index = ()
+    index: tuple[Any, ...] = ()
     for n in reversed(shape):
         index = (k % n, *index)
         k = k // n

@@ -30,7 +30,7 @@ def joined(frame: Frame, owner: Any, index: Value) -> Value:
     return frame.call(np.concatenate, (columns,), {"axis": -1})
 
 
-def _item(frame: Frame, entry: Value) -> Sym:
+def _item(frame: Frame, entry: Value) -> Value:
     """One entry as an array of at least one axis; a slice is a range, with a complex step a number of points."""
     if isinstance(entry, slice):
         start, stop, step = (static_of(v) for v in (entry.start, entry.stop, entry.step))

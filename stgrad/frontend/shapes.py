@@ -215,10 +215,11 @@ def _total(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
 def _repeat(frame: Frame, a: Value, repeats: Value, axis: Value = None) -> Type | None:
     """Where the counts are an array, nothing is known of the extent; where they are written down, their sum is."""
     repeats, axis, t = static_of(repeats), static_of(axis), type_of(a)
-    if not isinstance(a, Sym) or not t.rank or not (isinstance(repeats, (tuple, list)) or isinstance(repeats, Sym)):
+    if not isinstance(a, Sym) or not t.rank or not isinstance(repeats, (tuple, list, Sym)):
         return None
-    counted = isinstance(repeats, (tuple, list)) and len(repeats) > 1 and all(isinstance(n, int) for n in repeats)
-    extent = Dim(None, sum(repeats)) if counted else frame.builder.fresh_dim()
+    extent = frame.builder.fresh_dim()
+    if isinstance(repeats, (tuple, list)) and len(repeats) > 1 and all(isinstance(n, int) for n in repeats):
+        extent = Dim(None, sum(repeats))
     if axis is None:
         return Type(t.dtype, (extent,), array=True)
     return Type(t.dtype, tuple(extent if k == axis % t.rank else d for k, d in enumerate(t.dims)), array=True)

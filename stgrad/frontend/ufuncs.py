@@ -116,7 +116,9 @@ def ufunc_method(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     return handler(frame, ufunc, *args, **kwargs)
 
 
-def _reduce(frame: Frame, ufunc: Any, array: Value, axis: Value = 0, dtype: Value = None, out: Value = None, keepdims: Value = False, **options: Value) -> Value:
+def _reduce(
+    frame: Frame, ufunc: Any, array: Value, axis: Value = 0, dtype: Value = None, out: Value = None, keepdims: Value = False, **options: Value
+) -> Value:
     known = _REDUCED.get(ufunc)
     if known is not None:
         options |= {"keepdims": keepdims} if keepdims else {}
