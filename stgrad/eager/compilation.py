@@ -7,6 +7,7 @@ gradients, with those of the eager run. What cannot be compiled runs eagerly, an
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -265,7 +266,16 @@ def _settle(run: Transformed) -> None:
 def warn(name: str, error: StgradError) -> None:
     """Say once for a function why it runs eagerly."""
     place = f" (line {error.loc.line} of {error.loc.file})" if error.loc is not None else ""
-    warnings.warn(f"{name} runs eagerly, it is not compiled: {error.message}{place}", RunsEagerlyWarning, stacklevel=5)
+    why = f"{error.message}, {error.reason}" if error.reason else error.message
+    warnings.warn(f"{name} runs eagerly, it is not compiled: {why}{place}", RunsEagerlyWarning, stacklevel=_users_level())
+
+
+def _users_level() -> int:
+    """How many frames above `warn` the user's code stands."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stgrad."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def install(*owners: Any) -> None:

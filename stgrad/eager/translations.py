@@ -317,6 +317,11 @@ def norm(tensor, ord="euclidean", axis=None, keepdims=False, name=None):  # type
     return np.sqrt(np.sum(tensor * tensor, axis=as_tuple(axis), keepdims=keepdims))
 
 
+@body("keras.activations.linear")
+def linear(x):  # type: ignore[no-untyped-def]
+    return x
+
+
 @body("clip_by_norm")
 def clip_by_norm(t, clip_norm, axes=None, name=None):  # type: ignore[no-untyped-def]
     size = np.sqrt(np.sum(t * t, axis=as_tuple(axes), keepdims=axes is not None))
@@ -333,11 +338,12 @@ def install() -> None:
     if _installed:
         return
     _installed.append(True)
-    from stgrad.eager import custom
+    from stgrad.eager import custom, keras
 
     for name, function in _BODIES.items():
         LIBRARY[operation(name)] = function
     HANDLERS[custom._call] = _custom
+    HANDLERS[keras.layers.Layer.__call__] = _layer
     for function in _own_functions():
         if function not in LIBRARY and function not in HANDLERS:
             HANDLERS[function] = _refusal(function)
@@ -354,6 +360,33 @@ def operation(name: str) -> Any:
 def _custom(frame: Any, f: Any, args: Any, kwargs: Any) -> Any:
     """A function made by `tf.custom_gradient`: the compiler has the same."""
     return frame.call(hooks.custom_gradient(f), tuple(args), kwargs)
+
+
+def dense(inputs, kernel, activation):  # type: ignore[no-untyped-def]
+    return activation(inputs @ kernel)
+
+
+def dense_with_bias(inputs, kernel, bias, activation):  # type: ignore[no-untyped-def]
+    return activation(inputs @ kernel + bias)
+
+
+def _layer(frame: Any, layer: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a layer that has its weights: Dense and Sequential, and layers of the user's own by their `call`."""
+    from stgrad.eager.keras import Sequential
+    from stgrad.eager.keras.layers import Dense
+
+    if layer.built and type(layer) is Dense:
+        weights = [frame.capture_attribute(layer, n, getattr(layer, n)) for n in ("kernel", "bias")[: 1 + layer.use_bias]]
+        return frame.call(dense_with_bias if layer.use_bias else dense, (inputs, *weights, layer.activation), {})
+    if layer.built and type(layer) is Sequential and not args and not kwargs:
+        for part in layer.layers:
+            inputs = frame.call(part, (inputs,), {})
+        return inputs
+    if layer.built and not type(layer).call.__module__.startswith("stgrad."):
+        return frame.call(type(layer).call, (layer, inputs, *args), kwargs)
+    what = type(layer).__name__
+    reason = "it makes its weights in this call" if not layer.built else "it has no translation for the compiler"
+    raise errors.UnknownFunctionError(f"a layer `{what}` is called", frame.builder.loc, reason=reason)
 
 
 def _own_functions() -> list[Any]:

@@ -92,6 +92,46 @@ def test_equal_to_the_eager_run(program):
         assert [node[0].name for node in found[3]._tape.nodes] == [program.__name__]
 
 
+class Residual(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = tf.keras.layers.Dense(2, activation="relu")
+        self.rest = tf.keras.Sequential([tf.keras.layers.Dense(4, activation=tf.tanh, use_bias=False), tf.keras.layers.Dense(2)])
+
+    def call(self, x):
+        return x + self.rest(self.first(x))
+
+
+@pytest.mark.filterwarnings("error::stgrad.eager.RunsEagerlyWarning")
+def test_layers_compile():
+    tf.random.set_seed(0)
+    model = Residual()
+    x = tf.random.normal([5, 2])
+
+    def loss(x):
+        return tf.reduce_mean(model(x) ** 2)
+
+    loss(x)
+    f = tf.function(loss)
+    found = []
+    for run in (loss, f, f):
+        with tf.GradientTape() as tape:
+            y = run(x)
+        found.append([y, *tape.gradient(y, model.trainable_variables)])
+    for one in found[1:]:
+        for a, b in zip(one, found[0], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("default::stgrad.eager.RunsEagerlyWarning")
+def test_the_warning_points_at_the_call():
+    layer = tf.keras.layers.Dense(2)
+    f = tf.function(lambda x: layer(x))
+    with pytest.warns(RunsEagerlyWarning, match="it makes its weights in this call") as caught:
+        f(tf.ones([1, 2]))
+    assert caught[0].filename == __file__
+
+
 def test_variables_are_read_when_it_is_called():
     v = tf.Variable(2.0)
     f = tf.function(lambda x: v * x)
