@@ -57,7 +57,8 @@ def memory_report(fn: Function, lowered: Function) -> MemoryReport:
         type_ = fn.types[push.stack]
         size = [str(np.dtype(type_.dtype).itemsize), *(_extent(d) for d in type_.dims)]
         place = places.get(push.stack) or ("list of arrays" if type_.array else "variable")
-        line = (push.loc or loc).line if push.loc or loc else None
+        at = push.loc or loc
+        line = at.line if at is not None else None
         kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions)))
     return MemoryReport(tuple(kept))
 

@@ -11,7 +11,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import Reading, inline, read, read_closure, splice
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Function, Pack, Type, Var, stored
+from stgrad.ir import Const, Dim, Effect, Function, Pack, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.request import Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
@@ -190,6 +190,12 @@ def dependences(target: Any, specs: Mapping[str, Spec]) -> list[bool]:
     reading = array_program(target, specs, Trace())
     useful = activity(reading.function, [p.name for p in reading.function.params]).useful
     return [isinstance(v, Sym) and isinstance(v.operand, Var) and v.name in useful for a in reading.arguments.values() for v in leaves(a)]
+
+
+def has_effects(target: Any, specs: Mapping[str, Spec]) -> bool:
+    """Whether a function does more than return its value: prints, or writes to an array from outside."""
+    fn = _primal(array_program(target, specs, Trace()), Trace()).function
+    return bool(fn.written) or any(isinstance(stmt, Effect) for stmt in walk(fn.body))
 
 
 def _primal(reading: Reading, trace: Trace) -> Reading:

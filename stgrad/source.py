@@ -173,7 +173,11 @@ def is_dispatcher(fn: Any) -> bool:
 
 
 def _is_callable_object(fn: Any) -> bool:
-    return not isinstance(fn, (types.FunctionType, type)) and not hasattr(type(fn), "__signature__") and isinstance(getattr(type(fn), "__call__", None), types.FunctionType)  # noqa: B004
+    return (
+        not isinstance(fn, (types.FunctionType, type))
+        and not hasattr(type(fn), "__signature__")
+        and isinstance(getattr(type(fn), "__call__", None), types.FunctionType)  # noqa: B004
+    )
 
 
 # --------------------------------------------------------------------------- finding the tree

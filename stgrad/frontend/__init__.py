@@ -20,7 +20,21 @@ from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
 from stgrad.frontend.frame import Captures, Frame, binding_counts, counters_read_later
 from stgrad.frontend.heap import contents
-from stgrad.frontend.values import Closure, Growing, Known, Maybe, Nested, Record, Sym, Value, is_number, leaves, map_leaves, operand_of, rebuild
+from stgrad.frontend.values import (
+    Closure,
+    Growing,
+    Known,
+    Maybe,
+    Nested,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    leaves,
+    map_leaves,
+    operand_of,
+    rebuild,
+)
 from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, operand_vars, rename
 from stgrad.ir import read as read_names
 

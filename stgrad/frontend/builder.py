@@ -27,7 +27,9 @@ class Builder:
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
-    merged: dict[int, tuple[Value, Value, bool]] = field(default_factory=dict)  # containers that stand for one of several: it, one of those, whether that has other names
+    merged: dict[int, tuple[Value, Value, bool]] = field(
+        default_factory=dict
+    )  # containers that stand for one of several: it, one of those, whether that has other names
 
     def fresh_dim(self) -> Dim:
         """A size of which nothing is known."""

@@ -24,7 +24,19 @@ from stgrad.ir import Const, Effect, Type
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
 # Operations that take a sequence of arrays: their first argument stays one.
-SEQUENCES = {np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.meshgrid, np.linalg.multi_dot, np.select, np.block, np.broadcast_arrays}
+SEQUENCES = {
+    np.concatenate,
+    np.stack,
+    np.vstack,
+    np.hstack,
+    np.dstack,
+    np.column_stack,
+    np.meshgrid,
+    np.linalg.multi_dot,
+    np.select,
+    np.block,
+    np.broadcast_arrays,
+}
 
 
 def handles(*functions: Any) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
@@ -335,7 +347,11 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
 
 @handles(print)
 def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file: Value = None, flush: Value = False) -> None:
-    shown = tuple(operand_of(leaf) if isinstance(leaf, Sym) or is_number(leaf) or isinstance(leaf, str) else Const(str(leaf)) for a in args for leaf in leaves(a))
+    shown = tuple(
+        operand_of(leaf) if isinstance(leaf, Sym) or is_number(leaf) or isinstance(leaf, str) else Const(str(leaf))
+        for a in args
+        for leaf in leaves(a)
+    )
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
 
 

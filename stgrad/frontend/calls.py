@@ -27,7 +27,30 @@ from stgrad.rules.core import STATIC
 from stgrad.transforms.desugar import desugar
 
 # Options that decide which operation is meant: they must be known at compile time.
-_OPTIONS = frozenset({"axis", "axes", "keepdims", "dtype", "order", "ddof", "mode", "ord", "offset", "axis1", "axis2", "full_matrices", "compute_uv", "subscripts", "norm", "UPLO", "kind", "assume_a", "lower", "trans"})
+_OPTIONS = frozenset(
+    {
+        "axis",
+        "axes",
+        "keepdims",
+        "dtype",
+        "order",
+        "ddof",
+        "mode",
+        "ord",
+        "offset",
+        "axis1",
+        "axis2",
+        "full_matrices",
+        "compute_uv",
+        "subscripts",
+        "norm",
+        "UPLO",
+        "kind",
+        "assume_a",
+        "lower",
+        "trans",
+    }
+)
 
 
 @evaluates(gast.Call)
@@ -59,7 +82,11 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
-        return objects.special(frame, function, "__call__", args, "cannot be called") if not kwargs else frame.call(getattr(function.cls, "__call__", None), (function, *args), kwargs)
+        return (
+            objects.special(frame, function, "__call__", args, "cannot be called")
+            if not kwargs
+            else frame.call(getattr(function.cls, "__call__", None), (function, *args), kwargs)  # noqa: B004
+        )
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {type(function).__name__}")
     hook = getattr(type(function), "_stgrad_call_", None)
@@ -124,7 +151,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return frame.call(function.py_func, args, kwargs)
     if isinstance(function, types.FunctionType):
         return inline_function(frame, function, args, kwargs)
-    if isinstance(getattr(type(function), "__call__", None), types.FunctionType):
+    if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(type(function).__call__, (function, *args), kwargs)
     raise errors.UnknownFunctionError(
         f"`{getattr(function, '__qualname__', function)}` has no derivative rule",

@@ -16,7 +16,23 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, key, path_of, put, reachable, references
-from stgrad.frontend.values import UNDEFINED, Growing, Known, Maybe, Nested, Record, Sym, Undefined, Value, is_number, is_static, operand_of, rebuild, static_of, type_of
+from stgrad.frontend.values import (
+    UNDEFINED,
+    Growing,
+    Known,
+    Maybe,
+    Nested,
+    Record,
+    Sym,
+    Undefined,
+    Value,
+    is_number,
+    is_static,
+    operand_of,
+    rebuild,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Assign, Const, Dim, For, If, Pack, Stmt, Type, Var, While
 
 COUNTER = Type("int64", weak=True)
@@ -55,13 +71,16 @@ def _join_dtype(a: Type, b: Type) -> str:
     return a.dtype if ka > kb else b.dtype if kb > ka else str(np.result_type(a.dtype, b.dtype))
 
 
+def _same_constant(a: Value, b: Value) -> bool:
+    return isinstance(a, Known) and isinstance(b, Known) and type(a.const) is type(b.const) and bool(a.const == b.const)
+
+
 def same(a: Value, b: Value) -> bool:
     """Whether two values need no join."""
     if a is b:
         return True
-    if isinstance(a, Known) or isinstance(b, Known):
-        if not (isinstance(a, Known) and isinstance(b, Known) and type(a.const) is type(b.const) and a.const == b.const):
-            return False
+    if (isinstance(a, Known) or isinstance(b, Known)) and not _same_constant(a, b):
+        return False
     if isinstance(a, Sym) and isinstance(b, Sym):
         return a.operand == b.operand and a.type == b.type
     if isinstance(a, (tuple, list)) and type(a) is type(b):
@@ -497,7 +516,7 @@ def assign_together(frame: Frame, pairs: list[tuple[Sym, Value]]) -> None:
     for target, value in pairs:
         written.add(target.name)
         values.append(value)
-    for i, (target, value) in enumerate(pairs):
+    for i, (_, value) in enumerate(pairs):
         earlier = {t.name for t, _ in pairs[:i]}
         if isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in earlier and value.name in written:
             values[i] = frame.builder.variable("_t", value.type)

@@ -68,7 +68,11 @@ def _pairs(frame: Frame, name: str, args: tuple[Value, ...], cotangents: Value) 
     inputs: list[Operand] = []
     results: list[Operand] = []
     for argument, cotangent in zip(args, found, strict=True):
-        for leaf, g in zip(leaves(argument), leaves(cotangent) if isinstance(argument, (tuple, list, dict)) and cotangent is not None else [cotangent] * 99, strict=False):
+        for leaf, g in zip(
+            leaves(argument),
+            leaves(cotangent) if isinstance(argument, (tuple, list, dict)) and cotangent is not None else [cotangent] * 99,
+            strict=False,
+        ):
             if isinstance(leaf, Sym) and leaf.type.is_float:
                 _check(frame, name, leaf, g)
                 inputs.append(leaf.operand)
@@ -81,7 +85,11 @@ def _check(frame: Frame, name: str, leaf: Sym, g: Value) -> None:
         return
     t = type_of(g)
     if t.rank != leaf.type.rank:
-        raise errors.ShapeError(f"the pullback of `{name}` returns a {t} as cotangent of a {leaf.type}", frame.builder.loc, hint="return one with the shape of the argument")
+        raise errors.ShapeError(
+            f"the pullback of `{name}` returns a {t} as cotangent of a {leaf.type}",
+            frame.builder.loc,
+            hint="return one with the shape of the argument",
+        )
 
 
 def _hook(self: custom_gradient, frame: Frame, args: Any, kwargs: Any) -> Value:

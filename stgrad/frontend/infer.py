@@ -81,7 +81,11 @@ def sample(type_: Type, sampler: Sampler, run: int) -> Any:
         else:
             kind = np.dtype(type_.dtype).kind
             number = sampler.integer(run) if kind in "iu" else True if kind == "b" else 0.5
-        return {"b": bool, "i": int, "f": float, "c": complex}.get(np.dtype(type_.dtype).kind, float)(number) if type_.weak else np.dtype(type_.dtype).type(number)
+        return (
+            {"b": bool, "i": int, "f": float, "c": complex}.get(np.dtype(type_.dtype).kind, float)(number)
+            if type_.weak
+            else np.dtype(type_.dtype).type(number)
+        )
     shape = tuple(sampler.size(d, run) for d in type_.dims)
     kind = np.dtype(type_.dtype).kind
     if kind in "iub":

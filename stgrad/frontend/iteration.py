@@ -16,7 +16,6 @@ from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.operations import binary, extent, truth
 from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
 
-
 SHORT = 16  # comprehensions of so few items are written out
 
 

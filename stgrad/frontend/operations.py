@@ -78,7 +78,10 @@ def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
     for a in args:
         if not (isinstance(a, Sym) or is_number(a)):
             raise errors.TypeInferenceError(
-                f"`{what}` on a {type(a).__name__}", frame.builder.loc, reason="arithmetic is defined on numbers and arrays", hint="convert it with np.array(...)"
+                f"`{what}` on a {type(a).__name__}",
+                frame.builder.loc,
+                reason="arithmetic is defined on numbers and arrays",
+                hint="convert it with np.array(...)",
             )
 
 

@@ -88,7 +88,16 @@ def _arange(frame: Frame, *args: Value, dtype: Value = None) -> Type | None:
 
 
 @shaped(np.linspace)
-def _linspace(frame: Frame, start: Value, stop: Value, num: Value = 50, endpoint: Value = True, retstep: Value = False, dtype: Value = None, axis: Value = 0) -> Any:
+def _linspace(
+    frame: Frame,
+    start: Value,
+    stop: Value,
+    num: Value = 50,
+    endpoint: Value = True,
+    retstep: Value = False,
+    dtype: Value = None,
+    axis: Value = 0,
+) -> Any:
     if any(isinstance(a, Sym) and a.type.array for a in (start, stop)) or retstep:
         return None
     return Type(dtype_of(frame, dtype, "float64"), (dim_of(frame, num),), array=True)

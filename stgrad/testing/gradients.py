@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.api import grad
 from stgrad import values
-from stgrad.values import Sym, closed, opened, rebuild
+from stgrad.api import grad
 from stgrad.program import signature_of
+from stgrad.values import Sym, closed, opened, rebuild
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 TINY = 1e-30  # the complex step: no subtraction, so no cancellation

@@ -143,7 +143,10 @@ class _Foreign:
             self.liveness = Liveness(self.fn.body, observed(self.fn))
         if self.seen_later(stmt.target.name, source):
             raise errors.AliasingError(
-                f"`{stmt.op}` gives a view of an array that is overwritten later", stmt.loc, reason="compiled code can only copy here", hint="write `.copy()` behind it"
+                f"`{stmt.op}` gives a view of an array that is overwritten later",
+                stmt.loc,
+                reason="compiled code can only copy here",
+                hint="write `.copy()` behind it",
             )
 
     def seen_later(self, view: str, source: str) -> bool:
@@ -172,7 +175,11 @@ class _Foreign:
 
     def effect(self, stmt: Store, body: str) -> Effect:
         writer = _Writer(self.types)
-        places: dict[str, Callable[[], str]] = {"a": lambda: writer.text(stmt.target), "i": lambda: writer.index(stmt.index), "v": lambda: writer.text(stmt.value)}
+        places: dict[str, Callable[[], str]] = {
+            "a": lambda: writer.text(stmt.target),
+            "i": lambda: writer.index(stmt.index),
+            "v": lambda: writer.text(stmt.value),
+        }
         text = re.sub(r"\b[aiv]\b", lambda m: places[m.group()](), body)
         return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
 

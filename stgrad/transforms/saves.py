@@ -392,7 +392,7 @@ def insert_forward(block: Block, region: Region, plan: Plan) -> Block:
     for place, stmt in zip(region.places, block, strict=True):
         inner = iter(place.inner)
         out += plan.before.get(place.number, [])
-        out.append(map_blocks(lambda b, inner=inner: insert_forward(b, next(inner), plan), stmt))
+        out.append(map_blocks(lambda b, inner=inner: insert_forward(b, next(inner), plan), stmt))  # type: ignore[misc]
         out += plan.pushes.get((id(region), place.index), [])
     return tuple(out)
 

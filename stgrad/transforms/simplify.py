@@ -243,7 +243,13 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
     for stmt in block:
         stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
         at = _renamable(stmt, single, types, made)
-        if at is not None and isinstance(stmt, Assign) and at > barrier and touched.get(stmt.target.name, -1) <= at and stmt.target.name not in assigns(out[at]):
+        if (
+            at is not None
+            and isinstance(stmt, Assign)
+            and at > barrier
+            and touched.get(stmt.target.name, -1) <= at
+            and stmt.target.name not in assigns(out[at])
+        ):
             out[at] = _renamed(out[at], stmt.args[0], stmt.target)
             made[stmt.target.name] = touched[stmt.target.name] = at
             continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 
-from stgrad.names import RESERVED
 from stgrad.ir import (
     Block,
     Custom,
@@ -28,6 +27,7 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.names import RESERVED
 from stgrad.transforms.dataflow import Liveness, observed
 
 _NUMBERED = re.compile(r"_?(.*?)_\d+$")
