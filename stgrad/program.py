@@ -195,7 +195,7 @@ def dependences(target: Any, specs: Mapping[str, Spec]) -> list[bool]:
 def has_effects(target: Any, specs: Mapping[str, Spec]) -> bool:
     """Whether a function does more than return its value: prints, or writes to an array from outside."""
     fn = _primal(array_program(target, specs, Trace()), Trace()).function
-    return bool(fn.written) or any(isinstance(stmt, Effect) for stmt in walk(fn.body))
+    return bool(fn.written) or any(isinstance(stmt, Effect) and stmt.op == "print" for stmt in walk(fn.body))
 
 
 def _primal(reading: Reading, trace: Trace) -> Reading:

@@ -20,6 +20,7 @@ from stgrad.eager import structures
 from stgrad.eager.custom import Custom
 from stgrad.eager.record import record, recorders, recording_active, state
 from stgrad.eager.tensor import Tensor, is_tensor
+from stgrad.eager.tracing import changes_outside
 from stgrad.errors import StgradError
 from stgrad.request import Derivative
 from stgrad.transformed import Transformed
@@ -104,6 +105,9 @@ class Program:
         self.checked = False
         tensors = self.tensors(args, kwargs)
         self._refuse_strange(tensors)
+        name = changes_outside(function)
+        if name is not None:
+            raise NotCompiledError(f"it changes `{name}`, which is from outside")
         self.entry = _entry(_Body(self))
         self.run = Transformed(Derivative(self.entry, "primal"))
         self._first(tensors)
@@ -129,6 +133,10 @@ class Program:
                 self.captured.append(found.owner)
                 self._refuse_strange([_read_quietly(found.owner)])
                 self.run = Transformed(Derivative(self.entry, "primal"))
+        from stgrad.program import has_effects, spec_of
+
+        if has_effects(self.run, {name: spec_of(value, name) for name, value in given.items()}):
+            raise NotCompiledError("it prints, or writes to an array from outside")
         _settle(self.run)
         with recorders(()):
             wanted = self.eager(tensors)

@@ -136,6 +136,31 @@ def _find_one_sided(function: Any) -> dict[int, tuple[str, str]]:
     return found
 
 
+_CHANGES = frozenset("append extend insert pop remove clear update setdefault add discard popitem sort reverse".split())
+
+
+def changes_outside(function: Any) -> str | None:
+    """The name of something from outside that the function's text changes in place: `seen.append(x)`, `cache["x"] = x`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
+    except (OSError, SyntaxError, TypeError):
+        return None
+    local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    arguments = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    for node in ast.walk(tree):
+        changed: Any = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            changed = node.func.value
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            changed = node.value
+        inside = isinstance(changed, (ast.Attribute, ast.Subscript))
+        while isinstance(changed, (ast.Attribute, ast.Subscript)):
+            changed = changed.value
+        if isinstance(changed, ast.Name) and changed.id not in local and (inside or changed.id not in arguments):
+            return changed.id
+    return None
+
+
 def _assigned(body: list[ast.stmt]) -> set[str]:
     return {n.id for statement in body for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 

@@ -265,8 +265,6 @@ class Captures:
         hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
         if hook is not None:
             return hook(value)
-        if builder.regions and isinstance(value, (list, dict)):
-            builder.regions[0].update(id(c) for c in containers(value))
         key = (id(owner), name)
         if key not in self.found:
             stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value

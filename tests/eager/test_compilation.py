@@ -205,6 +205,36 @@ def mixed(x):
         return x * 2.0
 
 
+def appends(x):
+    SECRET.append(x)
+    return x * 2.0
+
+
+def prints(x):
+    print("called")
+    return x * 2.0
+
+
+COUNT = np.zeros(1)
+
+
+def writes(x):
+    COUNT[0] += 1.0
+    return x * 2.0
+
+
+@pytest.mark.filterwarnings("default::stgrad.eager.RunsEagerlyWarning")
+def test_effects_happen_once_a_call(capsys):
+    x = tf.constant(1.0)
+    for program in (appends, prints, writes):
+        f = tf.function(program)
+        with pytest.warns(RunsEagerlyWarning), tf.GradientTape() as tape:
+            tape.watch(x)
+            f(x)
+        f(x)
+    assert [len(SECRET), COUNT[0], capsys.readouterr().out] == [2, 2.0, "called\ncalled\n"]
+
+
 @pytest.mark.parametrize("program", [draws, assigns, formats, mixed], ids=lambda p: p.__name__)
 @pytest.mark.filterwarnings("default::stgrad.eager.RunsEagerlyWarning")
 def test_what_is_not_compiled_says_so_once(program):
