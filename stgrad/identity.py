@@ -40,8 +40,8 @@ class Identity:
     def describe(self, value: Any) -> Described:
         """A JSON value that is equal for equal values.
 
-        >>> Identity().describe((1.5, "l2", np.zeros((3, 1))))
-        ['tuple', ['float', '1.5'], ['str', 'l2'], ['array', 'float64', [False, True]]]
+        >>> Identity().describe((1.5, "l2"))
+        ['tuple', ['float', '1.5'], ['str', 'l2']]
         """
         if isinstance(value, _NUMBERS) and type(value) in _NUMBERS:
             return [type(value).__name__, value if isinstance(value, str) else repr(value)]
