@@ -168,6 +168,6 @@ PROGRAM = Program(
     jax_expert=jax_expert,
     torch=torch,
     autograd=autograd,
-    upto={"torch": "1e2", "torch.compile": "", "autograd": "1e4"},
+    upto={"torch": "1e2", "torch.compile": "", "autograd": "1e2"},
     tolerance=1e-5,  # step sizes feed back: rounding grows with the number of steps,
 )

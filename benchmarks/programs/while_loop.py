@@ -74,5 +74,5 @@ PROGRAM = Program(
     jax_expert=jax_expert,
     torch=same,
     autograd=same,
-    upto={"torch": "1e4", "torch.compile": "", "autograd": "1e4"},
+    upto={"torch": "1e2", "torch.compile": "", "autograd": "1e2"},
 )
