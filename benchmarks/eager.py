@@ -150,7 +150,12 @@ def interpreters() -> list[str]:
 
 def measured(peer: str) -> dict[str, float] | None:
     """Times of a peer in the first interpreter that has it; None where none does."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     for python in interpreters():
         command = [python, "-m", "benchmarks.eager", peer]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -14,8 +14,12 @@ import numpy as np
 
 warnings.simplefilter("ignore")
 
-UNARY = "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt square absolute "
-UNARY += "negative positive reciprocal sign floor ceil trunc rint fabs conjugate deg2rad rad2deg degrees radians isnan isinf isfinite signbit "
+UNARY = (
+    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt square absolute "
+)
+UNARY += (
+    "negative positive reciprocal sign floor ceil trunc rint fabs conjugate deg2rad rad2deg degrees radians isnan isinf isfinite signbit "
+)
 UNARY += "logical_not spacing real imag angle sinc nan_to_num i0 round"
 BINARY = "add subtract multiply divide power float_power remainder fmod floor_divide maximum minimum fmax fmin hypot arctan2 logaddexp logaddexp2 "
 BINARY += "copysign nextafter heaviside equal less greater less_equal not_equal logical_and logical_or logical_xor"
@@ -111,7 +115,11 @@ case("roots poly", "A1")
 case("polyval", "A1,s")
 case("polyval", "A1,A1")
 case("linalg.solve", "S,A1", "S,S")
-case("linalg.inv linalg.det linalg.slogdet linalg.cholesky linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.pinv linalg.svd", "S", "A4")
+case(
+    "linalg.inv linalg.det linalg.slogdet linalg.cholesky linalg.qr linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.pinv linalg.svd",
+    "S",
+    "A4",
+)
 case("linalg.svd", "A2,full_matrices=False", "A2,0", "S,compute_uv=False", "A2,False")
 case("linalg.qr", "A2", "S,mode='r'")
 case("linalg.lstsq", "A2,A1", "S,A1", "S,A1,rcond=None")
@@ -121,8 +129,40 @@ case("linalg.multi_dot", "[S,S,S]")
 case("linalg.cond linalg.matrix_rank", "S")
 case("fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.fft2 fft.fftn fft.fftshift", "A1", "A2", "A2,axis=0")
 case("add.at", "A1,I1,A1", "A1,I1,s")
-case("getitem", "A1[I1]", "A2[I1]", "A2[:,I1]", "A2[I1,I1]", "A2[i,I1]", "A1[B1]", "A2[B2]", "A2[B1]", "A2[I2]", "A1[::-1]", "A2[:,None]", "A2[...,0]", "A2[None]", "A3[:,0,None]")
-case("setitem", "A1[I1]=A1", "A1[I1]=s", "A2[I1]=s", "A2[I1,I1]=A1", "A2[I1,I1]=s", "A2[:,I1]=s", "A1[B1]=s", "A2[B2]=s", "A2[i]=A1", "A2[i]=s", "A2[:,i]=A1", "A2[:]=A1", "A2[1:,:]=s", "A1[::2]=s")
+case(
+    "getitem",
+    "A1[I1]",
+    "A2[I1]",
+    "A2[:,I1]",
+    "A2[I1,I1]",
+    "A2[i,I1]",
+    "A1[B1]",
+    "A2[B2]",
+    "A2[B1]",
+    "A2[I2]",
+    "A1[::-1]",
+    "A2[:,None]",
+    "A2[...,0]",
+    "A2[None]",
+    "A3[:,0,None]",
+)
+case(
+    "setitem",
+    "A1[I1]=A1",
+    "A1[I1]=s",
+    "A2[I1]=s",
+    "A2[I1,I1]=A1",
+    "A2[I1,I1]=s",
+    "A2[:,I1]=s",
+    "A1[B1]=s",
+    "A2[B2]=s",
+    "A2[i]=A1",
+    "A2[i]=s",
+    "A2[:,i]=A1",
+    "A2[:]=A1",
+    "A2[1:,:]=s",
+    "A1[::2]=s",
+)
 
 DTYPES = {"d": "float64", "f": "float32", "D": "complex128", "l": "int64", "?": "bool"}
 TOKEN = re.compile(r"(?<![\w.'])(I1|I2|B1|B2|A[0-4]|[siSTvm])(?![\w.'])")
@@ -188,7 +228,11 @@ def same(x, y):
     if x is None:
         return y is None
     x, y = np.asarray(x), np.asarray(y)
-    return x.shape == y.shape and (x.dtype == y.dtype or x.ndim == 0 and x.dtype.kind == y.dtype.kind) and np.allclose(x, y, 1e-4, 1e-4, equal_nan=True)
+    return (
+        x.shape == y.shape
+        and (x.dtype == y.dtype or x.ndim == 0 and x.dtype.kind == y.dtype.kind)
+        and np.allclose(x, y, 1e-4, 1e-4, equal_nan=True)
+    )
 
 
 def strided(array):

@@ -29,8 +29,8 @@ def main() -> None:
     parser.add_argument("--clock", choices=measure.CLOCKS, default="wall")
     options = parser.parse_args()
     program = load(options.name)
-    sizes = options.sizes or list(program.sizes)
-    rows = [measured(program, size, options.variants, options.rounds, options.clock) for size in sizes if size in program.sizes]
+    sizes = [size for size in program.sizes if not options.sizes or size in options.sizes]
+    rows = [measured(program, size, options.variants, options.rounds, options.clock) for size in sizes]
     json.dump(rows, sys.stdout)
 
 
