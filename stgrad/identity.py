@@ -90,7 +90,7 @@ class Identity:
             return self._placed(value, ["custom", self.describe(value.function)])
         if is_dispatcher(value):
             return ["njit", self.describe(value.py_func)]
-        if isinstance(value, type) or any(hasattr(type(value), name) for name in _DYNAMIC):
+        if isinstance(value, type) or any(hasattr(type(value), name) for name in (*_DYNAMIC, "_stgrad_call_")):
             raise Unknown(f"a {type(value).__name__}")
         return self._placed(value, ["object", class_name(type(value))])
 

@@ -28,6 +28,8 @@ from stgrad.ir import NONE, Type
 from stgrad.source import Scope
 from stgrad.values import Sym, Value
 
+# The rules of `stgrad.eager` are for operations of its own; they replace none, and the key changes with the files they stand in.
+_KNOWN_RULES = ("stgrad.rules.", "stgrad.eager.")
 VARIANTS = 8  # programs kept for one key: the same code with other captured values
 
 
@@ -64,7 +66,7 @@ def _own_rules() -> bool:
     core = sys.modules.get("stgrad.rules.core")
     rules = core.TABLE.values() if core is not None else ()
     functions = (f for r in rules for f in (r.partials, r.adjoint, r.tangent, r.composite) if f is not None)
-    return any(not f.__module__.startswith("stgrad.rules.") for f in functions)
+    return any(not f.__module__.startswith(_KNOWN_RULES) for f in functions)
 
 
 def find(target: Any, nodes: Sequence[wrapper.Node], options: str = "") -> Ready | None:
@@ -116,7 +118,8 @@ def _path(target: Any, nodes: Sequence[wrapper.Node], options: str) -> Path:
 def _generator() -> str:
     """Changes with every file of the compiler. Sizes and times, not contents: reading them all takes longer than a warm start."""
     root = Path(__file__).parent
-    folders = (root, *(root / name for name in ("frontend", "printer", "rules", "transforms", "transforms/lower", "transforms/desugar")))
+    names = ("frontend", "printer", "rules", "transforms", "transforms/lower", "transforms/desugar", "eager", "eager/keras")
+    folders = (root, *(root / name for name in names))
     facts = [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for f in folders for e in os.scandir(f) if e.name.endswith(".py")]
     return hashlib.sha256(repr(sorted(facts)).encode()).hexdigest()
 

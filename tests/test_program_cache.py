@@ -212,6 +212,28 @@ def test_rules_of_the_user_switch_it_off(run):
     assert [run(program)[0], run(program)[0]] == ["2.0 True", "2.0 True"]
 
 
+def test_the_rules_of_the_eager_api_leave_it_on(run):
+    program = """
+        import stgrad.eager as tf
+        @tf.function
+        def sine(x): return tf.sin(x)
+        def f(x): return x * x
+        print(stgrad.grad(f)(1.0), compiled())
+    """
+    assert [run(program)[0], run(program)[0]] == ["2.0 True", "2.0 False"]
+
+
+def test_what_hands_itself_to_the_compiler_is_not_kept():
+    from stgrad.identity import Identity, Unknown
+
+    class Body:
+        def _stgrad_call_(self, frame, args, kwargs):
+            raise NotImplementedError
+
+    with pytest.raises(Unknown):
+        Identity().describe(Body())
+
+
 def test_import_is_light(run):
     heavy = "[m for m in ('numba', 'scipy', 'optree', 'typer', 'rich', 'stgrad.frontend', 'stgrad.rules') if m in sys.modules]"
     assert run(f"print({heavy})") == ["[]"]
