@@ -26,6 +26,31 @@ def independent(x, a):
     return total
 
 
+def springs(x, a):
+    total = 0.0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            d = x[i] - x[j]
+            if d > a:
+                total = total + a * d
+            elif d < 0.0:
+                total = total - d * d * d
+            elif d > 0.5:
+                pass
+            else:
+                total += d
+    return total
+
+
+def twice(x, a):
+    total = 0.0
+    for i in range(x.shape[0]):
+        if x[i] > a:
+            total += x[i]
+            total += a * x[i]
+    return total
+
+
 def recurrent(x, a):
     y = a
     for i in range(x.shape[0]):
@@ -52,6 +77,28 @@ def test_a_loop_of_independent_trips_is_packed() -> None:
     text = value_and_grad(independent).source(np.ones(3), 0.5)
     assert "        t = runtime.exp(" in text
     assert "total = runtime.radd(total, " in text
+
+
+def test_sums_in_branches_are_taken_behind_them() -> None:
+    text = value_and_grad(springs, (0, 1)).source(np.ones(3), 0.5)
+    assert "            total = runtime.radd(total, term)" in text
+    assert "            a_bar = runtime.radd(a_bar, term)" in text
+
+
+def test_a_branch_that_adds_twice_keeps_its_sums() -> None:
+    assert "term" not in jit(twice).source(np.ones(3), 0.5)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("function", [springs, twice])
+def test_sums_behind_branches_are_right(function: Any, compiled: bool) -> None:
+    x = np.random.default_rng(4).standard_normal(40)
+    value, (x_bar, a_bar) = value_and_grad(function, (0, 1), jit=compiled)(x, 0.3)
+    assert np.isclose(value, function(x, 0.3), rtol=1e-13)
+    h = 1e-6
+    assert np.isclose(a_bar, (function(x, 0.3 + h) - function(x, 0.3 - h)) / (2 * h), rtol=1e-6)
+    along = np.random.default_rng(5).standard_normal(40)
+    assert np.isclose(x_bar @ along, (function(x + h * along, 0.3) - function(x - h * along, 0.3)) / (2 * h), rtol=1e-6)
 
 
 @pytest.mark.parametrize("function", [recurrent, neighbours, running])

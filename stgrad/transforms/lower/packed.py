@@ -4,8 +4,8 @@
         total += math.exp(x[i]) * y[i]     ->         total = runtime.radd(total, runtime.exp(x[i]) * y[i])
 
 Functions that Numba calls once for each number become those of `runtime.vecmath`, and sums may be reassociated. Both pay only if nothing
-else stands in the way, and cost where something does: a call is faster alone. So a loop qualifies if it has no inner loop, no
-branch within a branch, no value that one trip hands to the next, and writes only to elements of its own trip.
+else stands in the way, and cost where something does: a call is faster alone. So a loop qualifies if it has no inner loop, branches
+of plain arithmetic only, no value that one trip hands to the next, and writes only to elements of its own trip.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.branches import is_sum, sink_sums
 from stgrad.transforms.lower.facts import Classes, aliases
 
 _FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf")
@@ -44,6 +45,7 @@ alias np.add np.subtract np.multiply np.divide np.negative np.positive np.absolu
 math.sqrt math.fabs not cast float np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal runtime.radd
 """
 PLAIN = frozenset(_PLAIN.split())
+MAX_DEPTH = 3  # branches in branches: all arms are computed
 MAX_WRITES = 8  # arrays written: LLVM tests each pair for overlap, and gives up beyond
 
 
@@ -64,11 +66,20 @@ class _Packing:
         for stmt in statements:
             stmt = map_blocks(self.block, stmt)
             if isinstance(stmt, For):
+                loop, stmt = stmt, self.sunk(stmt)
                 sums = self.sums(stmt)
                 if sums is not None and self.plain(stmt.body) and self.apart(stmt):
                     stmt = replace(stmt, body=tuple(s for inner in stmt.body for s in self.rewrite(inner, sums)))
+                else:
+                    stmt = loop
             result.append(stmt)
         return tuple(result)
+
+    def sunk(self, loop: For) -> For:
+        """The loop with its sums behind its branches."""
+        if not any(isinstance(s, If) for s in loop.body) or any(isinstance(s, For) for s in loop.body):
+            return loop
+        return replace(loop, body=sink_sums(loop.body, set(exposed(loop.body)) & assigned(loop.body), self.types, self.names))
 
     # ---------------------------------------------------------------- legality
 
@@ -89,11 +100,12 @@ class _Packing:
             return isinstance(operand.value, float)
         return isinstance(operand, Var) and self.types[operand.name].dtype == "float64" and not self.types[operand.name].array
 
-    def plain(self, body: Block, branch: bool = False) -> bool:
-        """Whether a body is arithmetic on numbers, elements read and written, and one level of branches without functions."""
+    def plain(self, body: Block, depth: int = 0) -> bool:
+        """Whether a body is arithmetic on numbers, elements read and written, and a few levels of branches without functions."""
+        branch = depth > 0
         for stmt in body:
             if isinstance(stmt, If):
-                if branch or not (self.plain(stmt.then, True) and self.plain(stmt.orelse, True)):
+                if depth >= MAX_DEPTH or not (self.plain(stmt.then, depth + 1) and self.plain(stmt.orelse, depth + 1)):
                     return False
             elif isinstance(stmt, Assign) and not any(self.types[t.name].array for t in stmt.targets):
                 known = stmt.op in PLAIN or stmt.op == "getitem" or not branch and stmt.op in PACKED.keys() | PACKED.values()
@@ -143,13 +155,6 @@ class _Packing:
             added = replace(stmt, op="runtime.radd", args=(stmt.target, negative))
             return [Assign((negative,), "np.negative", (stmt.args[1],), loc=stmt.loc), added]
         return [stmt]
-
-
-def is_sum(stmt: Assign) -> bool:
-    """`s = s + v`, `s = v + s` or `s = s - v`, with a `v` that is something else."""
-    if stmt.op not in ("np.add", "np.subtract", "runtime.radd"):
-        return False
-    return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
 
 
 def exposed(block: Block) -> Iterator[str]:
