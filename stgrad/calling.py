@@ -1,14 +1,13 @@
-"""Generated functions around compiled code: hidden arguments in, structure and scalar types out, and the tests that it is still valid.
+"""Generated lines around compiled code: hidden arguments in, structure and scalar types out, and the tests that it is still valid.
 
-    def run(a0, a1):
-        r0, r1, r2 = compiled(a0, a1, K)
-        return r0, {'w': r1, 'b': float32(r2)}
+    r0, r1, r2 = compiled(x, y, captured)
+    return r0, {'w': r1, 'b': float32(r2)}
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -20,54 +19,88 @@ from stgrad.source import Scope
 from stgrad.values import Record, Sym, Value, leaves
 
 
-def make_run(compiled: Callable[..., Any], count: int, unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool) -> Callable[..., Any]:
-    """A function of `count` flat arguments that returns the structure `result`.
+class Run:
+    """What a call does once its arguments are taken apart: compiled code, then the structure of the result around what it returns.
 
-    Args:
-        compiled: takes the arguments, then `hidden`, and returns the run-time leaves of the result: one, or a tuple.
-        unbox: positions of 0-d arrays, which programs take as scalars.
-        hidden: captured arrays.
-        result: a structure with `Sym` leaves for what `compiled` returns; other leaves are returned as they are.
-        jit: whether compiled code returns NumPy scalars as Python numbers.
+    Call it with the flat arguments, or let the wrapper write its lines inline.
     """
-    flat = [leaf for leaf in leaves(result) if isinstance(leaf, Sym)]
-    plain = isinstance(result, Sym) or (type(result) is tuple and len(result) > 1 and all(isinstance(v, Sym) for v in result))
-    if not unbox and not hidden and plain and all(_cast(leaf, jit) is None for leaf in flat):
-        return compiled
-    names: dict[str, Any] = {"compiled": compiled, **{f"h{i}": array for i, array in enumerate(hidden)}}
-    params = [f"a{i}" for i in range(count)]
-    passed = [f"{p}[()]" if i in unbox else p for i, p in enumerate(params)] + [f"h{i}" for i in range(len(hidden))]
-    targets = ", ".join(f"r{i}" for i in range(len(flat)))
-    counter = iter(range(len(flat)))
-    built = _built(result, counter, names, jit)
-    call = f"compiled({', '.join(passed)})"
-    lines = [f"def run({', '.join(params)}):", f"    {targets + ' = ' if flat else ''}{call}", f"    return {built}", ""]
-    exec(compile("\n".join(lines), "<stgrad result>", "exec"), names)  # noqa: S102
-    function: Callable[..., Any] = names["run"]
-    return function
+
+    def __init__(self, compiled: Callable[..., Any], unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool) -> None:
+        """
+        Args:
+            compiled: takes the arguments, then `hidden`, and returns the run-time leaves of the result: one, or a tuple.
+            unbox: positions of 0-d arrays, which programs take as scalars.
+            hidden: captured arrays.
+            result: a structure with `Sym` leaves for what `compiled` returns; other leaves are returned as they are.
+            jit: whether compiled code returns NumPy scalars as Python numbers.
+        """
+        self._compiled, self._unbox, self._hidden, self._result, self._jit = compiled, frozenset(unbox), hidden, result, jit
+        self._known: dict[int, Callable[..., Any]] = {}
+
+    def __call__(self, *flat: Any) -> Any:
+        if len(flat) not in self._known:
+            self._known[len(flat)] = self._function(len(flat))
+        return self._known[len(flat)](*flat)
+
+    def _function(self, count: int) -> Callable[..., Any]:
+        names: dict[str, Any] = {}
+
+        def bind(wish: str, thing: Any) -> str:
+            names[name := f"{wish}{len(names)}"] = thing
+            return name
+
+        params = [f"a{i}" for i in range(count)]
+        lines = [f"def run({', '.join(params)}):", *("    " + line for line in self.lines(params, bind, lambda wish: f"_{wish}")), ""]
+        exec(compile("\n".join(lines), "<stgrad result>", "exec"), names)  # noqa: S102
+        function: Callable[..., Any] = names["run"]
+        return function
+
+    def lines(self, passed: Sequence[str], bind: Callable[[str, Any], str], fresh: Callable[[str], str]) -> Iterator[str]:
+        """The body of a function that makes the call; its last line returns.
+
+        Args:
+            passed: expressions of the flat arguments.
+            bind: a name in the text for a wish and an object.
+            fresh: a name that nothing has, for a wish.
+        """
+        unboxed = [f"{p}[()]" if i in self._unbox else p for i, p in enumerate(passed)]
+        call = f"{bind('compiled', self._compiled)}({', '.join([*unboxed, *(bind('captured', h) for h in self._hidden)])})"
+        flat = [leaf for leaf in leaves(self._result) if isinstance(leaf, Sym)]
+        if self._plain and all(_cast(leaf, self._jit) is None for leaf in flat):
+            yield f"return {call}"
+            return
+        targets = [fresh(f"r{i}") for i in range(len(flat))]
+        yield f"{', '.join(targets) + ' = ' if flat else ''}{call}"
+        yield f"return {_built(self._result, iter(targets), bind, self._jit)}"
+
+    @property
+    def _plain(self) -> bool:
+        """Whether compiled code returns the structure itself."""
+        whole = self._result
+        return isinstance(whole, Sym) or (type(whole) is tuple and len(whole) > 1 and all(isinstance(v, Sym) for v in whole))
 
 
-def _built(value: Value, counter: Iterable[int], names: dict[str, Any], jit: bool) -> str:
-    """The expression that builds a structure from `r0`, `r1`..."""
+def _built(value: Value, items: Iterator[str], bind: Callable[[str, Any], str], jit: bool) -> str:
+    """The expression that builds a structure from the names of its leaves."""
 
     def bound(thing: Any) -> str:
-        name = f"k{len(names)}"
-        names[name] = thing
-        return name
+        return bind(getattr(thing, "__name__", "part"), thing)
+
+    def built(inner: Value) -> str:
+        return _built(inner, items, bind, jit)
 
     if isinstance(value, Sym):
-        item, cast = f"r{next(iter(counter))}", _cast(value, jit)
+        item, cast = next(items), _cast(value, jit)
         return item if cast is None else f"{bound(cast)}({item})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{bound(k)}: {_built(v, counter, names, jit)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{bound(k)}: {built(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (tuple, list)):
-        items = "".join(f"{_built(v, counter, names, jit)}, " for v in value)
+        inner = ", ".join(map(built, value))
         if hasattr(value, "_fields"):
-            return f"{bound(type(value))}({items})"
-        return f"[{items}]" if isinstance(value, list) else f"({items})"
+            return f"{bound(type(value))}({inner})"
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     if isinstance(value, Record):
-        items = ", ".join(_built(v, counter, names, jit) for v in value.fields.values())
-        return f"{bound(maker(value.cls, tuple(value.fields)))}({items})"
+        return f"{bound(maker(value.cls, tuple(value.fields)))}({', '.join(map(built, value.fields.values()))})"
     return "None" if value is None else bound(value)
 
 

@@ -284,8 +284,9 @@ class Transformed:
         self._watch(ready.captures)
         passed = [leaf for node in nodes for leaf in _arrays(node)]
         boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
-        count = len(ready.params) - len(hidden)
-        return calling.make_run(_guarded(compiled, ready.params), count, boxed, list(hidden.values()), ready.result, self.jit)
+        if len(passed) == len(ready.params) and all(isinstance(node, wrapper.Scalar) and node.type in loader.NUMBERS for node in passed):
+            compiled = loader.entry(compiled, [node.type for node in passed])
+        return calling.Run(_guarded(compiled, ready.params), boxed, list(hidden.values()), ready.result, self.jit)
 
     def _watch(self, captures: tuple[Capture, ...]) -> None:
         for capture in captures:

@@ -22,7 +22,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -87,6 +87,13 @@ Case = tuple[Sequence[Node], Callable[..., Any]]
 Guards = tuple[Sequence[str], dict[str, Any]]
 
 _IDENTITY = (type(None), bool, type(Ellipsis), type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, np.dtype)
+
+
+@runtime_checkable
+class Inline(Protocol):
+    """A callable of the flat arguments that can write its body into the wrapper."""
+
+    def lines(self, passed: Sequence[str], bind: Callable[[str, Any], str], fresh: Callable[[str], str]) -> Iterator[str]: ...
 
 
 def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -> Node:
@@ -230,7 +237,11 @@ class _Writer:
                         yield f"{indent}{', '.join(inner)}, = {self._taken_apart(name, node)}"
                     deeper += [((*path, i), n, child) for i, (n, child) in enumerate(zip(inner, _children(node), strict=True))]
             level = deeper
-        yield f"{indent}return {self.bind('compiled', compiled)}({', '.join(passed[path] for path in sorted(passed))})"
+        arguments = [passed[path] for path in sorted(passed)]
+        if isinstance(compiled, Inline):
+            yield from (indent + line for line in compiled.lines(arguments, self.bind, self._names.fresh))
+        else:
+            yield f"{indent}return {self.bind('compiled', compiled)}({', '.join(arguments)})"
 
     def _tests(self, name: str, node: Node) -> list[str]:
         match node:

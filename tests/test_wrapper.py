@@ -10,6 +10,11 @@ import numba
 import numpy as np
 import pytest
 
+import stgrad
+from stgrad.calling import Run
+from stgrad.errors import NotDifferentiableError
+from stgrad.ir import Type
+from stgrad.values import Sym
 from stgrad.wrapper import Array, Attributes, Items, Keys, Scalar, Static, describe, leaves, make_wrapper, wrapper_text
 
 Pair = namedtuple("Pair", "a b")
@@ -170,3 +175,27 @@ def test_cost():
     assert overhead(call, scalar, (1.0, 2.0, 3)) < 0.3e-6 * 3  # 0.07 us on an idle machine
     call = make_wrapper("g", inspect.signature(lambda a, b: None), [((describe(a), describe(b)), array)], slow)
     assert overhead(call, array, (a, b)) < 1.2e-6 * 3  # 0.25 us on an idle machine
+
+
+def test_a_call_that_writes_its_own_lines():
+    # A user's parameter may have any name that the lines would like.
+    number = Type("float64", weak=True)
+    result = {"value": Sym("v", number), "parts": (Sym("r0", number), None)}
+    call = Run(lambda *flat: (sum(flat), flat[0]), [], [np.float64(1.0)], result, True)
+    nodes = (describe(1.0), describe(2.0))
+    wrapped = make_wrapper("f", inspect.signature(lambda r0, compiled: None), [(nodes, call)], None)
+    assert wrapped(2.0, 3.0) == call(2.0, 3.0) == {"value": 6.0, "parts": (2.0, None)}
+    text, _ = wrapper_text("f", inspect.signature(lambda r0, compiled: None), [(nodes, call)], None)
+    assert "def f(r0, compiled):" in text and text.count("return") == 2
+
+
+def test_numbers_of_a_subclass_are_no_floats():
+    class Metres(float):
+        pass
+
+    gradient = stgrad.grad(lambda x: x * x)
+    assert gradient(3.0) == 6.0 and gradient(np.float64(3.0)) == 6.0
+    with pytest.raises(NotDifferentiableError):
+        gradient(Metres(3.0))
+    with pytest.raises(NotDifferentiableError):
+        gradient(3)
