@@ -158,7 +158,7 @@ class Transformed:
         return memory_report(stages["optimised"], stages["specialised"])
 
     def _desugared(self) -> str:
-        from stgrad.frontend.calls import desugared
+        from stgrad.frontend.inlining import desugared
         from stgrad.transforms.desugar import to_text
 
         function = self.derivative.function

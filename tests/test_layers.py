@@ -13,7 +13,7 @@ import stgrad
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "names", "hooks", "cache", "instances"},
+    {"errors", "names", "hooks", "cache", "instances", "types"},
     {"ir", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "loader", "values"},
     {"captures", "identity", "request"},

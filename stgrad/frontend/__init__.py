@@ -15,11 +15,11 @@ from typing import Any
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.captures import Capture
-from stgrad.frontend import calls, custom, expressions, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend import calls, custom, expressions, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
-from stgrad.frontend.calls import bind_arguments, desugared, inline_rule
 from stgrad.frontend.frame import Captures, Frame, binding_counts, counters_read_later
 from stgrad.frontend.heap import contents
+from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.values import (
     Closure,
     Growing,

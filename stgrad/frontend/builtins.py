@@ -1,4 +1,4 @@
-"""Python's builtins and the NumPy functions that build arrays from Python structure."""
+"""Python's builtins, and the functions of `operator`, `functools` and `math` that are like them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Any
 import gast
 import numpy as np
 
-from stgrad import errors, rules
+from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.arrays import get
-from stgrad.frontend.control import branch, counted_loop
+from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import references
-from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
+from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Type
 
@@ -355,9 +354,6 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
 
 
-# --------------------------------------------------------------------------- NumPy
-
-
 def _operator_function(kind: type) -> Callable[..., Value]:
     return lambda frame, a, b: operations.binary(frame, kind, a, b)
 
@@ -381,165 +377,6 @@ def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Va
 @handles(functools.partial)
 def _partial(frame: Frame, function: Value, *args: Value, **kwargs: Value) -> Value:
     return functools.partial(function, *args, **kwargs)
-
-
-@handles(np.shape)
-def _shape(frame: Frame, a: Value) -> Value:
-    return operations.shape_of(frame, a)
-
-
-@handles(np.ndim)
-def _ndim(frame: Frame, a: Value) -> Value:
-    return len(operations.shape_of(frame, a))
-
-
-@handles(np.size)
-def _size(frame: Frame, a: Value, axis: Value = None) -> Value:
-    if axis is not None:
-        return operations.shape_of(frame, a)[axis]
-    return get(frame, a, "size", None) if isinstance(a, Sym) else int(np.prod(operations.shape_of(frame, a)))
-
-
-@handles(np.isscalar)
-def _isscalar(frame: Frame, a: Value) -> Value:
-    return not a.type.array if isinstance(a, Sym) else np.isscalar(a)
-
-
-@handles(np.iscomplexobj)
-def _iscomplexobj(frame: Frame, a: Value) -> Value:
-    return type_of(a).dtype.startswith("complex")
-
-
-@handles(np.isrealobj)
-def _isrealobj(frame: Frame, a: Value) -> Value:
-    return not type_of(a).dtype.startswith("complex")
-
-
-@handles(np.result_type)
-def _result_type(frame: Frame, *values: Value) -> Value:
-    return np.result_type(*(np.dtype(v.type.dtype) if isinstance(v, Sym) else v for v in values))
-
-
-@handles(np.array, np.asarray, np.ascontiguousarray, np.asfarray if hasattr(np, "asfarray") else np.asanyarray)
-def _array(frame: Frame, value: Value, dtype: Value = None, copy: Value = True, **_: Value) -> Value:
-    """`np.array` of a number, an array, or nested lists of those."""
-    if isinstance(value, Growing):
-        named = references(frame)[id(value)] > 0
-        value = growing.as_array(frame, value)
-        if not named and dtype is None:
-            return value
-    if isinstance(value, np.ndarray):
-        value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
-    if isinstance(value, Sym):
-        if dtype is not None and value.type.dtype != str(np.dtype(static_of(dtype))):
-            return frame.call(Method(value, "astype"), (dtype,), {})
-        return operations.operation(frame, np.copy, (value,)) if value.type.array else value
-    if is_number(value):
-        return value if dtype is None else np.dtype(static_of(dtype)).type(value)
-    shape = _nested_shape(frame, value)
-    rows = list(leaves(value))
-    if any(isinstance(v, Sym) and v.type.rank for v in rows):
-        return _stack(frame, value)
-    return _from_items(frame, value, shape, dtype)
-
-
-def _nested_shape(frame: Frame, value: Value) -> tuple[int, ...]:
-    if not isinstance(value, (list, tuple)):
-        return ()
-    inner = {_nested_shape(frame, v) for v in value}
-    if len(inner) > 1:
-        raise errors.ShapeError("the nested lists have different lengths", frame.builder.loc)
-    return (len(value), *(inner.pop() if inner else ()))
-
-
-def _stack(frame: Frame, value: Value) -> Value:
-    rows = [_stack(frame, v) if isinstance(v, (list, tuple)) else v for v in value]
-    return frame.call(np.stack, (rows,), {})
-
-
-def _from_items(frame: Frame, value: Value, shape: tuple[int, ...], dtype: Value) -> Value:
-    """An array of known shape from numbers: a literal where all are known, else an empty array and its stores."""
-    items = list(leaves(value))
-    if shape == ():
-        return items[0] if dtype is None else frame.call(Method(items[0], "astype"), (dtype,), {})
-    if dtype is not None:
-        name = str(np.dtype(static_of(dtype)))
-    else:
-        name = str(np.result_type(*[type_of(v).dtype for v in items])) if items else "float64"
-    known = [static_of(v) for v in items]
-    if is_static(tuple(known)) and known and len(set(known)) == 1:
-        return operations.operation(frame, np.full, (shape, np.dtype(name).type(known[0]).item(), np.dtype(name)))
-    out = operations.operation(frame, np.empty, (shape, np.dtype(name)))
-    for index, item in zip(np.ndindex(*shape), items, strict=True):
-        store(frame, out, tuple(index) if index else Ellipsis, item, None)
-    return out
-
-
-def _scalar_to_array(function: Any) -> Callable[..., Value]:
-    """`np.reshape`, `np.expand_dims` and `np.broadcast_to` of a scalar fill an array with it."""
-
-    def handler(frame: Frame, a: Value, shape: Value = None, **options: Value) -> Value:
-        if isinstance(a, (list, tuple)):
-            a = frame.call(np.array, (a,), {})
-        if isinstance(a, Sym) and a.type.rank and shape == () and function is np.reshape:
-            return load(frame, a, (0,) * a.type.rank, None)
-        if function is np.reshape and isinstance(a, Sym) and a.type.rank == 1 and shape in (-1, (-1,)) and not options:
-            return load(frame, a, slice(None), None)
-        if isinstance(a, Sym) and a.type.array or not (isinstance(a, Sym) or is_number(a)):
-            return operations.emit(frame, function, (a,) if shape is None else (a, shape), options)
-        if function is np.expand_dims:
-            axis = static_of(options.get("axis", shape))
-            shape = (1,) * (len(axis) if isinstance(axis, tuple) else 1)
-        shape = options.get("newshape", shape)
-        if shape == ():
-            return a
-        if isinstance(shape, (tuple, list)) and -1 in shape or shape == -1:
-            shape = tuple(1 for _ in shape) if isinstance(shape, tuple) else (1,)
-        return operations.operation(frame, np.full, (shape, a))
-
-    return handler
-
-
-for _function in (np.reshape, np.expand_dims, np.broadcast_to):
-    HANDLERS[_function] = _scalar_to_array(_function)
-
-
-@handles(rules.unbroadcast)
-def _unbroadcast(frame: Frame, g: Value, like: Value) -> Value:
-    if like is None or not isinstance(g, Sym):
-        return g
-    return operations.unbroadcast(frame.builder, g, type_of(like))
-
-
-def _like_scalar(function: Any, value: Any) -> Callable[..., Value]:
-    """`np.zeros_like(x)` of a scalar is a scalar."""
-
-    def handler(frame: Frame, a: Value, *args: Value, **options: Value) -> Value:
-        if isinstance(a, (list, tuple)):
-            a = frame.call(np.array, (a,), {})
-        plain = not (isinstance(a, Sym) and a.type.array) and not any(v is not None for v in (*args, *options.values()))
-        if not plain or not (isinstance(a, Sym) or is_number(a)):
-            return operations.emit(frame, function, (a, *args), options)
-        t = type_of(a)
-        return np.dtype(t.dtype).type(value) if not t.weak else {"b": bool, "i": int, "f": float, "c": complex}[np.dtype(t.dtype).kind](value)
-
-    return handler
-
-
-HANDLERS[np.zeros_like] = _like_scalar(np.zeros_like, 0)
-HANDLERS[np.ones_like] = _like_scalar(np.ones_like, 1)
-
-
-@handles(np.where)
-def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
-    """Of scalars, a choice between two values that are both there."""
-    scalars = all(is_number(v) or isinstance(v, Sym) and not v.type.rank for v in (condition, *choices))
-    if len(choices) != 2 or not scalars:
-        return operations.emit(frame, np.where, (condition, *choices), {})
-    cond = operations.truth(frame, condition)
-    if not isinstance(cond, Sym):
-        return choices[0] if cond else choices[1]
-    return branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t")
 
 
 def _whole_number(function: Any) -> Callable[..., Value]:

@@ -10,9 +10,10 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.control import branch, counted_loop
+from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
+from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent, truth
 from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
 

@@ -11,11 +11,12 @@ import gast
 from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.arrays import attribute_store, call_method
-from stgrad.frontend.control import bound_names, branch, counted_loop, while_loop
+from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import closure
 from stgrad.frontend.frame import ASSIGN, Frame, executes
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import Range, count_items, known_items, range_length
+from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.values import Growing, Known, Maybe, Method, Sym, Value, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import ALL, Const, Effect, Store, Var
 

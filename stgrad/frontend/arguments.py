@@ -1,0 +1,105 @@
+"""The arguments of a call of NumPy or SciPy, as the operation names them."""
+
+from __future__ import annotations
+
+import inspect
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.builtins import SEQUENCES
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.values import Sym, Value, is_number, is_static, leaves, static_of
+
+# Options that decide which operation is meant: they must be known at compile time.
+OPTIONS = frozenset(
+    "axis axes keepdims dtype order ddof mode ord offset axis1 axis2 full_matrices compute_uv subscripts norm UPLO kind assume_a lower trans".split()
+)
+# Parameters of NumPy's functions that are arrays: a list or tuple of numbers given for one is an array.
+_ARRAYS = frozenset(
+    "a b x y v m f p q u z xp fp x1 x2 arr array ary A M condition weights indices a_min a_max min max val values h wts c r".split()
+)
+
+
+def as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Lists of numbers where an array is meant: `np.sum([a, b])`, `np.dot(x, (1.0, 2.0))`."""
+    if function in SEQUENCES:
+        if function is np.block or not args or not isinstance(args[0], (tuple, list)):
+            return args
+        return (type(args[0])(array_of(frame, a) for a in args[0]), *args[1:])
+    if function in _TAKES_STRUCTURE or getattr(function, "__module__", "").split(".")[0] not in ("numpy", "scipy"):
+        return args
+    if isinstance(function, np.ufunc) or function is np.where:
+        return tuple(array_of(frame, a) for a in args)
+    if function is np.einsum:
+        return (args[0], *(array_of(frame, a) for a in args[1:]))
+    signature = _signature(function)
+    if signature is None:
+        return (array_of(frame, args[0]), *args[1:]) if args and isinstance(args[0], list) else args
+    named = [p.name if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else "" for p in signature.parameters.values()]
+    return tuple(array_of(frame, a) if n in _ARRAYS else a for a, n in zip_longest(args, named[: len(args)]))
+
+
+_TAKES_STRUCTURE = frozenset({np.broadcast_shapes, np.unravel_index, np.ravel_multi_index, np.linalg.multi_dot, np.select})
+
+
+def array_of(frame: Frame, value: Value) -> Value:
+    """A list or tuple of numbers as an array; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return frame.call(np.array, (value,), {})
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
+        return value
+    items = list(leaves(value))
+    return frame.call(np.array, (value,), {}) if items and all(isinstance(v, Sym) or is_number(v) for v in items) else value
+
+
+@lru_cache(maxsize=1024)
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def canonical(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
+    """Arguments as the operation names them: options by keyword, the rest by position."""
+    signature = None if isinstance(function, np.ufunc) else _signature(function)
+    if signature is None or any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
+        return args, dict(kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
+    for name, value in bound.arguments.items():
+        if name in OPTIONS and not is_static(static_of(value)):
+            raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
+    return _ordered(signature, bound)
+
+
+def _ordered(signature: inspect.Signature, bound: inspect.BoundArguments) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """Arguments by position as far as values of the running program go, options by keyword behind them."""
+    parameters = list(signature.parameters.values())
+    given = bound.arguments
+    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    last = max((i for i, p in enumerate(by_position) if p.name in given and not is_static(static_of(given[p.name]))), default=-1)
+    positional: list[Value] = []
+    for i, p in enumerate(by_position):
+        plain = p.name in given and (p.name not in OPTIONS or p.kind is p.POSITIONAL_ONLY)
+        if (i > last and not plain) or (p.name not in given and not _fills(p.default)):
+            break
+        positional.append(given.get(p.name, p.default))
+    named = {p.name: given[p.name] for p in by_position[len(positional) :] if p.name in given}
+    for p in parameters:
+        if p.kind is p.KEYWORD_ONLY and p.name in given:
+            named[p.name] = given[p.name]
+        elif p.kind is p.VAR_KEYWORD:
+            named.update(given.get(p.name, {}))
+    return tuple(positional), named
+
+
+def _fills(default: Any) -> bool:
+    """Whether a default can be written out: None, a number, a string, but no mark for "not given"."""
+    return default is None or isinstance(default, (bool, int, float, str, tuple))

@@ -1,0 +1,103 @@
+"""Functions that have source are read in place of their calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stgrad import errors
+from stgrad import source as sources
+from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
+from stgrad.frontend.values import Closure, Value
+from stgrad.transforms.desugar import desugar
+
+_DESUGARED: dict[Any, Any] = {}
+
+
+def desugared(source: sources.Source) -> Any:
+    """The core-language tree of a source, kept."""
+    key = id(source.tree)
+    if key not in _DESUGARED:
+        _DESUGARED[key] = (source.tree, desugar(source.tree, source.loc))
+    return _DESUGARED[key][1]
+
+
+def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], *, unroll: bool | None = None) -> Value:
+    """Read a Python function in place of its call."""
+    source = sources.load(function)
+    defaults = function.__defaults__ or ()
+    kw_defaults = function.__kwdefaults__ or {}
+    tree = desugared(source)
+    kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
+    unroll = frame.unroll if unroll is None else unroll
+    return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)
+
+
+def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded."""
+    return inline_function(frame, rule, args, kwargs, unroll=True)
+
+
+def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    owner = function.frame
+    given = {a.id for a, d in zip(function.tree.args.kwonlyargs, function.tree.args.kw_defaults, strict=True) if d is not None}
+    defaults = (function.defaults, function.kw_defaults, given)
+    return _inline(frame, function.tree, owner.source, owner, defaults, args, kwargs, owner.unroll)
+
+
+def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
+    if frame.depth >= MAX_DEPTH:
+        raise _too_deep(frame, tree)
+    inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
+    try:
+        with inner.active():
+            bind_arguments(inner, tree, defaults, args, kwargs)
+            inner.execute(tree.body)
+    except RecursionError:
+        raise _too_deep(frame, tree) from None
+    return inner.result
+
+
+def _too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
+    return errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
+        f"`{tree.name}` calls itself too deeply",
+        frame.builder.loc,
+        reason="recursion is followed at compile time, and this one does not end there",
+        hint="write the recursion as a loop",
+    )
+
+
+def bind_arguments(frame: Frame, tree: Any, defaults: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+    """Bind the parameters of a function as Python does."""
+    positional_defaults, kw_defaults, with_default = defaults
+    spec, env, rest = tree.args, frame.env, dict(kwargs)
+    names = [a.id for a in (*spec.posonlyargs, *spec.args)]
+    for name, value in zip(names, args, strict=False):
+        if name in rest:
+            _bad_call(frame, tree, f"got multiple values for `{name}`")
+        env[name] = value
+    if len(args) > len(names):
+        if spec.vararg is None:
+            _bad_call(frame, tree, f"takes {len(names)} arguments, but {len(args)} were given")
+        env[spec.vararg.id] = tuple(args[len(names) :])
+    elif spec.vararg is not None:
+        env[spec.vararg.id] = ()
+    first_default = len(names) - len(positional_defaults)
+    for i, name in enumerate(names[len(args) :], start=len(args)):
+        if name in rest:
+            env[name] = rest.pop(name)
+        elif i >= first_default:
+            env[name] = positional_defaults[i - first_default]
+        else:
+            _bad_call(frame, tree, f"misses the argument `{name}`")
+    for arg, default in zip(spec.kwonlyargs, kw_defaults, strict=True):
+        if arg.id not in rest and arg.id not in with_default:
+            _bad_call(frame, tree, f"misses the keyword argument `{arg.id}`")
+        env[arg.id] = rest.pop(arg.id, default)
+    if spec.kwarg is not None:
+        env[spec.kwarg.id] = rest
+    elif rest:
+        _bad_call(frame, tree, f"got an unexpected keyword argument `{next(iter(rest))}`")
+
+
+def _bad_call(frame: Frame, tree: Any, problem: str) -> None:
+    raise errors.TypeInferenceError(f"`{tree.name}` {problem}", frame.builder.loc)

@@ -1,0 +1,93 @@
+"""What the items of a list that grows are made of: structures with types for the numbers and arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
+from stgrad.ir import Dim, Type
+
+ANY = Dim("?")
+
+
+def described(frame: Frame, value: Value) -> Value:
+    """What an item is made of: its structure with types for numbers and arrays; extents stay where they are constants."""
+
+    def leaf(v: Value, _: str) -> Value:
+        if isinstance(v, Growing):
+            return Nested(row_type(v.structure, whole=True))
+        if isinstance(v, Sym) or is_number(v):
+            t = type_of(v)
+            return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array)
+        return v
+
+    return map_leaves(leaf, value)
+
+
+def joined(frame: Frame, a: Value, b: Value) -> Value:
+    """The description that fits two items."""
+    if isinstance(a, Type) and isinstance(b, Type) and a.rank == b.rank:
+        dims = tuple(x if x == y else ANY for x, y in zip(a.dims, b.dims, strict=True))
+        return Type(str(np.result_type(a.dtype, b.dtype)), dims, a.array or b.array)
+    if isinstance(a, Nested) and isinstance(b, Nested):
+        return Nested(joined(frame, a.buffer, b.buffer))
+    if isinstance(a, Nested) and isinstance(b, list) or isinstance(a, list) and isinstance(b, Nested):
+        rows, items = (a, b) if isinstance(a, Nested) else (b, a)
+        inner = items[0] if items else replace(rows.buffer, dims=rows.buffer.dims[1:])
+        return joined(frame, rows, Nested(replace(inner, dims=(ANY, *inner.dims), array=True)))
+    if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
+        return rebuild(a, [joined(frame, x, y) for x, y in zip(a, b, strict=True)])
+    if isinstance(a, list) and isinstance(b, list) and all(isinstance(v, Type) for v in (*a, *b)):
+        items = a + b
+        inner = items[0]
+        for v in items[1:]:
+            inner = joined(frame, inner, v)
+        return Nested(replace(inner, dims=(ANY, *inner.dims), array=True))
+    if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
+        return {k: joined(frame, a[k], b[k]) for k in a}
+    if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls and list(a.fields) == list(b.fields):
+        return Record(a.cls, joined(frame, a.fields, b.fields))
+    if not isinstance(a, (Type, Nested)) and (a is b or a == b):
+        return a
+    raise errors.TypeInferenceError(
+        f"a list that grows holds {_say(a)} and {_say(b)}", frame.builder.loc, reason="its items must be of one kind", hint="use two lists"
+    )
+
+
+def _say(v: Value) -> str:
+    return f"a {v}" if isinstance(v, Type) else "lists" if isinstance(v, (Nested, list)) else f"a {type(v).__name__}"
+
+
+def fits(frame: Frame, growing: Growing, value: Value) -> bool:
+    """Whether an item can be stored as the list is now."""
+    have = map_leaves(lambda b, _: row_type(b), growing.structure)
+    return _same(joined(frame, have, described(frame, value)), have)
+
+
+def row_type(buffer: Value, whole: bool = False) -> Value:
+    """The type of an item of a buffer, or of the whole."""
+    if isinstance(buffer, Nested):
+        inner = row_type(buffer.buffer, whole)
+        return inner if whole else Nested(inner)
+    if isinstance(buffer, (tuple, list)) and whole and all(isinstance(b, Sym) for b in buffer):
+        return Type(str(np.result_type(*(b.type.dtype for b in buffer))), (ANY, Dim(None, len(buffer))), array=True)
+    if isinstance(buffer, Sym):
+        rest = tuple(d if d.constant is not None else ANY for d in buffer.type.dims[1:])
+        return Type(buffer.type.dtype, (ANY, *rest) if whole else rest, array=whole or bool(rest))
+    return buffer
+
+
+def _same(a: Value, b: Value) -> bool:
+    if isinstance(a, Type):
+        return isinstance(b, Type) and a.dtype == b.dtype and a.dims == b.dims
+    if isinstance(a, Nested):
+        return isinstance(b, Nested) and _same(a.buffer, b.buffer)
+    if isinstance(a, (tuple, list)):
+        return isinstance(b, type(a)) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, (dict, Record)):
+        return isinstance(b, type(a)) and all(map(_same, leaves(a), leaves(b)))
+    return True

@@ -1,0 +1,291 @@
+"""Loops of the running program.
+
+A loop is read until the types of its carried names no longer change: an integer that becomes a float, an array whose extent varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
+from stgrad.frontend.frame import Frame, binding_counts
+from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, key, path_of, put, reachable
+from stgrad.frontend.joins import describe, join_types, merge, same
+from stgrad.frontend.unassigned import first_value_later
+from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Nested, Record, Sym, Value, is_number, operand_of, rebuild, type_of
+from stgrad.ir import Dim, For, Stmt, Type, Var, While
+
+COUNTER = Type("int64", weak=True)
+
+
+def counted_loop(frame: Frame, length: Value, body: Callable[[Sym], None], wish: str, names: set[str] | None = None, start: Value = 0, step: Value = 1) -> None:
+    """`for k in range(start, length, step): body(k)`; `names` are the local names that the body may bind."""
+    from stgrad.frontend import growing as lists
+    from stgrad.frontend.iteration import Range, range_length, range_position
+
+    bounds = Range(start, length, step)
+
+    def read(carried: Carried) -> None:
+        k = frame.builder.variable(wish, COUNTER)
+        k = Sym(k.operand, replace(COUNTER, value=frame.builder.fresh_dim()))
+        with frame.builder.block() as block, frame.speculate() as region:
+            carried.regions.append(region)
+            lists.enter_trip(frame, carried.filled, lambda: range_position(frame, bounds, k))
+            body(k)
+            lists.leave_trip(carried.filled)
+            carried.close()
+        loop = For(Var(k.name), operand_of(start), operand_of(length), operand_of(step), tuple(block), frame.builder.loc, frame.builder.note)
+        carried.loop = loop
+
+    _fixpoint(frame, names or set(), read, lambda: range_length(frame, bounds))
+
+
+def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None], names: set[str]) -> None:
+    """`while test(): body()`."""
+
+    def read(carried: Carried) -> None:
+        with frame.builder.block() as head, frame.speculate() as region:
+            carried.regions.append(region)
+            cond = test()
+        with frame.builder.block() as block, frame.speculate() as region:
+            carried.regions.append(region)
+            body()
+            carried.close()
+        carried.loop = While(tuple(head), operand_of(cond), tuple(block), frame.builder.loc, frame.builder.note)
+
+    _fixpoint(frame, names, read, None)
+
+
+@dataclass
+class Settled:
+    """What the readings of one loop have found out.
+
+    `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are
+    bound to other containers; `unreadable`: names that no one variable can hold.
+    """
+
+    types: dict[tuple[Any, str], Type] = field(default_factory=dict)
+    cells: set[int] = field(default_factory=set)
+    replaced: set[tuple[int, Any]] = field(default_factory=set)
+    unreadable: dict[str, errors.TypeInferenceError] = field(default_factory=dict)
+
+
+class Carried:
+    """The names, and the entries of containers, that one reading of a loop carries from trip to trip."""
+
+    def __init__(self, frame: Frame, names: set[str], settled: Settled) -> None:
+        self.frame, self.settled = frame, settled
+        self.loop: Stmt | None = None
+        self.changed = False
+        self.regions: list[Region] = []
+        self.filled: list[Growing] = []
+        self.heads: dict[str, Value] = {}
+        self.entries: list[tuple[Value, Any, Value, str]] = []
+        self.cells: list[tuple[Value, dict[Any, Value], str]] = []
+        self.pairs: list[tuple[Sym, Value]] = []
+        self.opened: dict[int, tuple[Value, dict[Any, Value]]] = {}  # containers made for names, and the loop's variables that they hold
+        self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe) or n in settled.unreadable)
+        for name in sorted(names - set(self.new)):
+            self.heads[name] = self._head(name, frame.env[name], name)
+        for name, error in settled.unreadable.items():
+            frame.env[name] = Maybe(None, None, error)
+        frame.env.update(self.heads)
+        for k, container in reachable(frame).items():
+            if k in settled.cells:
+                self._open(k, container)
+
+    def _open(self, k: int, container: Value) -> None:
+        """Give the entries of a container that changes in the loop variables of their own."""
+        what = path_of(self.frame, container)
+        held = {}
+        for i, v in contents(container).items():
+            path = what if isinstance(container, Growing) and i == "structure" else f"{what}_{i}"
+            keeps = isinstance(v, MUTABLE) and not isinstance(container, Growing) and (k, i) not in self.settled.replaced
+            held[i] = v if keeps else self._head(k, v, path)
+            self.entries.append((container, i, held[i], path))
+        put(container, held)
+        self.cells.append((container, held, what))
+
+    def _head(self, name: Any, value: Value, path: str) -> Value:
+        if isinstance(value, Growing) and value.trip is not None:
+            return value
+        if isinstance(value, (tuple, Nested, *MUTABLE)):
+            parts = {i: self._head(name, v, f"{path}_{i}") for i, v in _entries(value).items()}
+            new = _with_entries(value, parts)
+            if isinstance(value, MUTABLE):
+                self.opened[id(new)] = (new, parts)
+                merge(self.frame, new, (value,), self.frame.builder.merged.get(id(value), (None, value, False))[1])
+            return new
+        if not isinstance(value, Sym) and not is_number(value):
+            return value
+        builder = self.frame.builder
+        want = self.settled.types.get((name, path), replace(type_of(value), value=None))
+        want = replace(want, dims=tuple(d if d.symbol != "?" else builder.fresh_dim() for d in want.dims))
+        mine = isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in self.frame.owned and isinstance(name, str)
+        if mine and (value.type.dtype, value.type.dims) == (want.dtype, want.dims):
+            return Sym(value.operand, want)
+        head = builder.variable(path, want)
+        self.frame.owned.add(head.name)
+        builder.copy_to(head, value)
+        return head
+
+    def close(self) -> None:
+        """At the end of the body: assign what the body left to the loop's variables."""
+        for name, head in self.heads.items():
+            try:
+                self._close(name, head, self.frame.env.get(name, UNDEFINED), name)
+            except errors.TypeInferenceError as error:
+                self.settled.unreadable[name] = error
+                self.changed = True
+        for container, held, what in self.cells:
+            if list(contents(container)) != list(held):
+                self._refuse(what, list(held), list(contents(container)))
+        for container, i, head, path in self.entries:
+            self._close_entry(container, i, head, contents(container)[i], path)
+        for region in self.regions:
+            new = region.changed.keys() - self.settled.cells - {key(c) for c, _ in self.opened.values()}
+            self.settled.cells |= new
+            self.changed |= bool(new)
+        if not self.changed:
+            assign_together(self.frame, self.pairs)
+
+    def _close_entry(self, container: Value, i: Any, head: Value, after: Value, path: str) -> None:
+        k = key(container)
+        if isinstance(head, MUTABLE) and (k, i) not in self.settled.replaced:
+            if after is not head:
+                self.settled.replaced.add((k, i))
+                self.changed = True
+            return
+        self._close(k, head, after, path)
+
+    def _close(self, name: Any, head: Value, after: Value, path: str) -> None:
+        if isinstance(after, Maybe):
+            after = self.frame.lookup(name)
+        opened = self.opened.get(id(head))
+        if head is after and opened is None:
+            return
+        held = _entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
+        if held and _alike(head, after) and list(held) == list(_entries(after)):
+            parts = _entries(after)
+            for i, h in held.items():
+                self._close(name, h, parts[i], f"{path}_{i}")
+        elif isinstance(head, Sym) and (isinstance(after, Sym) or is_number(after)):
+            self._close_leaf(name, head, after, path)
+        elif not same(head, after):
+            self._refuse(path, head, after)
+
+    def _refuse(self, what: str, head: Value, after: Value) -> None:
+        raise errors.TypeInferenceError(
+            f"`{what}` changes from {describe(head)} to {describe(after)} in the loop",
+            self.frame.builder.loc,
+            reason="its structure must be the same in every trip",
+            hint="fill an array, or give the new value another name",
+        )
+
+    def _close_leaf(self, name: Any, head: Sym, after: Value, path: str) -> None:
+        joined = join_types(self.frame, head.type, type_of(after), path)
+        want = self.settled.types.get((name, path), head.type)
+        varying = Dim("?")
+        dims = tuple(w if w == varying or h == j else varying for w, h, j in zip(want.dims, head.type.dims, joined.dims, strict=True))
+        if dims != want.dims or (joined.dtype, joined.weak) != (head.type.dtype, head.type.weak):
+            self.settled.types[name, path] = Type(joined.dtype, dims, joined.array, joined.weak)
+            self.changed = True
+        elif not (isinstance(after, Sym) and after.operand == head.operand):
+            self.pairs.append((head, after))
+
+
+def _entries(value: Value) -> dict[Any, Value]:
+    """The parts of a container, of a tuple too."""
+    if isinstance(value, tuple):
+        return dict(enumerate(value))
+    return {"buffer": value.buffer} if isinstance(value, Nested) else contents(value)
+
+
+def _with_entries(like: Value, parts: dict[Any, Value]) -> Value:
+    """A new container like another one, with other parts."""
+    if isinstance(like, (tuple, list)):
+        return rebuild(like, list(parts.values()))
+    if isinstance(like, Growing):
+        return Growing(parts["structure"], parts["count"], like.origin)
+    if isinstance(like, Nested):
+        return Nested(parts["buffer"])
+    return Record(like.cls, parts) if isinstance(like, Record) else parts
+
+
+def _alike(a: Value, b: Value) -> bool:
+    if not (isinstance(b, type(a)) or isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))):
+        return False
+    return getattr(a, "cls", None) is getattr(b, "cls", None)
+
+
+def assign_together(frame: Frame, pairs: list[tuple[Sym, Value]]) -> None:
+    """Assign values to variables as if at once: one that another is assigned from is copied first."""
+    written: set[str] = set()
+    values = []
+    for target, value in pairs:
+        written.add(target.name)
+        values.append(value)
+    for i, (_, value) in enumerate(pairs):
+        earlier = {t.name for t, _ in pairs[:i]}
+        if isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in earlier and value.name in written:
+            values[i] = frame.builder.variable("_t", value.type)
+            frame.builder.copy_to(values[i], value)
+    for (target, _), value in zip(pairs, values, strict=True):
+        frame.builder.copy_to(target, value)
+
+
+def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], trips: Callable[[], Value] | None) -> None:
+    settled, grown = Settled(), dict[int, Any]()
+    depth, state = len(frame.builder.regions), State(frame)
+    for _ in range(ATTEMPTS):
+        try:
+            filled = begin_growing(frame, grown, trips)
+            env = dict(frame.env)
+            carried = Carried(frame, names, settled)
+            carried.filled = [g for g in filled if g.trip is not None]
+            before = first_value_later(frame)
+            read(carried)
+        except Grows as found:
+            if found.depth != depth:
+                raise
+            note_growth(grown, found)
+            state.restore()
+            continue
+        if not carried.changed:
+            _finish(frame, carried, env, before, trips)
+            return
+        state.restore()
+    raise errors.TypeInferenceError("the types of this loop's variables do not settle", frame.builder.loc)
+
+
+def _finish(frame: Frame, carried: Carried, env: dict[str, Value], before: Any, trips: Callable[[], Value] | None) -> None:
+    """After a loop that has settled: names mean the loop's variables, containers hold them."""
+    from stgrad.frontend import growing as lists
+
+    frame.builder.emit(carried.loop)  # type: ignore[arg-type]
+    after = frame.env
+    frame.env = {**env, **carried.heads}
+    for container, held in carried.opened.values():
+        put(container, held)
+    for container, held, _ in carried.cells:
+        put(container, held)
+    for growing in carried.filled:
+        lists.finish(frame, growing, trips)
+    for name in carried.new:
+        value = after.get(name, UNDEFINED)
+        if name in carried.settled.unreadable:
+            frame.env[name] = Maybe(None, None, carried.settled.unreadable[name])
+            continue
+        value = value.value if isinstance(value, Maybe) else value
+        if value is not UNDEFINED:
+            frame.env[name] = Maybe(value, before(value))
+
+
+def bound_names(nodes: list[Any]) -> set[str]:
+    """Names that statements bind, nested functions' own names left out."""
+    return set(binding_counts(gast.Module(body=nodes, type_ignores=[])))
