@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -11,14 +11,17 @@ from weakref import ref
 import numpy as np
 
 from stgrad.hooks import custom_gradient, stop_gradient
-from stgrad.request import Derivative, signature_of
+from stgrad.request import Derivative, Options, signature_of
 from stgrad.transformed import Transformed
 from stgrad.values import closed, leaves, map_leaves, opened
 
 Argnums = int | str | Sequence[int | str]
 
 
-def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool = True, parallel: bool = False) -> Any:
+def grad(
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
     Args:
@@ -26,6 +29,9 @@ def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: boo
         argnums: the argument to differentiate in, by position or name; a tuple of those gives a tuple of gradients.
         has_aux: whether f returns `(value, auxiliary data)`; then the result is `(gradient, auxiliary data)`.
         jit: compile with Numba. With False the same text runs in plain Python, so that pdb and print work in it.
+        parallel: run loops on threads where their trips are independent.
+        precise: use the C library's elementary functions (below 1 ulp) rather than our vectorised ones (below 3 ulp, several times faster).
+        without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
 
     Returns:
         A function with the arguments of f. Its result has the shape and dtype of the argument.
@@ -43,29 +49,32 @@ def grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: boo
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, jit, parallel)
+    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, frozenset(without)))
 
 
-def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool = True, parallel: bool = False) -> Any:
+def value_and_grad(
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, jit, parallel)
+    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, frozenset(without)))
 
 
-def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False) -> Any:
-    """The function itself, compiled through the same passes as its gradient."""
+def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = ()) -> Any:
+    """The function itself, compiled through the same passes as its gradient; options as for `grad`."""
     if f is None:
-        return lambda function: jit(function, parallel=parallel)
-    return Transformed(Derivative(f, "primal"), parallel=parallel)
+        return lambda function: jit(function, parallel=parallel, precise=precise, without=without)
+    return Transformed(Derivative(f, "primal"), Options(True, parallel, precise, frozenset(without)))
 
 
-def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, jit: bool, parallel: bool) -> Any:
+def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options) -> Any:
     if f is None:
-        return lambda function: _make(function, mode, argnums, has_aux, jit, parallel)
+        return lambda function: _make(function, mode, argnums, has_aux, options)
     if not callable(f):
         raise TypeError(f"{mode} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{mode}(argnums=...)")
     names = parameter_names(f, argnums)
     single = isinstance(argnums, (int, str))
-    return Transformed(Derivative(f, mode, names, single, has_aux), jit=jit, parallel=parallel)
+    return Transformed(Derivative(f, mode, names, single, has_aux), options)
 
 
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
@@ -156,7 +165,7 @@ def _pair(f: Callable[..., Any], floats: tuple[str, ...], has_aux: bool, jit: bo
     key = (floats, has_aux, jit)
     if key not in pairs[1]:
         pullback = Derivative(f, "vjp", floats, False, has_aux)
-        pairs[1][key] = (Transformed(Derivative(f, "primal"), jit=jit), Transformed(pullback, jit=jit))
+        pairs[1][key] = (Transformed(Derivative(f, "primal"), Options(jit)), Transformed(pullback, Options(jit)))
     return pairs[1][key]
 
 

@@ -41,7 +41,8 @@ Order = Annotated[int, typer.Option("--order", min=1, help="how many times to di
 Args = Annotated[str, typer.Option("--args", help='example arguments, a Python tuple: "(1.0, np.ones(3))"')]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
-STAGES = ("desugar", "anf", "activity", "reverse", "optimised", "specialised", "all")
+PASSES = ("sweeps", "small", "storage", "casts", "loops", "registers", "packed", "growable", "cleanup", "accumulate", "foreign", "tidy")
+STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")
 
 
 class UsageError(Exception):
@@ -89,18 +90,18 @@ class Request:
         """The gradient of the given order, a function of the same arguments."""
         return self.derivative("grad", order)
 
-    def derivative(self, mode: str, order: int = 1) -> Any:
+    def derivative(self, mode: str, order: int = 1, **options: Any) -> Any:
         """The gradient of the given order, with the value at 'value_and_grad'; the function itself at 'primal'."""
         api = importlib.import_module("stgrad.api")
         if mode == "primal":
-            return api.jit(self.function)
+            return api.jit(self.function, **options)
         if mode not in ("grad", "value_and_grad"):
             raise UsageError(f"--mode: {mode!r} is none of grad, value_and_grad, primal")
         argnums = self.positions if len(self.positions) > 1 else self.positions[0]
         function = self.function
         for _ in range(order - 1):
             function = api.grad(function, argnums)
-        return getattr(api, mode)(function, argnums)
+        return getattr(api, mode)(function, argnums, **options)
 
 
 def _request(target: str, wrt: str, args: str, *, run: bool = True) -> Request:
@@ -224,13 +225,16 @@ def dump(
     stage: Annotated[str, typer.Option("--stage", help=f"a stage of the compiler: {', '.join(STAGES)}")] = "",
     args: Args = "",
     memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
+    without: Annotated[str, typer.Option("--without", help="passes to leave out: names with commas between")] = "",
+    precise: Annotated[bool, typer.Option("--precise", help="the C library's elementary functions")] = False,
     output: Output = None,
 ) -> None:
     """Print the source of the gradient of a function."""
     if stage and stage not in STAGES:
         raise UsageError(f"--stage: {stage!r} is none of {', '.join(STAGES)}")
     request = _request(target, wrt, args, run=False)
-    gradient = request.gradient(order)
+    chosen = frozenset(name.strip() for name in without.split(",") if name.strip())
+    gradient = request.derivative("grad", order, precise=precise, without=chosen)
     if memory:
         typer.echo(str(gradient.memory(*request.arguments)))
         return
@@ -244,7 +248,9 @@ def dump(
 def _stage(stages: dict[str, str], wish: str) -> str:
     """The text of one stage, or of all with a heading for each."""
     if wish == "all":
-        return "\n\n".join(f"# ----- {name}\n\n{text.strip()}" for name, text in stages.items()) + "\n"
+        before = ["", *stages.values()]
+        texts = (text.strip() if text != last else "# unchanged" for text, last in zip(stages.values(), before, strict=False))
+        return "\n\n".join(f"# ----- {name}\n\n{text}" for name, text in zip(stages, texts, strict=True)) + "\n"
     if wish not in stages:
         raise UsageError(f"--stage: this program has no stage {wish!r}, but {', '.join(stages)}")
     return stages[wish]

@@ -13,7 +13,7 @@ from stgrad.frontend import Reading, inline, read, read_closure, splice
 from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Effect, Function, Pack, Type, Var, stored, walk
 from stgrad.printer import to_source
-from stgrad.request import Derivative, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
@@ -181,7 +181,7 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     if getattr(target, "derivative", target).mode == "primal":
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
-    fn = specialise(flat, trace, threads=getattr(target, "parallel", False))
+    fn = specialise(flat, trace, getattr(target, "options", DEFAULT))
     return Compiled(reading, fn, to_source(fn), trace)
 
 

@@ -11,6 +11,28 @@ from stgrad import source as sources
 
 
 @dataclass(frozen=True)
+class Options:
+    """How a program is compiled.
+
+    `precise` calls the C library's elementary functions instead of the vectorised ones, `without` names passes to leave out.
+    """
+
+    jit: bool = True
+    parallel: bool = False
+    precise: bool = False
+    without: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> str:
+        """What the text of a program depends on; the same text serves with and without `jit`."""
+        chosen = [*(["parallel"] if self.parallel else []), *(["precise"] if self.precise else []), *(f"-{name}" for name in sorted(self.without))]
+        return " ".join(chosen)
+
+
+DEFAULT = Options()
+
+
+@dataclass(frozen=True)
 class Derivative:
     """What is asked for: which function, with respect to which parameters, and which results.
 

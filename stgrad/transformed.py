@@ -17,7 +17,7 @@ from stgrad import calling, errors, program_cache, source, wrapper
 from stgrad.captures import Capture
 from stgrad.ir import Type
 from stgrad.program_cache import Param, Ready
-from stgrad.request import Derivative, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
 from stgrad.values import Record, Value, leaves, opened
 
 if TYPE_CHECKING:
@@ -34,10 +34,9 @@ class Transformed:
     stage of the way there.
     """
 
-    def __init__(self, derivative: Derivative, *, jit: bool = True, parallel: bool = False) -> None:
+    def __init__(self, derivative: Derivative, options: Options = DEFAULT) -> None:
         self.derivative = derivative
-        self.jit = jit
-        self.parallel = parallel
+        self.options = options
         self._signature = signature_of(derivative.function)
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
@@ -79,7 +78,7 @@ class Transformed:
         return self._program(args, kwargs, keep=False).text
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
-        """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', 'specialised'."""
+        """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', every later pass by name, 'specialised'."""
         from stgrad.printer import to_source
 
         program = self._program(args, kwargs, keep=True)
@@ -115,7 +114,7 @@ class Transformed:
         from stgrad import loader
 
         hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
-        loader.warm(loader.load(ready.text, ready.name, jit=self.jit, parallel=self.parallel), (*flat, *hidden.values()))
+        loader.warm(loader.load(ready.text, ready.name, jit=self.options.jit, parallel=self.options.parallel), (*flat, *hidden.values()))
 
     # ------------------------------------------------------------- compiled callers
 
@@ -139,7 +138,7 @@ class Transformed:
             if key not in self._dispatchers:
                 ready, nodes = self._ready(arguments)
                 named = dict(zip(arguments, nodes, strict=True))
-                self._dispatchers[key] = adapter(ready, named, self._signature, typed=given, parallel=self.parallel)
+                self._dispatchers[key] = adapter(ready, named, self._signature, typed=given, parallel=self.options.parallel)
                 self._watch(ready.captures)
             return self._dispatchers[key]
 
@@ -184,7 +183,7 @@ class Transformed:
         return f"<stgrad {what} of {function_name(self.derivative)}{self._signature}{wrt}>"
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self).__bases__[0], self.derivative, self.jit, self.parallel)
+        return _restore, (type(self).__bases__[0], self.derivative, self.options)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method of a class, with the instance as first argument."""
@@ -236,7 +235,7 @@ class Transformed:
         fixed = [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         on_disk = program_cache.enabled()
         for described in (nodes, fixed) if on_disk else ():
-            ready = program_cache.find(self, described, self._options)
+            ready = program_cache.find(self, described, self.options.key)
             if ready is not None:
                 self._values_matter = self._values_matter or described is fixed
                 return ready, described
@@ -244,12 +243,8 @@ class Transformed:
             program, nodes = self._build(arguments, keep=False)
         ready = _ready_program(program)
         if on_disk:
-            program_cache.keep(self, nodes, ready, functions, self._options)
+            program_cache.keep(self, nodes, ready, functions, self.options.key)
         return ready, nodes
-
-    @property
-    def _options(self) -> str:
-        return "parallel" if self.parallel else ""
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         nodes = [wrapper.describe(v) for v in arguments.values()]
@@ -279,14 +274,14 @@ class Transformed:
     def _loaded(self, ready: Ready, nodes: list[Any]) -> Callable[..., Any]:
         from stgrad import loader
 
-        compiled = loader.load(ready.text, ready.name, jit=self.jit, parallel=self.parallel)
+        compiled = loader.load(ready.text, ready.name, jit=self.options.jit, parallel=self.options.parallel)
         hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
         self._watch(ready.captures)
         passed = [leaf for node in nodes for leaf in _arrays(node)]
         boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
         if len(passed) == len(ready.params) and all(isinstance(node, wrapper.Scalar) and node.type in loader.NUMBERS for node in passed):
             compiled = loader.entry(compiled, [node.type for node in passed])
-        return calling.Run(_guarded(compiled, ready.params), boxed, list(hidden.values()), ready.result, self.jit)
+        return calling.Run(_guarded(compiled, ready.params), boxed, list(hidden.values()), ready.result, self.options.jit)
 
     def _watch(self, captures: tuple[Capture, ...]) -> None:
         for capture in captures:
@@ -335,8 +330,8 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (int, float, complex, str, bool)) and a == b
 
 
-def _restore(cls: type, derivative: Derivative, jit: bool, parallel: bool) -> Any:
-    return cls(derivative, jit=jit, parallel=parallel)
+def _restore(cls: type, derivative: Derivative, options: Options) -> Any:
+    return cls(derivative, options)
 
 
 def _key(node: Any) -> Any:

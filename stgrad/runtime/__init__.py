@@ -3,7 +3,7 @@
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index
-from stgrad.runtime.scalars import radd, vmax, vmin
+from stgrad.runtime.scalars import expit, radd, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
@@ -13,6 +13,7 @@ __all__ = [
     "cos",
     "erf",
     "exp",
+    "expit",
     "expm1",
     "log",
     "log1p",

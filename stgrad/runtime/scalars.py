@@ -5,14 +5,18 @@ Each is a plain Python function with a Numba overload, so that generated loops a
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-__all__ = ["radd", "vmax", "vmin"]
+from stgrad.runtime.vecmath import sigmoid
+
+__all__ = ["expit", "radd", "vmax", "vmin"]
 
 
 def radd(total: Any, value: Any) -> Any:
@@ -40,6 +44,24 @@ def _radd_overload(total: Any, value: Any) -> Any:
     if isinstance(total, types.Float) and isinstance(value, types.Float):
         return lambda total, value: _radd(total, value)
     return lambda total, value: total + value
+
+
+def expit(x: Any) -> Any:
+    """1 / (1 + exp(-x)) by the C library's exponential function."""
+    return sigmoid(x)
+
+
+@overload(expit, strict=False)
+def _expit_overload(x: Any) -> Any:
+    if not isinstance(x, types.Float):
+        return None
+    one = np.float32(1.0) if x == types.float32 else 1.0
+
+    def implementation(x: Any) -> Any:
+        e = math.exp(-abs(x))
+        return (one if x >= 0.0 else e) / (one + e)
+
+    return implementation
 
 
 def vmax(a: Any, b: Any) -> Any:

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
+from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
-from stgrad.transforms.lower import lower
+from stgrad.transforms.libm import libm
+from stgrad.transforms.lower import lowering
+from stgrad.transforms.lower.nests import SWITCHES
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
@@ -48,11 +51,37 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     return trace.add("optimised", simplify(fn))
 
 
-def specialise(fn: Function, trace: Trace, *, threads: bool = False) -> Function:
-    """The program as it is compiled: loops over scalars, typed storage; with `threads`, independent loops are parallel."""
-    fn = small_arrays(simplify(unite_sweeps(fn)))
-    fn = tidy(foreign(simplify(accumulate(simplify(lower(fn))))))
-    return trace.add("specialised", parallel(fn) if threads else fn)
+Pass = Callable[[Function], Function]
+OPTIONAL = frozenset({"sweeps", "small", "registers", "packed", "accumulate", "tidy", *SWITCHES})
+
+
+def passes(options: Options) -> dict[str, Pass]:
+    """The passes from the array-level program to the one that is compiled, by name and in order.
+
+    Raises ValueError where `options.without` names something else than a pass that can be left out.
+    """
+    unknown = options.without - OPTIONAL
+    if unknown:
+        raise ValueError(f"without={', '.join(sorted(unknown))}: what can be left out is {', '.join(sorted(OPTIONAL))}")
+    steps: dict[str, Pass] = {
+        "sweeps": lambda fn: simplify(unite_sweeps(fn)),
+        "small": small_arrays,
+        **lowering(options.without),
+        "cleanup": simplify,
+        "accumulate": lambda fn: simplify(accumulate(fn)),
+        "foreign": foreign,
+        "tidy": tidy,
+    }
+    steps |= {"libm": libm} if options.precise else {}
+    steps |= {"parallel": parallel} if options.parallel else {}
+    return {name: step for name, step in steps.items() if name not in options.without}
+
+
+def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:
+    """The program as it is compiled: loops over scalars, typed storage."""
+    for name, step in passes(options).items():
+        fn = trace.add(name, step(fn))
+    return trace.add("specialised", fn)
 
 
 def annotate(fn: Function, wrt: Sequence[str]) -> Function:
@@ -69,5 +98,3 @@ def _mark(stmt: Stmt, active: frozenset[str]) -> Stmt:
     names = [n for n in assigns(stmt) if n in active] or [s for s in (getattr(getattr(stmt, "target", None), "name", ""),) if s in active]
     return replace(stmt, note=f"active: {', '.join(names)}" if names else None)
 
-
-Pass = Callable[[Function], Function]

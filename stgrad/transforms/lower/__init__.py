@@ -6,7 +6,8 @@ reductions are loop nests, temporaries are locals, stacks are preallocated array
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 
 from stgrad.ir import Function
 from stgrad.transforms.lower.casts import casts
@@ -16,11 +17,17 @@ from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
 from stgrad.transforms.lower.storage import storage
 
-PASSES: tuple[Callable[[Function], Function], ...] = (storage, casts, to_loops, registers, packed, growable)
+Pass = Callable[[Function], Function]
+
+
+def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
+    """The passes by name and in order; `without` names parts of `to_loops` that it does without."""
+    loops = partial(to_loops, without=frozenset(without))
+    return {"storage": storage, "casts": casts, "loops": loops, "registers": registers, "packed": packed, "growable": growable}
 
 
 def lower(fn: Function) -> Function:
     """Run all passes."""
-    for step in PASSES:
+    for step in lowering().values():
         fn = step(fn)
     return fn

@@ -36,7 +36,7 @@ from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_be
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
-from stgrad.transforms.lower.nest import Guard, Kernel, Unit, extents_of
+from stgrad.transforms.lower.nest import Guard, Kernel, Node, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.versions import number
@@ -54,18 +54,22 @@ class Context:
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
     written: frozenset[str]  # arrays that are written in place
+    without: frozenset[str] = frozenset()  # see `SWITCHES`
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
     pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
     top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
 
 
-def to_loops(fn: Function) -> Function:
-    """Array statements as loop nests."""
+SWITCHES = frozenset({"copies", "substitute", "gather", "fuse", "contract"})  # parts that can be left out
+
+
+def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
+    """Array statements as loop nests; `without` names those of `SWITCHES` that are left out."""
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     classes = aliases(fn)
     written = frozenset(stored(fn.body))
-    context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written)
+    context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, without)
     body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
 
@@ -114,9 +118,8 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     back = keep_live(state, numbered, back, live)
     needed = live | {n for s in back for n in reads(s)}
     units = drop_dead(state, needed)
-    units = substitute(forward_copies(units, state.buffers), state.buffers, state.shares)
-    tree = fuse([with_needs(u, state.extents) for u in gather(units, state)], state.shares)
-    kept = contract(tree, state.buffers)
+    tree = fused(context.without, units, state)
+    kept = {} if "contract" in context.without else contract(tree, state.buffers)
     known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
     top = context.top if in_loop else None
     emitter = Emitter(
@@ -134,6 +137,20 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
         shares=state.shares,
     )
     return [*emitter.run(tree), *back]
+
+
+def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list[Node]:
+    """The element statements as a tree of loops."""
+    if "copies" not in without:
+        units = forward_copies(units, state.buffers)
+    if "substitute" not in without:
+        units = substitute(units, state.buffers, state.shares)
+    if "gather" not in without:
+        units = gather(units, state)
+    units = [with_needs(u, state.extents) for u in units]
+    if "fuse" not in without:
+        return fuse(units, state.shares)
+    return [node for unit in units for node in fuse([unit], state.shares)]
 
 
 def scalarised(

@@ -1,0 +1,27 @@
+"""The C library's elementary functions in place of the vectorised ones: `precise=True`.
+
+    y = runtime.exp(x)     ->     y = np.exp(x)
+
+Those of the library are right to less than one unit in the last place, and are called once for each number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stgrad.ir import Assign, Block, Function, Stmt, map_blocks
+
+PRECISE = {f"runtime.{name}": f"np.{name}" for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh")}
+PRECISE |= {"runtime.erf": "math.erf", "runtime.pow": "np.power", "runtime.sigmoid": "runtime.expit"}
+
+
+def libm(fn: Function) -> Function:
+    """The program with every vectorised function replaced."""
+
+    def block(statements: Block) -> Block:
+        return tuple(one(map_blocks(block, s)) for s in statements)
+
+    def one(stmt: Stmt) -> Stmt:
+        return replace(stmt, op=PRECISE[stmt.op]) if isinstance(stmt, Assign) and stmt.op in PRECISE else stmt
+
+    return fn.with_body(block(fn.body))
