@@ -14,31 +14,29 @@ def softmax_loss_grad(scores, label):
     ret = 0.0
     for i in range(n):
         t = runtime.vmax(t, scores[i])
-    scores_2 = np.empty(n)
     t3 = np.empty(n)
     for i in range(n):
-        t4 = scores[i] - t
-        t5 = runtime.exp(t4)
-        t2 = runtime.radd(t2, t5)
-        scores_2[i] = t4
-        t3[i] = t5
+        scores_2_i = scores[i] - t
+        t4 = runtime.exp(scores_2_i)
+        t2 = runtime.radd(t2, t4)
+        t3[i] = t4
     # grad of line 81: return np.log(np.sum(np.exp(scores))) - scores[label]
-    t6 = 1.0 / t2
+    t5 = 1.0 / t2
     scores_2_bar = np.empty(n)
     for i in range(n):
-        scores_2_bar[i] = 0.0 + t6 * t3[i]
+        scores_2_bar[i] = 0.0 + t5 * t3[i]
     total = 0.0
-    t7 = np.log(t2) - scores_2[label]
+    t6 = np.log(t2) - (scores[label] - t)
     scores_2_bar[label] -= 1.0
     hit = np.empty(n, np.bool_)
     # grad of line 80: scores = scores - np.max(scores)
     for i in range(n):
         ret = runtime.radd(ret, -scores_2_bar[i])
-        t8 = scores[i] == t
-        total = runtime.radd(total, np.float64(t8))
-        hit[i] = t8
+        t7 = scores[i] == t
+        total = runtime.radd(total, np.float64(t7))
+        hit[i] = t7
     count = np.maximum(total, 1.0)
-    t9 = ret / count
+    t8 = ret / count
     for i in range(n):
-        scores_2_bar[i] += t9 if hit[i] else 0.0
-    return t7, scores_2_bar
+        scores_2_bar[i] += t8 if hit[i] else 0.0
+    return t6, scores_2_bar

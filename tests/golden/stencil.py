@@ -8,7 +8,6 @@ def stencil_grad(u, steps):
     n = u.shape[0]
     t_8_work = np.empty(max(n - 2, 0))
     w_work = np.zeros(n + 2)
-    w_2_work = np.zeros(n + 2)
     u_2 = np.empty(n)
     for i in range(n):
         u_2[i] = u[i]
@@ -27,11 +26,10 @@ def stencil_grad(u, steps):
     for t in range(steps - 1, -1, -1):
         # grad of line 56: u[1:-1] = 0.25 * (u[:-2] + 2.0 * u[1:-1] + u[2:])
         for i in range(n - 2):
-            t5 = u_2_bar[i + 1] * 0.25
+            t5 = u_2_bar[i + 1]
             u_2_bar[i + 1] = 0.0
             w_work[i + 2] = t5
-            w_2_work[i + 2] = t5 * 2.0
         for i in range(n):
-            t6 = w_work[i] + w_2_work[i + 1] + w_work[i + 2]
-            u_2_bar[i] += t6
+            t6 = 0.5 * w_work[i + 1]
+            u_2_bar[i] += 0.25 * (w_work[i] + w_work[i + 2]) + t6
     return t3, u_2_bar

@@ -1,36 +1,31 @@
-"""Temporaries of the compiler go into the one statement that reads them.
+"""Temporaries of the compiler go into the one statement that reads them; cheap ones that are read at neighbours into all.
 
 Before: `_t[i] = b[i] + b[i+1]; _t_2[i] = _t[i] + b[i+2]; a[i] = 0.2 * _t_2[i]`; after: `a[i] = 0.2 * (b[i] + b[i+1] +
-b[i+2])`. Nothing is computed twice: the reader meets each element once. What the temporary reads must not change
-before the reader runs, nor while.
+b[i+2])`. The reader meets each element once. `flux[i] = 0.5 * u[i] * u[i]; new[i] = flux[i+1] - flux[i]` computes the two products twice
+then, which takes less than a loop of its own. What the temporary reads must not change before the reader runs, nor while.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from stgrad.transforms.lower.fuse import Same, disjoint
-from stgrad.transforms.lower.nest import Axis, Buffer, Call, Expr, Fixed, Index, Kernel, Load, Position, Unit, loads, map_loads
+from stgrad.transforms.lower.nest import Axis, Buffer, Call, Expr, Fixed, Gather, Index, Kernel, Load, Position, Unit, loads, map_loads
 from stgrad.transforms.lower.views import compose
 
 SMALL = 6  # nodes of an expression that may be written twice
+WORK = 12  # operations that all readers of a temporary together may repeat
+CHEAP = frozenset({"np.add", "np.subtract", "np.multiply", "np.negative", "np.absolute", "np.square", "np.maximum", "np.minimum", "select"})
 
 
 def substitute(units: list[Unit], buffers: Mapping[str, Buffer], shares: Same) -> list[Unit]:
     """Write single-use temporaries where they are read."""
-    readers = count_readers(units)
-    pending: dict[str, Kernel] = {}
-    result: list[Unit | None] = []
-    place: dict[str, int] = {}
+    state = _Substitution(buffers, shares, count_readers(units), repeatable(units))
     for unit in units:
-        if isinstance(unit, Kernel):
-            unit = _absorb(unit, pending, place, result, shares)
-        _displace(unit, pending, shares)
-        if isinstance(unit, Kernel) and _candidate(unit, buffers, readers):
-            pending[unit.target] = unit
-            place[unit.target] = len(result)
-        result.append(unit)
-    return [u for u in result if u is not None]
+        state.unit(unit)
+    return [u for u in state.result if u is not None]
 
 
 def count_readers(units: list[Unit]) -> dict[str, int]:
@@ -42,36 +37,80 @@ def count_readers(units: list[Unit]) -> dict[str, int]:
     return counts
 
 
-def _candidate(unit: Kernel, buffers: Mapping[str, Buffer], readers: Mapping[str, int]) -> bool:
-    if unit.mode != "def" or not unit.target.startswith("_") or unit.target not in buffers or buffers[unit.target].escapes:
-        return False
-    return readers[unit.target] == 2 and bool(unit.space) and all(isinstance(e, (Axis, Fixed)) for e in unit.index)
+def repeatable(units: list[Unit]) -> frozenset[str]:
+    """Temporaries that are so cheap that each reader may compute what it needs."""
+    kernels = [u for u in units if isinstance(u, Kernel)]
+    reads = Counter(load.buffer for u in kernels for load in loads(u.expr))
+    return frozenset(u.target for u in kernels if u.mode == "def" and work(u.expr) * reads[u.target] <= WORK)
 
 
-def _displace(unit: Unit, pending: dict[str, Kernel], shares: Same) -> None:
-    """Temporaries whose operands a statement writes must stay where they are."""
-    written = [a.buffer for a in unit.accesses() if a.write]
-    for name, waiting in list(pending.items()):
-        if any(load.buffer == w or shares(load.buffer, w) for load in loads(waiting.expr) for w in written):
-            del pending[name]
+def work(expr: Expr) -> int:
+    """Operations of an expression; too many where one of them is not cheap."""
+    if not isinstance(expr, Call):
+        return 0
+    return (1 if expr.op in CHEAP else WORK + 1) + sum(map(work, expr.args))
 
 
-def _absorb(unit: Kernel, pending: dict[str, Kernel], place: dict[str, int], result: list[Unit | None], shares: Same) -> Kernel:
-    for load in list(loads(unit.expr)):
-        source = pending.get(load.buffer)
-        found = [x for x in loads(unit.expr) if x.buffer == load.buffer]
-        if source is None or any(x.index != load.index for x in found) or len(found) > 1 and size(source.expr) > SMALL:
-            continue
-        if not _once(load.index, source, unit) or _clash(source, unit, load.index, shares):
-            continue
-        moved = shift(source.expr, source.index, load.index)
-        if moved is None:
-            continue
-        expr = map_loads(lambda x, name=load.buffer, by=moved: by if x.buffer == name else x, unit.expr)  # type: ignore[misc]
-        unit = Kernel(unit.space, unit.target, unit.index, expr, unit.mode, unit.dtype, unit.loc, unit.note)
-        result[place[load.buffer]] = None
-        del pending[load.buffer]
-    return unit
+@dataclass
+class _Substitution:
+    """`pending`: definitions that may still be written elsewhere; `place`: where they stand in `result`."""
+
+    buffers: Mapping[str, Buffer]
+    shares: Same
+    readers: dict[str, int]
+    repeatable: frozenset[str]
+    pending: dict[str, Kernel] = field(default_factory=dict)
+    place: dict[str, int] = field(default_factory=dict)
+    result: list[Unit | None] = field(default_factory=list)
+
+    def unit(self, unit: Unit) -> None:
+        if isinstance(unit, Kernel):
+            unit = self.absorb(unit)
+        self.displace(unit)
+        if isinstance(unit, Kernel) and self.candidate(unit):
+            self.pending[unit.target] = unit
+            self.place[unit.target] = len(self.result)
+        self.result.append(unit)
+
+    def candidate(self, unit: Kernel) -> bool:
+        if unit.mode != "def" or unit.target not in self.buffers or self.buffers[unit.target].escapes:
+            return False
+        single = unit.target.startswith("_") and self.readers[unit.target] == 2
+        return (single or unit.target in self.repeatable) and bool(unit.space) and all(isinstance(e, (Axis, Fixed)) for e in unit.index)
+
+    def displace(self, unit: Unit) -> None:
+        """Temporaries whose operands a statement writes must stay where they are."""
+        written = [a.buffer for a in unit.accesses() if a.write]
+        for name, waiting in list(self.pending.items()):
+            if any(load.buffer == w or self.shares(load.buffer, w) for load in loads(waiting.expr) for w in written) or name in written:
+                del self.pending[name]
+
+    def absorb(self, unit: Kernel) -> Kernel:
+        """The statement with the expressions of temporaries in place of them."""
+        for name in dict.fromkeys(load.buffer for load in loads(unit.expr) if load.buffer in self.pending):
+            source = self.pending[name]
+            found = [x for x in loads(unit.expr) if x.buffer == name]
+            if not self.suits(source, unit, found) or any(isinstance(e, Gather) for x in loads(unit.expr) for e in x.index):
+                continue
+            moved = {x: shift(source.expr, source.index, x.index) for x in found}
+            if any(m is None or _clash(source, unit, x.index, self.shares) for x, m in moved.items()):
+                continue
+            unit = replace(unit, expr=map_loads(lambda x, moved=moved: moved.get(x) or x, unit.expr))  # type: ignore[misc]
+            self.readers[name] -= 1
+            if self.readers[name] == 1:
+                self.result[self.place[name]] = None
+                del self.pending[name]
+        return unit
+
+    def suits(self, source: Kernel, unit: Kernel, found: list[Load]) -> bool:
+        """Whether to write a temporary into a statement that reads it at these places."""
+        if not all(_once(x.index, source, unit) for x in found):
+            return False
+        same = all(x.index == found[0].index for x in found)
+        if source.target.startswith("_") and self.readers[source.target] == 2 and same:
+            return len(found) == 1 or size(source.expr) <= SMALL
+        apart = unit.space != source.space or any(x.index != source.index for x in found)
+        return source.target in self.repeatable and apart
 
 
 def _once(index: Index, source: Kernel, reader: Kernel) -> bool:
