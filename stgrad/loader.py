@@ -32,7 +32,7 @@ _lock = threading.RLock()
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}  # (path, function) -> dispatcher
 
 
-def load(text: str, name: str, *, jit: bool = True, parallel: bool = False) -> Callable[..., Any]:
+def load(text: str, name: str, *, jit: bool = True, parallel: bool = False, checked: bool = False) -> Callable[..., Any]:
     """The function `name` of a generated module.
 
     Args:
@@ -40,14 +40,20 @@ def load(text: str, name: str, *, jit: bool = True, parallel: bool = False) -> C
         name: the function to return; it also names the file.
         jit: compile with Numba at the first call of each type; else the plain function of the same file.
         parallel: let Numba run `prange` loops on threads.
+        checked: compile with tests that every index is within its array: for text that comes from outside.
 
     Returns:
         A Numba dispatcher or a plain function. The same text gives the same object for the life of the process.
     """
     with _lock:
-        path = write_source(text, name, "parallel" if parallel else "")
+        path = write_source(text, name, options_text(parallel, checked))
         function = getattr(_module(text, path), name)
-        return _dispatcher(function, path, parallel) if jit else function
+        return _dispatcher(function, path, parallel=parallel, boundscheck=checked) if jit else function
+
+
+def options_text(parallel: bool, checked: bool) -> str:
+    """The options that native code depends on, in one string."""
+    return " ".join([*["parallel"] * parallel, *["checked"] * checked])
 
 
 def warm(compiled: Any, arguments: Sequence[Any]) -> None:
@@ -93,10 +99,10 @@ def _module(text: str, path: Path) -> types.ModuleType:
     return module
 
 
-def _dispatcher(function: Callable[..., Any], path: Path, parallel: bool) -> Callable[..., Any]:
+def _dispatcher(function: Callable[..., Any], path: Path, **options: bool) -> Callable[..., Any]:
     key = (str(path), function.__name__)
     if key not in _compiled:
-        dispatcher: Any = numba.njit(parallel=parallel, **OPTIONS)(function)
+        dispatcher: Any = numba.njit(**(OPTIONS | options))(function)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             dispatcher._cache = NativeCache(function, path)  # type: ignore[attr-defined]
             _hush(dispatcher)

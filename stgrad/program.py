@@ -185,6 +185,13 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     return Compiled(reading, fn, to_source(fn), trace)
 
 
+def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:
+    """The program before it is lowered to loops, as the text of one function, and the captured arrays that are its last arguments."""
+    compiled = compile_program(target, specs, keep=True)
+    text = to_source(replace(compiled.trace.stages["optimised"], name=name, doc=doc))
+    return text[text.index("def ") :], [c.value for c in compiled.reading.captures if c.variable is not None]
+
+
 def dependences(target: Any, specs: Mapping[str, Spec]) -> list[bool]:
     """For each leaf of the arguments, in order, whether the value of a function depends on it, on any path."""
     reading = array_program(target, specs, Trace())

@@ -15,16 +15,18 @@ class Options:
     """How a program is compiled.
 
     `precise` calls the C library's elementary functions instead of the vectorised ones, `without` names passes to leave out.
+    `checked` programs, made of text from outside, test every index.
     """
 
     jit: bool = True
     parallel: bool = False
     precise: bool = False
     without: frozenset[str] = frozenset()
+    checked: bool = False
 
     @property
     def key(self) -> str:
-        """What the text of a program depends on; the same text serves with and without `jit`."""
+        """What the text of a program depends on; the same text serves with and without `jit` and `checked`."""
         chosen = [*(["parallel"] if self.parallel else []), *(["precise"] if self.precise else []), *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
 

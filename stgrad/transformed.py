@@ -114,7 +114,7 @@ class Transformed:
         from stgrad import loader
 
         hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
-        loader.warm(loader.load(ready.text, ready.name, jit=self.options.jit, parallel=self.options.parallel), (*flat, *hidden.values()))
+        loader.warm(self._load(ready), (*flat, *hidden.values()))
 
     # ------------------------------------------------------------- compiled callers
 
@@ -274,7 +274,7 @@ class Transformed:
     def _loaded(self, ready: Ready, nodes: list[Any]) -> Callable[..., Any]:
         from stgrad import loader
 
-        compiled = loader.load(ready.text, ready.name, jit=self.options.jit, parallel=self.options.parallel)
+        compiled = self._load(ready)
         hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
         self._watch(ready.captures)
         passed = [leaf for node in nodes for leaf in _arrays(node)]
@@ -282,6 +282,12 @@ class Transformed:
         if len(passed) == len(ready.params) and all(isinstance(node, wrapper.Scalar) and node.type in loader.NUMBERS for node in passed):
             compiled = loader.entry(compiled, [node.type for node in passed])
         return calling.Run(_guarded(compiled, ready.params), boxed, list(hidden.values()), ready.result, self.options.jit)
+
+    def _load(self, ready: Ready) -> Callable[..., Any]:
+        from stgrad import loader
+
+        options = self.options
+        return loader.load(ready.text, ready.name, jit=options.jit, parallel=options.parallel, checked=options.checked)
 
     def _watch(self, captures: tuple[Capture, ...]) -> None:
         for capture in captures:

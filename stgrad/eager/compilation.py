@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.api import vjp
 from stgrad.eager import structures
 from stgrad.eager.custom import Custom
 from stgrad.eager.record import record, recorders, recording_active, state
+from stgrad.eager.shapes import TensorSpec
 from stgrad.eager.tensor import Tensor, is_tensor
 from stgrad.eager.tracing import changes_outside
 from stgrad.errors import StgradError
-from stgrad.request import Derivative
+from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
 
+LARGE = 100_000  # elements of an argument that is not kept as an example
 _TOLERANCE = {"float32": 1e-3, "float64": 1e-8}
 _bound: ContextVar[dict[int, Any]] = ContextVar("bound")
 
@@ -78,6 +79,22 @@ class _Body:
             _bound.reset(token)
 
 
+def form_of(args: Any, kwargs: Any) -> Any:
+    """What a program depends on: structure, dtypes and ranks, which extents are 1, and the values that are no tensors."""
+    leaves = structures.flatten((tuple(args), dict(kwargs)))
+    return (structures.form((tuple(args), dict(kwargs))), *[_leaf_form(leaf) for leaf in leaves])
+
+
+def _leaf_form(leaf: Any) -> Any:
+    if is_tensor(leaf):
+        return ("tensor", leaf._a.dtype.str, tuple([n == 1 for n in leaf._a.shape]))
+    try:
+        hash(leaf)
+    except TypeError:
+        return ("object", id(leaf))
+    return ("value", type(leaf), leaf)
+
+
 def _entry(call: Any) -> Any:
     def program(inputs, captured):  # type: ignore[no-untyped-def]
         return call(inputs, captured)
@@ -86,18 +103,22 @@ def _entry(call: Any) -> Any:
 
 
 class Program:
-    """One trace of a function, compiled.
+    """One trace of a function, compiled. `outside`: its text comes from a file, so every index is tested. `jit`: natively.
 
     Raises NotCompiledError, or another StgradError, where the compiler does not take the function.
     """
 
-    def __init__(self, function: Any, before: Callable[[], tuple[Any, ...]], eager: Any, args: Any, kwargs: Any) -> None:
+    def __init__(
+        self, function: Any, before: Callable[[], tuple[Any, ...]], eager: Any, args: Any, kwargs: Any,
+        outside: bool = False, jit: bool = True,
+    ) -> None:  # fmt: skip
         from stgrad.eager import translations  # the compiler is imported when a function is compiled
 
         translations.install()
         self.function = function
         self.before = before
         self.eager = eager
+        self.options = Options(jit, checked=outside)
         self.leaves, self.rebuild = structures.flatten_with((tuple(args), dict(kwargs)))
         self.places = [i for i, leaf in enumerate(self.leaves) if is_tensor(leaf)]
         self.captured: list[Any] = []
@@ -109,8 +130,10 @@ class Program:
         if name is not None:
             raise NotCompiledError(f"it changes `{name}`, which is from outside")
         self.entry = _entry(_Body(self))
-        self.run = Transformed(Derivative(self.entry, "primal"))
+        self.run = Transformed(Derivative(self.entry, "primal"), self.options)
         self._first(tensors)
+        self.form = form_of(args, kwargs)
+        self.examples = [t if t._a.size < LARGE else TensorSpec.from_tensor(t) for t in tensors]  # what saved models are compared on
         self.leaves = [None if i in self.places else leaf for i, leaf in enumerate(self.leaves)]
 
     def tensors(self, args: Any, kwargs: Any) -> list[Any]:
@@ -132,7 +155,7 @@ class Program:
             except _Found as found:
                 self.captured.append(found.owner)
                 self._refuse_strange([_read_quietly(found.owner)])
-                self.run = Transformed(Derivative(self.entry, "primal"))
+                self.run = Transformed(Derivative(self.entry, "primal"), self.options)
         from stgrad.program import has_effects, spec_of
 
         if has_effects(self.run, {name: spec_of(value, name) for name, value in given.items()}):
@@ -153,27 +176,33 @@ class Program:
         captured = [_read(c) for c in self.captured]
         inputs = (*tensors, *captured)
         if not any(t._id in r.ids for r in state.recorders for t in inputs):
-            values = self.run(_arrays(tensors), _arrays(captured))
-            return self.rebuild_y(self._outputs(values))
+            return self.rebuild_y(self._outputs(self._values(_arrays(tensors), _arrays(captured))))
         if not self.checked:
             self._check_gradients(tensors, captured)
-        values, pullback = vjp(self.entry, _arrays(tensors), _arrays(captured))
+        given = _arrays(tensors), _arrays(captured)
+        values = self._values(*given)
         outputs = self._outputs(values)
-        op = Custom(self.name, self._backward(inputs, len(tensors), values, pullback))
+        op = Custom(self.name, self._backward(inputs, given, values))
         record(op, tuple(outputs) if len(outputs) > 1 else outputs[0], inputs, inputs)
         return self.rebuild_y(outputs)
+
+    def _values(self, inputs: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
+        return self.run(inputs, captured)
+
+    def _bars(self, given: tuple[tuple[Any, ...], tuple[Any, ...]], seeds: list[Any], values: Any) -> list[Any]:
+        """The cotangents of inputs and captured tensors, None for integers."""
+        found = dict(zip(self.pull.derivative.wrt, self.pull.with_seeds(given, structures.flatten_with(values)[1](seeds), values)))
+        own, captured = (found.get(n) or (None,) * len(g) for n, g in zip(("inputs", "captured"), given))
+        return [*own, *captured]
 
     def _outputs(self, values: Any) -> list[Tensor]:
         return [Tensor(np.asarray(y, dtype)[()]) for y, dtype in zip(structures.flatten(values), self.dtypes)]
 
-    def _backward(self, inputs: tuple[Any, ...], count: int, values: Any, pullback: Any) -> Any:
-        rebuild = structures.flatten_with(values)[1]
-
+    def _backward(self, inputs: tuple[Any, ...], given: Any, values: Any) -> Any:
         def backward(*dys: Any) -> list[Any]:
             if recording_active():
-                return self._on_tensors(inputs, count, dys)
-            own, captured = pullback(rebuild([dy._a if dy._a.dtype.kind == "f" else None for dy in dys]))
-            bars = [*(own or (None,) * count), *(captured or (None,) * (len(inputs) - count))]
+                return self._on_tensors(inputs, len(given[0]), dys)
+            bars = self._bars(given, [dy._a if dy._a.dtype.kind == "f" else None for dy in dys], values)
             bars = [bar if connected else None for bar, connected in zip(bars, self.connected)]
             return [None if bar is None else Tensor(np.asarray(bar, x._a.dtype)[()]) for bar, x in zip(bars, inputs)]
 
@@ -212,15 +241,13 @@ class Program:
                 raise NotCompiledError(f"its gradient raises a {type(error).__name__}") from error
             wanted = [None if g is None else g._a for g in wanted]
             self.connected = self._depends(tensors, captured)
-            values, pullback = vjp(self.entry, _arrays(tensors), _arrays(captured))
-            found = self._backward(inputs, len(tensors), values, pullback)(*seeds)
+            given = _arrays(tensors), _arrays(captured)
+            self.pull = Transformed(pullback_of(self.entry, given), self.options)
+            found = self._backward(inputs, given, self._values(*given))(*seeds)
         zeros = [(f, w) for f, w in zip(found, wanted) if f is not None or w is not None]
         _compare([0.0 if f is None else f._a for f, _ in zeros], [0.0 if w is None else w for _, w in zeros], "gradient")
-        for pair in vars(self.entry)["_stgrad_pairs"][1].values():
-            for run in pair:
-                _settle(run)
+        _settle(self.pull)
         self.checked = True
-
 
     def _depends(self, tensors: list[Any], captured: list[Any]) -> list[bool]:
         """For each input whether the result depends on it, on any path; the gradient of the others is None."""
@@ -228,6 +255,12 @@ class Program:
 
         given = {"inputs": _arrays(tensors), "captured": _arrays(captured)}
         return dependences(self.run, {name: spec_of(value, name) for name, value in given.items()})
+
+
+def pullback_of(entry: Any, given: tuple[tuple[Any, ...], tuple[Any, ...]]) -> Derivative:
+    """The request for the pullback of a program in what is differentiable among its arguments."""
+    names = [n for n, arrays in zip(("inputs", "captured"), given) if any(a.dtype.kind == "f" for a in arrays)]
+    return Derivative(entry, "vjp", tuple(names), False, False)
 
 
 def _seed(y: Any) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import structures
-from stgrad.eager.compilation import Program, warn
+from stgrad.eager.compilation import Program, form_of, warn
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.logs import logger
 from stgrad.eager.record import state
@@ -72,6 +72,8 @@ class Function:
         self._method_of: Any = None  # for a method: a weak reference to its object, and the function of the class
         self._graph_gradients = wants_graph_gradients(python_function)
         self._warned = False
+        self._outside = False  # its text comes from a saved model
+        self._stored: dict[Any, Any] = {}  # form of the arguments -> what makes the program that was saved for it
         # TensorFlow's own rules about tracing are checked while the function runs
         self._eager_only = not autograph or self._graph_gradients or bool(one_sided(inspect.unwrap(python_function)))
         if self.input_signature is not None:
@@ -255,31 +257,36 @@ class ConcreteFunction:
         return self.run(args, kwargs, first=not self._owner._called, function=self._owner)
 
     def run(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
-        program = self._program(args, kwargs, first, function)
+        program, error = self._program(args, kwargs, first, function)
         if program is not None:
             try:
                 return program(program.tensors(args, kwargs))
-            except StgradError as error:  # its gradient cannot be compiled
+            except StgradError as problem:  # its gradient cannot be compiled
                 self._programs[_open(args, kwargs)] = None
-                function._warn_of_eager_run(error)
+                function._warn_of_eager_run(problem)
             except (ValueError, IndexError, ArithmeticError):  # shapes that do not fit: the eager run says it better
                 pass
-        return self._run_eagerly(args, kwargs, first, function)
+        result, created = self._run(args, kwargs, first, function)
+        if error is not None and created:  # the variables are there now, so the next call compiles
+            del self._programs[_open(args, kwargs)]
+        elif error is not None:
+            function._warn_of_eager_run(error)
+        return result
 
-    def _program(self, args: Any, kwargs: Any, first: bool, function: Function) -> Program | None:
-        """The compiled program for arguments like these; None where there is none."""
+    def _program(self, args: Any, kwargs: Any, first: bool, function: Function) -> tuple[Program | None, StgradError | None]:
+        """The compiled program for arguments like these; None where there is none, with the reason when that is new."""
         if state.graph is not None or function._eager_only:
-            return None
+            return None, None
         key = _open(args, kwargs)
         if key not in self._programs:
             self._programs[key] = None
             try:
                 self._programs[key] = self._compiled(args, kwargs, first, function)
             except StgradError as error:
-                function._warn_of_eager_run(error)
-        return self._programs[key]
+                return None, error
+        return self._programs[key], None
 
-    def _compiled(self, args: Any, kwargs: Any, first: bool, function: Function) -> Program:
+    def _compiled(self, args: Any, kwargs: Any, first: bool, function: Function, jit: bool = True) -> Program:
         leaves, rebuild = structures.flatten_with((tuple(args), dict(kwargs)))
         places = [i for i, leaf in enumerate(leaves) if is_tensor(leaf)]
         fixed = [None if i in places else leaf for i, leaf in enumerate(leaves)]
@@ -291,18 +298,26 @@ class ConcreteFunction:
             positional, keywords = rebuild(given)
             return self._run_eagerly(positional, keywords, first, function)
 
+        stored = function._stored.get(form_of(args, kwargs)) if function._stored else None
+        if stored is not None:
+            return stored().for_call(eager)
         raw, before = function._raw()
-        return Program(raw, before, eager, args, kwargs)
+        return Program(raw, before, eager, args, kwargs, function._outside, jit)
 
     def _run_eagerly(self, args: Any, kwargs: Any, first: bool, function: Function) -> Any:
+        return self._run(args, kwargs, first, function)[0]
+
+    def _run(self, args: Any, kwargs: Any, first: bool, function: Function) -> tuple[Any, bool]:
+        """The result of the Python function, and whether it made variables."""
         tracing = Tracing(function.python_function, function._autograph, (args, kwargs), first, function._graph_gradients)
         with tracing:
             result = function.python_function(*args, **kwargs)
         function._called = True
         tracing.check_variables(result)
-        return structures.map_structure(
+        tensors = structures.map_structure(
             lambda y: convert_to_tensor(y) if isinstance(y, (int, float, complex, np.ndarray, np.generic)) else _read(y), result
         )
+        return tensors, bool(tracing.created)
 
     def __str__(self) -> str:
         return f"{self.name}{self._owner._signature}: {self.structured_input_signature}"
@@ -340,13 +355,7 @@ def _open(args: Any, kwargs: Any) -> Any:
 def _key(arguments: Any) -> Any:
     """What distinguishes traces: dtype and shape of tensors, value of everything else."""
     leaves, _ = structures.flatten_with(arguments)
-    return (_form(arguments), *[_leaf_key(leaf) for leaf in leaves])
-
-
-def _form(arguments: Any) -> str:
-    import optree
-
-    return str(optree.tree_structure(arguments, none_is_leaf=True))
+    return (structures.form(arguments), *[_leaf_key(leaf) for leaf in leaves])
 
 
 def _leaf_key(leaf: Any) -> Any:

@@ -2,6 +2,7 @@
 
     manifest.json             format, versions, the objects, and the SHA-256 of every other file
     model-<hash>/functions.py the functions, in the language of `core_language`, custom gradients among them
+    model-<hash>/generated.py what the compiler made of them: for each form of arguments the value, and the pullback
     model-<hash>/arrays.npz   the values of variables and constants
     assets/
 
@@ -32,8 +33,8 @@ from stgrad.eager.module import Module
 from stgrad.eager.saved_objects import Decoder, Encoder
 from stgrad.eager.variable import Variable
 
-FORMAT = 1
-_MANIFEST, _FUNCTIONS, _ARRAYS = "manifest.json", "functions.py", "arrays.npz"
+FORMAT = 2
+_MANIFEST, _FUNCTIONS, _GENERATED, _ARRAYS = "manifest.json", "functions.py", "generated.py", "arrays.npz"
 
 
 @dataclass
@@ -78,7 +79,8 @@ def save(obj: Any, export_dir: Any, signatures: Any = None, options: SaveOptions
     content = {"root": encoder.value(obj), "signatures": encoder.value(_signatures(signatures))}
     buffer = io.BytesIO()
     np.savez(buffer, **encoder.arrays)
-    files = {_FUNCTIONS: "\n\n".join(encoder.texts).encode(), _ARRAYS: buffer.getvalue()}
+    texts = {_FUNCTIONS: encoder.texts, _GENERATED: encoder.generated}
+    files = {name: "\n\n".join(text).encode() for name, text in texts.items()} | {_ARRAYS: buffer.getvalue()}
     _write(Path(export_dir), files, {**content, "objects": encoder.objects})
     logger.info("Assets written to: %s", os.path.join(export_dir, "assets"))
 
@@ -144,12 +146,13 @@ def load(export_dir: Any, tags: Any = None, options: LoadOptions | None = None) 
     if not contains_saved_model(place):
         raise OSError(f"SavedModel file does not exist at: {export_dir}/{_MANIFEST}")
     manifest = _manifest(place)
-    files = {name: _checked(place, f"{manifest['folder']}/{name}", manifest["files"]) for name in (_FUNCTIONS, _ARRAYS)}
+    names = (_FUNCTIONS, _GENERATED, _ARRAYS) if manifest["format"] > 1 else (_FUNCTIONS, _ARRAYS)
+    files = {name: _checked(place, f"{manifest['folder']}/{name}", manifest["files"]) for name in names}
     try:
-        text = files[_FUNCTIONS].decode()
+        text, generated = files[_FUNCTIONS].decode(), files.get(_GENERATED, b"").decode()
         with np.load(io.BytesIO(files[_ARRAYS]), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        decoder = Decoder(list(manifest["objects"]), text, arrays)
+        decoder = Decoder(list(manifest["objects"]), text, generated, arrays)
         decoder.all()
         loaded, signatures = decoder.value(manifest["root"]), decoder.value(manifest["signatures"])
     except SavedModelError:

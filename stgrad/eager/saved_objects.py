@@ -6,9 +6,9 @@ arrays. `Decoder` makes objects of them again. Neither runs anything but the sto
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import linecache
-import math
 import types
 import uuid
 import weakref
@@ -17,13 +17,17 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import convert, dtypes, keras, shapes
-from stgrad.eager.core_language import BUILTINS, SavedModelError, Writer, check, operations, path_of
+from stgrad.eager.core_language import SavedModelError, check, namespace, operations, path_of
+from stgrad.eager.core_writer import Writer
 from stgrad.eager.custom import custom_gradient, forget_gradient
 from stgrad.eager.function import Function
+from stgrad.eager.generated import define, programs_of, texts
 from stgrad.eager.logs import logger
 from stgrad.eager.module import Module
+from stgrad.eager.saved_programs import StoredProgram, described, form_of_described
 from stgrad.eager.tensor import Tensor
 from stgrad.eager.variable import Variable
+from stgrad.errors import SourceNotFoundError
 
 _live: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()  # custom gradients of this process that were saved without
 _LAYERS = {n: getattr(keras.layers, n) for n in keras.layers.__all__ if n not in ("Lambda", "Layer")}
@@ -38,12 +42,24 @@ class RestoredModule(Module):
         self.__dict__["_class"] = name
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the loaded {self.__dict__.get('_class', 'object')!r} has no attribute {name!r}: only `tf.function`s are saved")
+        raise AttributeError(
+            f"the loaded {self.__dict__.get('_class', 'object')!r} has no attribute {name!r}: only `tf.function`s are saved"
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if "_call" not in self.__dict__:
             raise TypeError("the loaded object is not callable: its class had no `__call__` that is a `tf.function`")
-        return self.__dict__["_call"](*args, **kwargs)
+        given = [convert.convert_to_tensor(a) if isinstance(a, (np.ndarray, list)) else a for a in args]
+        return self.__dict__["_call"](*given, **kwargs)
+
+
+def _unsaved(why: str) -> Any:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise ValueError(
+            f"Found zero restored functions for caller function. It was not called before it was saved, and could not be written: {why}"
+        )
+
+    return function
 
 
 # --------------------------------------------------------------------------- to JSON
@@ -57,6 +73,8 @@ class Encoder:
         self.objects: list[Any] = []
         self.arrays: dict[str, Any] = {}
         self.texts: list[str] = []
+        self.generated: list[str] = []
+        self._dropped = False  # whether some custom gradient is not kept
         self._numbers: dict[Any, int] = {}
         self._alive: list[Any] = []  # ids stay those of these objects
 
@@ -110,7 +128,8 @@ class Encoder:
             raw, given = value._raw()
             options = {"autograph": value._autograph, "reduce": value._reduce}
             signature = None if value.input_signature is None else self.value(value.input_signature)
-            return {"kind": "function", "python": self._text(raw, given(), number), "signature": signature, **options}
+            text = self._text(raw, given(), number)
+            return {"kind": "function", "python": text, "signature": signature, **options, "programs": self._programs(value, number)}
         if isinstance(value, types.MethodType):
             return {"kind": "python", "python": self._text(value.__func__, (value.__self__,), number)}
         if isinstance(value, types.FunctionType):
@@ -118,6 +137,25 @@ class Encoder:
         if isinstance(value, Module):
             return self._module(value)
         raise SavedModelError(f"a {type(value).__name__} cannot be saved")
+
+    def _programs(self, function: Function, number: int) -> list[Any]:
+        """The generated programs of a function, as far as its language has them."""
+        found = []
+        if not self.gradients and self._dropped:  # a stored pullback would hold the gradients that are to be dropped
+            return found
+        for i, program in enumerate(programs_of(function)):
+            name = f"p{number}_{i}"
+            made = texts(program, name)
+            if made is None:
+                continue
+            try:
+                entry = described(program, self.value, self.number, name, made.constants, made.connected)
+            except SavedModelError as error:
+                logger.info("%s is saved without a generated program: %s", function, error.message)
+                continue
+            self.generated += [made.forward, made.adjoint]
+            found.append(entry)
+        return found
 
     def _array(self, value: Any) -> str:
         array = np.asarray(value)
@@ -133,13 +171,18 @@ class Encoder:
             return {"kind": "python", "python": self._text(value, (), number)}
         if self.gradients:
             return {"kind": "custom_gradient", "of": self.number(forward), "kept": True}
+        self._dropped = True
         token = next((t for t, f in _live.items() if f is value), uuid.uuid4().hex)
         _live[token] = value
         return {"kind": "custom_gradient", "of": self.number(forward), "kept": False, "token": token, "name": value.__name__}
 
     def _text(self, function: Any, given: tuple[Any, ...], number: int) -> str:
         name = f"v{number}"
-        text = Writer(function, given, f"f{number}", self.named).text()
+        try:
+            text = Writer(function, given, f"f{number}", self.named).text()
+        except SourceNotFoundError as error:
+            why = f"{error.message}: {error.reason}"
+            raise SavedModelError(f"`{getattr(function, '__qualname__', function)}` cannot be saved: {why}", hint=error.hint) from None
         names = [f"v{i}" for i in range(len(self.objects))]
         try:
             check(text, names)
@@ -163,8 +206,29 @@ class Encoder:
                     raise
                 logger.info("the attribute %r is not saved: %s", name, error.message)
         names = {n for c in cls.__mro__ if not c.__module__.startswith("stgrad.") for n, f in vars(c).items() if isinstance(f, Function)}
-        entry["functions"] = {n: self.value(getattr(cls, n).__get__(value)) for n in sorted(names)}
+        entry["functions"] = {n: self._method(getattr(cls, n).__get__(value)) for n in sorted(names)}
+        if isinstance(value, keras.layers.Layer) and entry["kind"] == "module" and "__call__" not in names:
+            entry["functions"]["__call__"] = self._call_of_layer(value)
         return entry
+
+    def _method(self, function: Function) -> Any:
+        """A `tf.function`; one that has no trace may be without text, as in TensorFlow, and says so when it is called."""
+        try:
+            return self.value(function)
+        except SavedModelError as error:
+            if function._traces or function.input_signature is not None:
+                raise
+            logger.info("the function %s is not saved: %s", function, error.message)
+            return {"unsaved": f"{function.__name__}: {error.message}"}
+
+    def _call_of_layer(self, layer: Any) -> Any:
+        """The `call` of a layer or model of the user's, which makes the loaded object callable."""
+        call = type(layer).call
+        try:
+            return self.value(call.__get__(layer) if isinstance(call, Function) else types.MethodType(call, layer))
+        except SavedModelError as error:
+            logger.info("the call of the layer %s is not saved: %s", layer.name, error.message)
+            return {"unsaved": f"{layer.name}: {error.message}"}
 
 
 # --------------------------------------------------------------------------- from JSON
@@ -176,30 +240,45 @@ class Decoder:
     Args:
         objects: the table of `Encoder`.
         text: the functions.
+        generated: the generated programs.
         arrays: name to array.
     """
 
-    def __init__(self, objects: list[Any], text: str, arrays: Any) -> None:
+    def __init__(self, objects: list[Any], text: str, generated: str, arrays: Any) -> None:
         self.objects, self.arrays = objects, arrays
+        check(generated, (), generated=True)
+        self._generated = define(generated, hashlib.sha256(generated.encode()).hexdigest()[:16])
         self._made: dict[int, Any] = {}
+        self._with_programs: list[tuple[Function, Any]] = []
         self._space = self._define(text)
 
     def _define(self, text: str) -> dict[str, Any]:
         """The stored functions, defined; their text has passed `check`."""
-        import stgrad.eager as tf
-
         check(text, [f"v{i}" for i in range(len(self.objects))])
         name = f"<saved model {hashlib.sha256(text.encode()).hexdigest()[:16]}>"
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-        builtin = __builtins__ if isinstance(__builtins__, dict) else vars(__builtins__)
-        space: dict[str, Any] = {"__builtins__": {n: builtin[n] for n in BUILTINS}, "__name__": "saved_model", "tf": tf, "np": np, "math": math}
+        space = namespace()
         exec(compile(text, name, "exec"), space)  # noqa: S102  (definitions of functions alone, within the language)
         return space
 
     def all(self) -> None:
         """Make every object, so that the functions find what they name."""
-        for i in range(len(self.objects)):
-            self._space[f"v{i}"] = self.object(i)
+        for i, entry in enumerate(self.objects):
+            if entry is not None:  # what turned out not to be saveable
+                self._space[f"v{i}"] = self.object(i)
+        for function, programs in self._with_programs:
+            for stored in programs:
+                arguments = self.value(stored["arguments"])
+                function._stored[form_of_described(arguments)] = functools.partial(self._program, stored, arguments)
+
+    def _program(self, stored: Any, arguments: Any) -> StoredProgram:
+        made = [self._generated.get(f"{stored['name']}{end}") for end in ("", "_grad")]
+        if not all(isinstance(f, types.FunctionType) for f in made):
+            raise SavedModelError(f"the generated program {stored['name']!r:.80} is missing")
+        captured, constants = ([self.value({"object": n}) for n in stored[key]] for key in ("captured", "constants"))
+        return StoredProgram(
+            (made[0], made[1]), captured, constants, list(stored["connected"]), stored["dtypes"], self.value(stored["result"]), arguments
+        )
 
     def value(self, stored: Any) -> Any:
         if stored is None or type(stored) in (bool, int, str):
@@ -221,6 +300,8 @@ class Decoder:
                 return shapes.TensorSpec(self.value(shape), dtypes.as_dtype(dtype))
             case {"operation": str(path)} if path in operations():
                 return operations()[path]
+            case {"unsaved": str(why)}:
+                return _unsaved(why)
             case {"object": int(number)} if type(number) is int and 0 <= number < len(self.objects):
                 return self.object(number)
         raise SavedModelError(f"the manifest holds {stored!r:.80}, which is no stored value")
@@ -242,6 +323,8 @@ class Decoder:
                 made = self._function(name)
             case {"kind": "function", "python": name, "signature": signature, "autograph": bool(autograph), "reduce": bool(reduce)}:
                 made = Function(self._function(name), None if signature is None else self.value(signature), autograph, reduce)
+                made._outside = True
+                self._with_programs.append((made, entry.get("programs", [])))
             case {"kind": "custom_gradient", "of": int(of), "kept": bool(kept)}:
                 made = self._custom(of, kept, entry)
             case {"kind": "module" | "layer", "class": str(), "attributes": dict(), "functions": dict()}:
@@ -270,7 +353,8 @@ class Decoder:
         if alive is not None:
             return alive
         logger.warning(
-            "Importing a function (%s) with ops with unsaved custom gradients. Will likely fail if a gradient is requested.", entry.get("name")
+            "Importing a function (%s) with ops with unsaved custom gradients. Will likely fail if a gradient is requested.",
+            entry.get("name"),
         )
         return forget_gradient(forward)
 

@@ -57,6 +57,11 @@ def pack_sequence_as(structure: Any, flat_sequence: Any) -> Any:
     return optree.tree_unflatten(optree.tree_structure(structure, none_is_leaf=True), list(flat_sequence))
 
 
+def form(structure: Any) -> str:
+    """The structure without its leaves, as text."""
+    return str(optree.tree_structure(structure, none_is_leaf=True))
+
+
 def is_nested(structure: Any) -> bool:
     return not optree.tree_is_leaf(structure, none_is_leaf=True)
 

@@ -409,5 +409,3 @@ def _refusal(function: Any) -> Any:
         )
 
     return refused
-
-

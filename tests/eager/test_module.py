@@ -255,12 +255,13 @@ def parts(place):
     return manifest, place / manifest["folder"] / "functions.py", place / manifest["folder"] / "arrays.npz"
 
 
-def rewrite(place, text=None, **changes):
+def rewrite(place, text=None, generated=None, **changes):
     """A forged model whose hashes are right."""
     manifest, functions, _ = parts(place)
-    if text is not None:
-        functions.write_text(text)
-        manifest["files"][f"{manifest['folder']}/functions.py"] = hashlib.sha256(text.encode()).hexdigest()
+    for file, content in (("functions.py", text), ("generated.py", generated)):
+        if content is not None:
+            (functions.parent / file).write_text(content)
+            manifest["files"][f"{manifest['folder']}/{file}"] = hashlib.sha256(content.encode()).hexdigest()
     manifest |= changes
     del manifest["sum"]
     manifest["sum"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
@@ -296,10 +297,10 @@ def test_a_changed_byte_is_refused(saved, which):
 
 
 def test_missing_files_and_newer_formats_are_refused(saved):
-    rewrite(saved, format=2)
-    with pytest.raises(SavedModelError, match="format 2.*reads up to 1"):
+    rewrite(saved, format=3)
+    with pytest.raises(SavedModelError, match="format 3.*reads up to 2"):
         tf.saved_model.load(saved)
-    rewrite(saved, format=1)
+    rewrite(saved, format=2)
     parts(saved)[2].unlink()
     with pytest.raises(SavedModelError, match="arrays.npz.* is missing"):
         tf.saved_model.load(saved)
@@ -420,8 +421,12 @@ def test_a_save_that_fails_leaves_the_old_model(saved, monkeypatch):
 
 
 class Unsaveable(tf.Module):
-    @tf.function
+    @tf.function(input_signature=[tf.TensorSpec([])])
     def call(self, x):
+        return open(x)
+
+    @tf.function
+    def later(self, x):
         return open(x)
 
 
@@ -429,3 +434,223 @@ def test_what_cannot_be_saved_says_so(tmp_path):
     with pytest.raises(SavedModelError, match="cannot be saved") as info:
         tf.saved_model.save(Unsaveable(), tmp_path)
     assert "open" in str(info.value) and "test_module.py" in str(info.value)
+    with pytest.raises(SavedModelError, match="source"):
+        tf.saved_model.save(tf.function(eval("lambda x: x"), input_signature=[tf.TensorSpec([])]), tmp_path)
+
+
+def test_a_function_that_was_never_called_may_be_without_text(tmp_path):
+    class Part(tf.Module):
+        @tf.function
+        def later(self, x):
+            return open(x)
+
+        def plain(self):
+            return 1
+
+    tf.saved_model.save(Part(), tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    with pytest.raises(ValueError, match="Found zero restored functions.*builtin_function"):
+        loaded.later(1.0)
+    with pytest.raises(AttributeError, match="has no attribute 'plain'"):
+        loaded.plain()
+
+
+# ------------------------------------------------------------------ generated programs
+
+
+def generated(place):
+    return (place / json.loads((place / "manifest.json").read_text())["folder"] / "generated.py").read_text()
+
+
+class Programs(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = tf.Variable(np.linspace(-1.0, 1.0, 6, dtype="f4").reshape(3, 2))
+        self.b = tf.Variable(np.zeros(2, "f4"))
+        self.unused = tf.Variable(1.0)
+        self.table = np.arange(2.0).astype("f4")
+
+    @tf.function
+    def __call__(self, x):
+        h = tf.tanh(x @ self.w + self.b) * self.table
+        for _ in range(3):
+            h = h * 1.5
+            if tf.reduce_sum(h) > 3.0:
+                h = tf.sin(h)
+            else:
+                h = h * h
+        return {"h": h, "total": [tf.reduce_sum(h**2)]}
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def signed(self, x):
+        y = x
+        while tf.reduce_sum(y) < 50.0:
+            y = y * y + 1.0
+        return tf.exp(y * 0.01), tf.constant(2) + tf.cast(tf.reduce_sum(y), tf.int32)
+
+
+def derivatives(model):
+    x = tf.Variable(np.linspace(0.0, 1.0, 12, dtype="f4").reshape(4, 3))
+    sources = [x, model.w, model.b, model.unused]
+    with tf.GradientTape(persistent=True) as outer:
+        with tf.GradientTape() as tape:
+            y = model(x)
+            loss = tf.reduce_sum(y["h"]) + y["total"][0]
+        first = tape.gradient(loss, sources)
+        size = tf.add_n([tf.reduce_sum(g * g) for g in first if g is not None])
+    second = outer.gradient(size, sources)
+    with tf.GradientTape() as tape:
+        y = model(x)
+    v = tf.Variable([0.5, 0.2, 0.1])
+    with tf.GradientTape() as tape_of_signed:
+        z, count = model.signed(v)
+    return [y, z, count, first, second, tape.gradient(y, sources), tape_of_signed.gradient(z, v)]
+
+
+def test_the_stored_pullback_is_used(tmp_path):
+    model = Programs()
+    expected = derivatives(model)
+    tf.saved_model.save(model, tmp_path)
+    text = generated(tmp_path)
+    assert "def p" in text and "_grad(inputs_0, captured_0, captured_1, h_bar, y_bar, table):" in text and "import" not in text
+    loaded = tf.saved_model.load(tmp_path)
+    found = derivatives(loaded)
+    leaves = [tf.nest.flatten(part) for part in (expected, found)]
+    assert [a is None for a in leaves[0]] == [b is None for b in leaves[1]]
+    for a, b in zip(*leaves, strict=True):
+        if a is not None:
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    loaded.b.assign([1.0, 2.0])  # variables are read when it is called
+    model.b.assign([1.0, 2.0])
+    x = tf.ones([2, 3])
+    np.testing.assert_allclose(loaded(x)["h"], model(x)["h"], rtol=1e-5)
+
+
+def test_the_first_derivative_is_that_of_the_text(tmp_path):
+    class Cube(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None])])
+        def call(self, x):
+            return x * x * x
+
+    tf.saved_model.save(Cube(), tmp_path)
+    text = generated(tmp_path)
+    head, tail = text.rsplit("return ", 1)
+    value, bar = tail.rsplit(",", 1)
+    rewrite(tmp_path, generated=f"{head}return {value}, 5.0 * ({bar.strip()})\n")
+    loaded = tf.saved_model.load(tmp_path)
+    x = tf.Variable([1.0, 2.0])
+    for _ in range(2):  # as it stands, then compiled
+        with tf.GradientTape() as tape:
+            y = loaded.call(x)
+        np.testing.assert_allclose(tape.gradient(y, x), [15.0, 60.0])
+
+
+EVIL_PROGRAMS = {
+    "import os\n": "a statement outside",
+    "def p1_0(x):\n    return open(x)": "the name `open`",
+    "def p1_0(x):\n    return tf.sin(x)": "`tf.sin`",
+    "def p1_0(x):\n    return np.load(x)": "`np.load`",
+    "def p1_0(x):\n    return np.lib.stride_tricks.as_strided(x)": "`np.lib.stride_tricks.as_strided`",
+    "def p1_0(x):\n    return runtime.call(x)": "`runtime.call`",
+    "def p1_0(x):\n    return x.tofile(x)": "the attribute `tofile`",
+    "def p1_0(x):\n    return scipy.io": "`scipy.io`",
+    "def p1_0(x):\n    return x.dtype.__class__": "the attribute `__class__`",
+    "def f1(x):\n    return x": "to bind the name `f1`",
+    "def p1_0(x):\n    raise x from x": "`Raise`",
+    "def p1_0(np):\n    return np": "to bind the name `np`",
+}
+
+
+@pytest.mark.parametrize("text", EVIL_PROGRAMS)
+def test_other_programs_are_never_run(saved, text):
+    rewrite(saved, generated=text)
+    with pytest.raises(SavedModelError, match=re.escape(EVIL_PROGRAMS[text])):
+        tf.saved_model.load(saved)
+
+
+def test_indices_of_stored_programs_are_tested(tmp_path):
+    class Element(tf.Module):
+        @tf.function
+        def call(self, x):
+            return x[2] * 2.0
+
+    model = Element()
+    model.call(tf.constant([1.0, 2.0, 3.0]))
+    tf.saved_model.save(model, tmp_path)
+    rewrite(tmp_path, generated=generated(tmp_path).replace("[2]", "[20000]"))
+    loaded = tf.saved_model.load(tmp_path)
+    x = tf.Variable([1.0, 2.0, 3.0])
+    for _ in range(3):
+        assert value(loaded.call(x)) == 6.0  # by the stored function
+        with tf.GradientTape() as tape:
+            y = loaded.call(x)
+        assert value(tape.gradient(y, x)) == [0.0, 0.0, 2.0]
+
+
+# ------------------------------------------------------------------ modules that call modules
+
+
+class Lazy(tf.Module):
+    def __init__(self, out):
+        super().__init__()
+        self.built, self.out = False, out
+
+    def __call__(self, x):
+        if not self.built:
+            self.w = tf.Variable(tf.ones([x.shape[-1], self.out]))
+            self.b = tf.Variable(tf.zeros([self.out]))
+            self.built = True
+        return tf.nn.relu(x @ self.w + self.b)
+
+
+class Stack(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = [Lazy(4), Lazy(2)]
+        self.scale = None
+
+    @tf.function
+    def __call__(self, x):
+        if self.scale is None:
+            self.scale = tf.Variable(2.0)
+        for part in self.parts:
+            x = part(x)
+        return x * self.scale
+
+
+def test_variables_made_by_the_first_call(tmp_path):
+    model = Stack()
+    x = tf.ones([2, 3])
+    expected = value(model(x))
+    tf.saved_model.save(model, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert "_grad(" in generated(tmp_path)
+    np.testing.assert_allclose(loaded(x), expected)
+    assert len(loaded.trainable_variables) == 5
+    with tf.GradientTape() as tape:
+        y = loaded(x)
+    assert value(tape.gradient(y, loaded.scale)) == 48.0
+
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.first = tf.keras.layers.Dense(2)
+        self.rest = tf.keras.Sequential([tf.keras.layers.Dense(3, activation="relu"), tf.keras.layers.Dense(1)])
+
+    def call(self, x):
+        return self.rest(self.first(x))
+
+
+def test_keras_models(tmp_path):
+    x = tf.ones([2, 3])
+    for number, model in enumerate((Net(), tf.keras.Sequential([tf.keras.layers.Dense(2, activation="tanh")]))):
+        expected = value(model(x))
+        tf.saved_model.save(model, tmp_path / str(number))
+        loaded = tf.saved_model.load(tmp_path / str(number))
+        np.testing.assert_allclose(loaded(x), expected)
+        np.testing.assert_allclose(loaded(x.numpy()), expected)
+        with tf.GradientTape() as tape:
+            y = loaded(x)
+        assert all(g is not None for g in tape.gradient(y, list(loaded.trainable_variables)))
