@@ -31,7 +31,7 @@ def stgrad_function(self: Any, function: Any, args: tuple[Any, ...], kwargs: dic
     if not any(t._id in recorder.ids for recorder in state.recorders for t in tensors):
         return structures.map_structure(lambda y: _tensor(y, dtype), function(*numbers))
     what = function.derivative.function if _mode(function) == "primal" else function
-    value, pullback = vjp(what, *numbers, jit=getattr(function, "jit", True))
+    value, pullback = vjp(what, *numbers, jit=getattr(getattr(function, "options", None), "jit", True))
     flat, rebuild_y = structures.flatten_with(value)
     outputs = tuple([_tensor(y, dtype) for y in flat])
     backward = _backward(function, leaves, rebuild, rebuild_y, pullback)
