@@ -114,7 +114,7 @@ def halves(x, k):
         Example(halves, (np.ones(9, np.float32), 5), argnums=(0,)),
         Example(halves, (np.ones(9), 5), argnums=(0,)),
     ],
-    ids=str,
+    ids=["mixed dtypes", "float32", "an integer from outside, float32", "an integer from outside"],
 )
 def test_mixed_types(example: Example) -> None:
     assert compared(example) == []
