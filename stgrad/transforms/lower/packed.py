@@ -10,7 +10,7 @@ of plain arithmetic only, no value that one trip hands to the next, and writes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad.ir import (
@@ -69,7 +69,8 @@ class _Packing:
                 loop, stmt = stmt, self.sunk(stmt)
                 sums = self.sums(stmt)
                 if sums is not None and self.plain(stmt.body) and self.apart(stmt):
-                    stmt = replace(stmt, body=tuple(s for inner in stmt.body for s in self.rewrite(inner, sums)))
+                    functions = {} if down_columns(stmt) else PACKED
+                    stmt = replace(stmt, body=tuple(s for inner in stmt.body for s in self.rewrite(inner, sums, functions)))
                 else:
                     stmt = loop
             result.append(stmt)
@@ -139,11 +140,11 @@ class _Packing:
 
     # --------------------------------------------------------------- rewriting
 
-    def rewrite(self, stmt: Stmt, sums: frozenset[str]) -> list[Stmt]:
+    def rewrite(self, stmt: Stmt, sums: frozenset[str], functions: Mapping[str, str]) -> list[Stmt]:
         if not isinstance(stmt, Assign):
             return [stmt]
-        if stmt.op in PACKED and all(map(self.is_float, stmt.args)):
-            return [replace(stmt, op=PACKED[stmt.op])]
+        if stmt.op in functions and all(map(self.is_float, stmt.args)):
+            return [replace(stmt, op=functions[stmt.op])]
         if stmt.target.name not in sums or not all(map(self.is_float, stmt.args)):
             return [stmt]
         if stmt.op == "np.add":
@@ -155,6 +156,18 @@ class _Packing:
             added = replace(stmt, op="runtime.radd", args=(stmt.target, negative))
             return [Assign((negative,), "np.negative", (stmt.args[1],), loc=stmt.loc), added]
         return [stmt]
+
+
+def down_columns(loop: For) -> bool:
+    """Whether trips move along another axis of an array than its last: LLVM packs such a loop only for a stride of 1, so not at all."""
+    moving = {loop.var.name}
+    for stmt in walk(loop.body):
+        if isinstance(stmt, Assign) and stmt.op in ("np.add", "np.subtract") and moving.intersection(reads(stmt)):
+            moving.add(stmt.target.name)
+        index = stmt.args[1] if isinstance(stmt, Assign) and stmt.op == "getitem" else stmt.index if isinstance(stmt, Store) else None
+        if isinstance(index, Pack) and any(moving.intersection(operand_vars(i)) for i in index.items[:-1]):
+            return True
+    return False
 
 
 def exposed(block: Block) -> Iterator[str]:
