@@ -32,7 +32,9 @@ _lock = threading.RLock()
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}  # (path, function) -> dispatcher
 
 
-def load(text: str, name: str, *, jit: bool = True, parallel: bool = False, checked: bool = False) -> Callable[..., Any]:
+def load(
+    text: str, name: str, *, jit: bool = True, parallel: bool = False, checked: bool = False, tell: bool = True
+) -> Callable[..., Any]:
     """The function `name` of a generated module.
 
     Args:
@@ -41,6 +43,7 @@ def load(text: str, name: str, *, jit: bool = True, parallel: bool = False, chec
         jit: compile with Numba at the first call of each type; else the plain function of the same file.
         parallel: let Numba run `prange` loops on threads.
         checked: compile with tests that every index is within its array: for text that comes from outside.
+        tell: let a terminal know of a compilation that takes long.
 
     Returns:
         A Numba dispatcher or a plain function. The same text gives the same object for the life of the process.
@@ -48,7 +51,7 @@ def load(text: str, name: str, *, jit: bool = True, parallel: bool = False, chec
     with _lock:
         path = write_source(text, name, options_text(parallel, checked))
         function = getattr(_module(text, path), name)
-        return _dispatcher(function, path, parallel=parallel, boundscheck=checked) if jit else function
+        return _dispatcher(function, path, parallel=parallel, tell=tell, boundscheck=checked) if jit else function
 
 
 def options_text(parallel: bool, checked: bool) -> str:
@@ -99,14 +102,15 @@ def _module(text: str, path: Path) -> types.ModuleType:
     return module
 
 
-def _dispatcher(function: Callable[..., Any], path: Path, **options: bool) -> Callable[..., Any]:
+def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **options: bool) -> Callable[..., Any]:
     key = (str(path), function.__name__)
     if key not in _compiled:
         dispatcher: Any = numba.njit(**(OPTIONS | options))(function)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             dispatcher._cache = NativeCache(function, path)  # type: ignore[attr-defined]
             _hush(dispatcher)
-            _watch(dispatcher)
+            if tell:
+                _watch(dispatcher)
         _compiled[key] = dispatcher
     return _compiled[key]
 

@@ -18,7 +18,22 @@ operators.install(Tensor, Variable)
 protocols.install(Tensor, Variable)
 
 # ruff: noqa: E402, A004
-from stgrad.eager import bitwise, compilation, compiled, debugging, dtypes, errors, keras, linalg, math, nn, random, signal, structures
+from stgrad.eager import (
+    bitwise,
+    compilation,
+    compiled,
+    config,
+    debugging,
+    dtypes,
+    errors,
+    keras,
+    linalg,
+    math,
+    nn,
+    random,
+    signal,
+    structures,
+)
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
 from stgrad.eager.compilation import RunsEagerlyWarning

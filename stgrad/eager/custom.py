@@ -40,6 +40,8 @@ class Watcher:
 class Custom(Operation):
     """One call of a function with a gradient of its own: a node of the tape."""
 
+    key = "custom"  # each node has an operation of its own
+
     def __init__(self, name: str, backward: Callable[..., list[Any]]) -> None:
         super().__init__(None, name)
         self.backward = backward

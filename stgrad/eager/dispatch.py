@@ -28,6 +28,7 @@ class Operation:
     """A function without a derivative rule; the base of those that have one."""
 
     differentiable = True
+    key: Any = None  # what tells it from others in the structure of a recording: itself, where there is one object for each function
 
     def __init__(self, fn: Callable[..., Any], name: str) -> None:
         self.fn = fn
@@ -234,6 +235,7 @@ def bind(fn: Any) -> Operation:
     op = _OPERATIONS.get(fn)
     if op is None:
         op = _OPERATIONS[fn] = _make(fn)
+        op.key = op
     return op
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,29 @@ from stgrad.eager.recording import Recording
 from stgrad.eager.sweep import reach, sweep
 from stgrad.eager.tensor import Tensor
 
+Again = Callable[..., dict[int, Any]]  # a sweep that may run compiled: `GradientTape._again`
 
-def jacobian(recording: Recording, target: Any, sources: list[Any]) -> list[Any]:
+
+def jacobian(recording: Recording, target: Any, sources: list[Any], again: Again) -> list[Any]:
     """For each source a tensor of shape target.shape + source.shape, or None where no path leads to it."""
     value = target._a
-    ids = {s._id for s in sources if s._a.dtype.kind in "fc"}
+    ids = list(dict.fromkeys(s._id for s in sources if s._a.dtype.kind in "fc"))
     if value.dtype.kind not in "fc":
         return [None] * len(sources)
-    path, followed = reach(recording, ids)
+    path, followed = reach(recording, set(ids))
     path = _towards(path, target._id)
     rows = []
     for i in range(value.size):
         seed = np.zeros(value.size, value.dtype)
         seed[i] = 1
-        rows.append(_row(path, followed, target, seed.reshape(value.shape), ids))
+        rows.append(_row(path, followed, target, seed.reshape(value.shape), ids, again))
     return [_stack([row.get(s._id) for row in rows], value, s) for s in sources]
 
 
-def _row(path: Any, followed: Any, target: Any, seed: Any, ids: set[int]) -> dict[int, Any]:
+def _row(path: Any, followed: Any, target: Any, seed: Any, ids: list[int], again: Again) -> dict[int, Any]:
     seed = seed[()]
-    return sweep(path, followed, [(target._id, Tensor(seed) if recording_active() else seed)], ids)
+    seeds = [(target._id, Tensor(seed) if recording_active() else seed)]
+    return again(path, followed, seeds, ids, lambda: sweep(path, followed, seeds, set(ids)))
 
 
 def _towards(path: list[Any], target: int) -> list[Any]:
@@ -69,21 +73,21 @@ def check_batch(target: Any, source: Any) -> None:
         raise ValueError(f"Need first dimension of target shape ({target.shape}) and source shape ({source.shape}) to match.")
 
 
-def batch_jacobian(recording: Recording, target: Any, source: Any) -> Tensor:
+def batch_jacobian(recording: Recording, target: Any, source: Any, again: Again) -> Tensor:
     """One sweep for each element of a row of the target, seeded in all rows at once."""
     value, like = target._a, source._a
     batch, outputs = value.shape[0], int(np.prod(value.shape[1:]))
     shape = (batch, *value.shape[1:], *like.shape[1:])
-    ids = {source._id} if like.dtype.kind in "fc" else set()
+    ids = [source._id] if like.dtype.kind in "fc" else []
     if value.dtype.kind not in "fc" or not ids:
         return Tensor(np.zeros(shape, like.dtype))
-    path, followed = reach(recording, ids)
+    path, followed = reach(recording, set(ids))
     path = _towards(path, target._id)
     columns = []
     for i in range(outputs):
         seed = np.zeros((batch, outputs), value.dtype)
         seed[:, i] = 1
-        columns.append(_row(path, followed, target, seed.reshape(value.shape), ids).get(source._id))
+        columns.append(_row(path, followed, target, seed.reshape(value.shape), ids, again).get(source._id))
     if not columns or all(column is None for column in columns):
         return Tensor(np.zeros(shape, like.dtype))
     zero = np.zeros(like.shape, like.dtype)

@@ -48,8 +48,7 @@ def binary(
         finally:
             loud(token)
         if state.recorders:
-            # a rule divides by NumPy's zero, not by Python's
-            _tell(op, y, inputs, inputs if kind is Tensor else (self, other or a.dtype.type(0)))
+            _tell(op, y, inputs, inputs if kind is Tensor else (self, _as_float(other, a)))
         return y
 
     return forward, _reflected(op, compute, forward, name)
@@ -68,10 +67,15 @@ def _reflected(op: Operation, compute: Callable[[Any, Any], Any], forward: Calla
         finally:
             loud(token)
         if state.recorders:
-            _tell(op, y, (self,), (other or self._a.dtype.type(0), self))
+            _tell(op, y, (self,), (_as_float(other, self._a), self))
         return y
 
     return reflected
+
+
+def _as_float(number: Any, like: Any) -> Any:
+    """A Python number as rules get it: a float, so that an int that changes makes no new structure; a zero is NumPy's, by which they divide."""
+    return float(number) if number else like.dtype.type(0)
 
 
 def _tell(op: Operation, y: Any, inputs: tuple[Any, ...], args: tuple[Any, ...]) -> None:

@@ -38,6 +38,7 @@ class _State(threading.local):
     numpy_promotion = False  # inside derivative rules tensors promote as arrays do
     graph: Any = None  # the `function` being traced, if any
     check_numerics = False
+    new_structures = 0  # recordings in a row whose structure was not met before (see `repeats`)
 
 
 state = _State()

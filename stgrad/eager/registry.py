@@ -87,6 +87,8 @@ class OpView:
 class Registered(Operation):
     """An operation whose gradient is the one registered under a name, when it is asked for."""
 
+    key = "registered"  # each node has an operation of its own
+
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         if self.name not in _gradients:
             raise LookupError(f"gradient registry has no entry for: {self.name}")

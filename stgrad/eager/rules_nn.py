@@ -68,7 +68,8 @@ def softplus(x: Any) -> Any:
 
 @partials(softplus)
 def softplus_partials(y: Any, x: Any) -> Any:
-    return sigmoid(x)
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, e) / (1.0 + e)
 
 
 def elu(x: Any) -> Any:

@@ -55,7 +55,17 @@ def sweep(path: list[Node], followed: Any, seeds: Iterable[tuple[int, Any]], sou
     return grads
 
 
-def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: set[int], consume: bool) -> None:
+def pull_back(node: Node, followed: Any, grads: dict[int, Any], sources: Any) -> None:
+    """One step of a sweep on bare arrays: from the cotangents of a node's results to those of its inputs."""
+    with numpy_promotion():
+        token = quiet(QUIET)
+        try:
+            _walk([node], followed, grads, sources, False)
+        finally:
+            loud(token)
+
+
+def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: Any, consume: bool) -> None:
     position, check = len(path), state.check_numerics
     while position:
         position -= 1

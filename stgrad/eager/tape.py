@@ -6,13 +6,13 @@ single-use tape gives up its recording with the first `gradient`, and a new one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from stgrad.eager import explanation, jacobians, structures
+from stgrad.eager import explanation, jacobians, repeats, structures
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.errors import InvalidArgumentError, NotRecordingError
 from stgrad.eager.logs import warn_first
@@ -36,6 +36,7 @@ class GradientTape:
     Args:
         persistent: keep the recording, so that `gradient` may be called more than once; it is freed with the tape.
         watch_accessed_variables: follow every trainable variable that is read inside the context.
+        compile: hand the reverse sweep to the compiler when the same structure comes round again (see `tf.config.optimizer.set_jit`).
 
     Example:
         >>> x = Tensor(np.float32(3.0))
@@ -46,13 +47,15 @@ class GradientTape:
         np.float32(6.0)
     """
 
-    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True, *, compile: bool = True) -> None:
         self._tape: Recording | None = None
         self._persistent = persistent
         self._watch_accessed_variables = watch_accessed_variables
         self._recording = False
         self._watched_variables: tuple[Any, ...] = ()
         self._past: explanation.Past | None = None
+        self._compile = compile
+        self._structure: repeats.Entry | None = None
 
     # -------------------------------------------------------------- recording
 
@@ -153,16 +156,29 @@ class GradientTape:
         unconnected = structures.unconnected(unconnected_gradients)
         structures.check_sources([*targets, *flat])
         seeds = _seeds(targets, output_gradients)
-        ids = {s._id for s in flat if s.dtype.is_floating or s.dtype.is_complex}
+        ids = list(dict.fromkeys([s._id for s in flat if s._a.dtype.kind in "fc"]))
         self._past = past = explanation.remember(recording)
         try:
             if not targets or not flat:
                 return rebuild([None] * len(flat))
-            grads = sweep(*reach(recording, ids), seeds, ids, consume=not self._persistent)
+            wanted = set(ids)
+            grads = self._again(
+                recording.nodes, recording.ids, seeds, ids,
+                lambda: sweep(*reach(recording, wanted), seeds, wanted, consume=not self._persistent),
+            )  # fmt: skip
         finally:
             self._end()
         past.reached.update(grads)
         return rebuild([structures.result(grads, s, unconnected) for s in flat])
+
+    def _again(self, nodes: Any, followed: Any, seeds: Any, sources: list[int], interpret: Callable[[], Any]) -> Any:
+        """The gradients by a compiled sweep, if the structure has one and nothing is to be recorded or checked on the way."""
+        if not (self._compile and repeats.settings.enabled) or state.check_numerics or recording_active():
+            return interpret()
+        return repeats.sweep_again(nodes, followed, seeds, sources, interpret, self._keep)
+
+    def _keep(self, structure: repeats.Entry) -> None:
+        self._structure = structure
 
     def jacobian(
         self,
@@ -178,7 +194,7 @@ class GradientTape:
         target.shape, [s.dtype for s in flat]  # AttributeError for a list or a number, as in TensorFlow
         recording = self._begin()
         try:
-            rows = jacobians.jacobian(recording, target, flat)
+            rows = jacobians.jacobian(recording, target, flat, self._again)
         finally:
             self._end()
         unconnected = structures.unconnected(unconnected_gradients)
@@ -202,7 +218,7 @@ class GradientTape:
         structures.unconnected(unconnected_gradients)
         recording = self._begin()
         try:
-            return jacobians.batch_jacobian(recording, target, source)
+            return jacobians.batch_jacobian(recording, target, source, self._again)
         finally:
             self._end()
 
@@ -212,6 +228,13 @@ class GradientTape:
         Works before and after `gradient`, on any tape.
         """
         return explanation.explain(self._tape, self._past, target, source, self._watch_accessed_variables)
+
+    def compiled_source(self) -> str | None:
+        """The programs that the reverse sweep of the last derivative is made of, as Python text, in the order in which they run.
+
+        None where the structure of the tape was not met often enough, or is left to the interpreter.
+        """
+        return repeats.source_of(self._structure)
 
     def _check_pfor(self, use_pfor: bool, what: str) -> None:
         if not use_pfor and not self._persistent and state.graph is None:
