@@ -67,7 +67,7 @@ def _place(stack: str, lowered: Function) -> str:
     """How a stack ended up; empty where it keeps its form or is gone."""
     for stmt in walk(lowered.body):
         if isinstance(stmt, Assign) and stmt.targets == (Var(stack),):
-            return {"np.empty": "array", "runtime.new_stack": "growable stack"}.get(stmt.op, "variable")
+            return {"np.empty": "array", "runtime.empty": "array", "runtime.new_stack": "growable stack"}.get(stmt.op, "variable")
         if isinstance(stmt, Stack) and stmt.name == stack:
             return ""
     return "variable"

@@ -91,11 +91,19 @@ def linalg_matmul(x1, x2):
     return np.matmul(x1, x2)
 
 
+def flat(x):
+    return x if np.ndim(x) == 1 else np.ravel(x)
+
+
+def shaped(x_bar, x):
+    return x_bar if np.ndim(x) == 1 else np.reshape(x_bar, np.shape(x))
+
+
 @adjoint(np.outer, np.linalg.outer)
 def outer(y, y_bar, a, b, out=None):
-    a_bar = np.matmul(y_bar, conj(np.ravel(b)))
-    b_bar = np.matmul(conj(np.ravel(a)), y_bar)
-    return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
+    a_bar = np.matmul(y_bar, conj(flat(b)))
+    b_bar = np.matmul(conj(flat(a)), y_bar)
+    return shaped(a_bar, a), shaped(b_bar, b)
 
 
 @tangent(np.outer, np.linalg.outer)

@@ -3,20 +3,25 @@
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index
+from stgrad.runtime.memory import empty
+from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.scalars import expit, radd, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
 __all__ = [
+    "add_matmul",
     "call_python",
     "check_index",
     "cos",
+    "empty",
     "erf",
     "exp",
     "expit",
     "expm1",
     "log",
     "log1p",
+    "matmul",
     "new_stack",
     "pop",
     "pow",

@@ -55,7 +55,7 @@ from stgrad.transforms.dataflow import Classes, Liveness, observed
 
 FEW = 32  # trips that are not worth a thread
 SUMS = ("np.add", "runtime.radd")
-FRESH = ("np.empty", "np.zeros", "np.full", "np.ones", "np.empty_like", "np.zeros_like", "np.full_like", "np.ones_like")
+FRESH = ("np.empty", "runtime.empty", "np.zeros", "np.full", "np.ones", "np.empty_like", "np.zeros_like", "np.full_like", "np.ones_like")
 Place = tuple[int, int]  # axis, offset from the counter
 
 

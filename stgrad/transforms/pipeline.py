@@ -14,7 +14,9 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
+from stgrad.transforms.lower.memory import huge_pages
 from stgrad.transforms.lower.nests import SWITCHES
+from stgrad.transforms.lower.products import products
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
@@ -52,7 +54,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-OPTIONAL = frozenset({"sweeps", "small", "registers", "packed", "accumulate", "tidy", *SWITCHES})
+OPTIONAL = frozenset({"sweeps", "small", "registers", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
 
 
 def passes(options: Options) -> dict[str, Pass]:
@@ -71,6 +73,8 @@ def passes(options: Options) -> dict[str, Pass]:
         "accumulate": lambda fn: simplify(accumulate(fn)),
         "foreign": foreign,
         "tidy": tidy,
+        "products": lambda fn: products(fn, reuse=not options.parallel),
+        "pages": huge_pages,
     }
     steps |= {"libm": libm} if options.precise else {}
     steps |= {"parallel": parallel} if options.parallel else {}

@@ -14,10 +14,10 @@ def broadcast_grad(W, x):
     # grad of line 72: return np.mean((W - x) ** 2)
     ret = n_3 * n_2
     t = 1.0 / ret
-    x_bar = np.empty(n_2)
+    x_bar = runtime.empty(n_2)
     for i in range(n_2):
         x_bar[i] = 0.0
-    t2 = np.empty((n_3, n_2))
+    t2 = runtime.empty((n_3, n_2))
     for i in range(n_3):
         for j in range(n_2):
             t3 = W[i, j] - x[j]

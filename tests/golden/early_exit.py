@@ -1,5 +1,3 @@
-import numpy as np
-
 from stgrad import runtime
 
 
@@ -24,7 +22,7 @@ def early_exit_grad(x, limit):
                 s += t2 * t2
         v_k += 1
         trips += 1
-    x_bar = np.empty(n)
+    x_bar = runtime.empty(n)
     for i in range(n):
         x_bar[i] = 0.0
     for k in range(trips):

@@ -1,5 +1,3 @@
-import numpy as np
-
 from stgrad import runtime
 
 
@@ -10,7 +8,7 @@ def elementwise_grad(x, a):
     t2 = 0.0
     # grad of line 68: return np.sum(np.exp(-a * x**2) * np.sin(x))
     t3 = 0.0
-    x_bar = np.empty(n)
+    x_bar = runtime.empty(n)
     for i in range(n):
         t4 = x[i]
         t5 = runtime.sin(t4)

@@ -1,4 +1,4 @@
-import numpy as np
+from stgrad import runtime
 
 
 def horner_grad(coefficients, x):
@@ -7,14 +7,14 @@ def horner_grad(coefficients, x):
     y = 0.0
     t = coefficients[::-1]
     t2 = t.shape[0]
-    y_stack = np.empty(t2)
+    y_stack = runtime.empty(t2)
     for k in range(t2):
         y_stack[k] = y
         c = t[k]
         y = y * x + c
     y_bar = 1.0
     x_bar = 0.0
-    t3 = np.empty(n)
+    t3 = runtime.empty(n)
     for i in range(n):
         t3[i] = 0.0
     for k in range(t2 - 1, -1, -1):
@@ -26,7 +26,7 @@ def horner_grad(coefficients, x):
         x_bar += t4 * y_2
         # grad of line 86: for c in coefficients[::-1]:
         t3[k] += c_bar
-    coefficients_bar = np.empty(n)
+    coefficients_bar = runtime.empty(n)
     for i in range(n):
         coefficients_bar[i] = 0.0
     for i in range(n):

@@ -1,10 +1,10 @@
-import numpy as np
+from stgrad import runtime
 
 
 def logistic_grad(r, x0, n):
     """Value and gradient of logistic with respect to r and x0."""
     x = x0
-    x_stack = np.empty(max(n, 0))
+    x_stack = runtime.empty(max(n, 0))
     for t in range(n):
         x_stack[t] = x
         x = r * x * (1.0 - x)

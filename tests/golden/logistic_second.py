@@ -1,19 +1,19 @@
-import numpy as np
+from stgrad import runtime
 
 
 def logistic_grad_grad(r, x0, n):
     """Gradient of logistic_grad with respect to r."""
     x = x0
-    x_stack_2 = np.empty(max(n, 0))
-    x_stack = np.empty(max(n, 0))
+    x_stack_2 = runtime.empty(max(n, 0))
+    x_stack = runtime.empty(max(n, 0))
     for t in range(n):
         x_stack_2[t] = x
         x_stack[t] = x
         x = r * x * (1.0 - x)
     x_bar = 1.0
     t2 = n - 1
-    x_2_stack = np.empty(max(t2 + 1, 0))
-    x_bar_stack = np.empty(max(t2 + 1, 0))
+    x_2_stack = runtime.empty(max(t2 + 1, 0))
+    x_bar_stack = runtime.empty(max(t2 + 1, 0))
     for t in range(t2, -1, -1):
         x_bar_stack[t2 - t] = x_bar
         x = x_stack[t]
@@ -23,7 +23,7 @@ def logistic_grad_grad(r, x0, n):
     r_bar = 0.0
     x_bar_bar = 0.0
     t3 = t2 + 1
-    x_stack_bar = np.empty(max(t3, 0))
+    x_stack_bar = runtime.empty(max(t3, 0))
     for t in range(t3):
         x_bar = x_bar_stack[t2 - t]
         x_2 = x_2_stack[t2 - t]

@@ -15,7 +15,7 @@ def normalise_grad(x):
         t = runtime.radd(t, t4 * t4)
     t5 = np.sqrt(t)
     t6 = 1.0 / t5
-    x_bar = np.empty(n)
+    x_bar = runtime.empty(n)
     for i in range(n):
         t7 = x[i] / t5
         t2 = runtime.radd(t2, t7)

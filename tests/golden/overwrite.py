@@ -1,5 +1,3 @@
-import numpy as np
-
 from stgrad import runtime
 
 
@@ -7,17 +5,17 @@ def overwrite_grad(x):
     """Value and gradient of overwrite with respect to x."""
     n = x.shape[0]
     t = 0.0
-    y_bar = np.empty(n)
+    y_bar = runtime.empty(n)
     # grad of line 51: return np.sum(y)
     for i in range(n):
         y_bar[i] = 1.0
-    y = np.empty(n)
+    y = runtime.empty(n)
     for i in range(n):
         t2 = x[i]
         y[i] = t2 * t2
     y_bar[0] = 0.0
     y[0] = 0.0
-    x_bar = np.empty(n)
+    x_bar = runtime.empty(n)
     for i in range(n):
         t = runtime.radd(t, y[i])
         t3 = y_bar[i] * x[i]

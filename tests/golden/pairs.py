@@ -1,5 +1,3 @@
-import numpy as np
-
 from stgrad import runtime
 
 
@@ -9,11 +7,11 @@ def pairs_grad(S, d):
     n_2 = S.shape[1]
     n_3 = d.shape[0]
     total = 0.0
-    S_bar = np.empty((n, n_2))
+    S_bar = runtime.empty((n, n_2))
     for i_2 in range(n):
         for j_2 in range(n_2):
             S_bar[i_2, j_2] = 0.0
-    d_bar = np.empty(n_3)
+    d_bar = runtime.empty(n_3)
     for i_2 in range(n_3):
         d_bar[i_2] = 0.0
     for i in range(S.shape[0]):

@@ -8,13 +8,14 @@ def recurrent_grad(W, x, n):
     n_2 = W.shape[0]
     n_3 = W.shape[1]
     n_4 = x.shape[0]
-    h = np.empty(n_2)
+    h = runtime.empty(n_2)
     for i in range(n_2):
         h[i] = 0.0
-    h_stack = np.empty((max(n, 0), n_2))
+    h_stack = runtime.empty((max(n, 0), n_2))
+    t_5_work = runtime.empty(n_2)
     for t in range(n):
-        t2 = W @ x
-        h_3 = np.empty(n_2)
+        t2 = runtime.matmul(W, x, out=t_5_work)
+        h_3 = runtime.empty(n_2)
         for i in range(n_2):
             t3 = runtime.tanh(t2[i] + h[i])
             h_3[i] = t3
@@ -23,21 +24,22 @@ def recurrent_grad(W, x, n):
     t4 = 0.0
     for i in range(n_2):
         t4 = runtime.radd(t4, h[i])
-    h_bar = np.empty(n_2)
+    h_bar = runtime.empty(n_2)
     # grad of line 64: return np.sum(h)
     for i in range(n_2):
         h_bar[i] = 1.0
-    W_bar = np.empty((n_2, n_3))
+    W_bar = runtime.empty((n_2, n_3))
     for i in range(n_2):
         for j in range(n_3):
             W_bar[i, j] = 0.0
-    x_bar = np.empty(n_4)
+    x_bar = runtime.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
+    t_25_work = runtime.empty(n_3)
     for t in range(n - 1, -1, -1):
         if n_4 != n_3:
             raise ValueError('operands could not be broadcast together')
-        t5 = np.empty(n_2)
+        t5 = runtime.empty(n_2)
         # grad of line 63: h = np.tanh(W @ x + h)
         for i in range(n_2):
             t6 = h_stack[t, i]
@@ -45,7 +47,7 @@ def recurrent_grad(W, x, n):
             t5[i] = t7
             for j in range(n_3):
                 W_bar[i, j] += t7 * x[j]
-        t8 = np.transpose(W) @ t5
+        t8 = runtime.matmul(np.transpose(W), t5, out=t_25_work)
         for i in range(n_3):
             x_bar[i] += t8[i]
         h_bar = t5

@@ -14,7 +14,7 @@ def softmax_loss_grad(scores, label):
     ret = 0.0
     for i in range(n):
         t = runtime.vmax(t, scores[i])
-    t3 = np.empty(n)
+    t3 = runtime.empty(n)
     for i in range(n):
         scores_2_i = scores[i] - t
         t4 = runtime.exp(scores_2_i)
@@ -22,13 +22,13 @@ def softmax_loss_grad(scores, label):
         t3[i] = t4
     # grad of line 81: return np.log(np.sum(np.exp(scores))) - scores[label]
     t5 = 1.0 / t2
-    scores_2_bar = np.empty(n)
+    scores_2_bar = runtime.empty(n)
     for i in range(n):
         scores_2_bar[i] = 0.0 + t5 * t3[i]
     total = 0.0
     t6 = np.log(t2) - (scores[label] - t)
     scores_2_bar[label] -= 1.0
-    hit = np.empty(n, np.bool_)
+    hit = runtime.empty(n, np.bool_)
     # grad of line 80: scores = scores - np.max(scores)
     for i in range(n):
         ret = runtime.radd(ret, -scores_2_bar[i])

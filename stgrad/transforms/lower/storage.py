@@ -25,7 +25,6 @@ from stgrad.ir import (
     Pack,
     Pop,
     Push,
-    Slice,
     Stack,
     Stmt,
     Store,
@@ -155,7 +154,7 @@ class Storage:
         if len(known) == len(sizes) and mirrored(forward, reverse, self.definitions):
             moving = assigned((push[0],))
             index, back = ([self._slot(f, loop, moving) for f, loop in zip(forward, loops, strict=True)] for loops in (forward, reverse))
-            self._indexed(stack, item, index, back)
+            self._indexed(stack, index, back)
             leading = tuple(known)
         else:
             counting.out.clear()
@@ -163,7 +162,7 @@ class Storage:
             if total is None:
                 return
             leading = (total,)
-            counting.out.append(Assign((self._position(stack, item),), "alias", (Const(0),)))
+            counting.out.append(Assign((self._position(stack),), "alias", (Const(0),)))
         sizes_all = (*leading, *(self._extent(d, counting) for d in item.dims))
         shape = sizes_all[0] if len(sizes_all) == 1 else Pack(sizes_all)
         self.types[stack] = Type(item.dtype, (*(Dim(self.names.fresh("trips")) for _ in leading), *item.dims), array=True)
@@ -189,19 +188,19 @@ class Storage:
         args = (loop.var, first) if forward.step == Const(1) else (first, loop.var)
         return [*before, Assign((slot,), "np.subtract", args)], slot
 
-    def _indexed(self, stack: str, item: Type, index: list[tuple[list[Stmt], Operand]], back: list[tuple[list[Stmt], Operand]]) -> None:
+    def _indexed(self, stack: str, index: list[tuple[list[Stmt], Operand]], back: list[tuple[list[Stmt], Operand]]) -> None:
         def place(parts: list[tuple[list[Stmt], Operand]]) -> Operand:
-            return row(tuple(p[1] for p in parts), item)
+            return row(tuple(p[1] for p in parts))
 
         self.pushes[stack] = [*(s for part in index for s in part[0]), Store(Var(stack), place(index), VALUE)]
         self.pops[stack] = [*(s for part in back for s in part[0]), Assign((HOLE,), "getitem", (Var(stack), place(back)))]
 
-    def _position(self, stack: str, item: Type) -> Var:
+    def _position(self, stack: str) -> Var:
         """A running position in place of loop counters."""
         at = Var(self.names.fresh(f"{stack}_top"))
         self.types[at.name] = INT
-        self.pushes[stack] = [Store(Var(stack), row((at,), item), VALUE), Assign((at,), "np.add", (at, Const(1)))]
-        self.pops[stack] = [Assign((at,), "np.subtract", (at, Const(1))), Assign((HOLE,), "getitem", (Var(stack), row((at,), item)))]
+        self.pushes[stack] = [Store(Var(stack), row((at,)), VALUE), Assign((at,), "np.add", (at, Const(1)))]
+        self.pops[stack] = [Assign((at,), "np.subtract", (at, Const(1))), Assign((HOLE,), "getitem", (Var(stack), row((at,))))]
         return at
 
     def _capacity(self, counting: Counting, forward: list[For]) -> Operand | None:
@@ -223,10 +222,9 @@ class Storage:
         return total
 
 
-def row(slots: tuple[Operand, ...], item: Type) -> Operand:
-    """The index of one item: the slots, then all of each axis of an array."""
-    everything = Slice(Const(None), Const(None), Const(None))
-    return slots[0] if len(slots) == 1 and not item.rank else Pack((*slots, *(everything for _ in item.dims)))
+def row(slots: tuple[Operand, ...]) -> Operand:
+    """The index of one item: all axes of an array follow."""
+    return slots[0] if len(slots) == 1 else Pack(slots)
 
 
 VALUE = Var("<value>")  # stands for the operand of a push in a plan
