@@ -18,6 +18,7 @@ import numpy as np
 
 import stgrad.rules  # noqa: F401  (fills the table)
 from stgrad.eager.record import QUIET, loud, numpy_promotion, quiet, record, recorders, state
+from stgrad.eager.shortcuts import SHORTCUTS
 from stgrad.eager.tensor import Tensor
 from stgrad.rules.core import Rule, lookup, op_name
 
@@ -28,6 +29,7 @@ class Operation:
     """A function without a derivative rule; the base of those that have one."""
 
     differentiable = True
+    shortcut: Any = None  # a quicker pullback for bare arrays (see `shortcuts`)
     key: Any = None  # what tells it from others in the structure of a recording: itself, where there is one object for each function
 
     def __init__(self, fn: Callable[..., Any], name: str) -> None:
@@ -236,6 +238,7 @@ def bind(fn: Any) -> Operation:
     if op is None:
         op = _OPERATIONS[fn] = _make(fn)
         op.key = op
+        op.shortcut = SHORTCUTS.get(fn)
     return op
 
 
@@ -268,16 +271,28 @@ def apply(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any] | None = 
             return settled(twin(op.definition)(*args, **(kwargs or {})))
     token = quiet(QUIET)
     try:
-        y = op.fn(*[bare(x) for x in args], **(kwargs or {}))
+        y = op.fn(*[x._a if type(x) is Tensor else bare(x) for x in args], **(kwargs or {}))
     finally:
         loud(token)
-    y = wrap(y)
+    y = Tensor(y) if type(y) is np.ndarray else wrap(y)
     if listening:
         inputs = tuple(tensors_in(args))
         if op.differentiable:
             record(op, _outputs(y), inputs, args, kwargs)
         else:
             note_all(op.name, inputs, y)
+    return y
+
+
+def compute(op: Operation, function: Callable[..., Any], inputs: tuple[Tensor, ...], kwargs: dict[str, Any] | None = None) -> Tensor:
+    """One array from the arrays of tensors alone, by `function`, which stands for that of a differentiable operation; recorded as the operation."""
+    token = quiet(QUIET)
+    try:
+        y = Tensor(function(*[x._a for x in inputs], **(kwargs or {})))
+    finally:
+        loud(token)
+    if state.recorders:
+        record(op, y, inputs, inputs, kwargs)
     return y
 
 

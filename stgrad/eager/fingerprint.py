@@ -55,7 +55,7 @@ def fingerprint(nodes: Sequence[Node], targets: Sequence[int], sources: Sequence
             kinds,
             tuple(map(len, args)),
             () if VALUES.issuperset(kinds) else _statics(args, kinds),
-            _keywords(kwargs) if any(kwargs) else None,
+            tuple(map(_keywords, kwargs)) if any(kwargs) else None,
             tuple([first.get(t, -1) for t in targets]),
             tuple([first.get(s, -1) for s in sources]),
         )
@@ -67,8 +67,8 @@ def _statics(args: tuple[Any, ...], kinds: tuple[type, ...]) -> tuple[Any, ...]:
     return tuple([x if kind in _STATIC else describe(x) for x, kind in zip(chain.from_iterable(args), kinds) if kind not in VALUES])
 
 
-def _keywords(kwargs: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([None if not k else tuple([(name, describe(value)) for name, value in k.items()]) for k in kwargs])
+def _keywords(kwargs: Any) -> Any:
+    return tuple([(name, describe(value)) for name, value in kwargs.items()]) if kwargs else None
 
 
 def describe(x: Any) -> Any:
@@ -77,6 +77,8 @@ def describe(x: Any) -> Any:
     Raises UnrepeatableError for what cannot be told.
     """
     kind = type(x)
+    if kind in _STATIC:
+        return (kind, x)
     if kind is Tensor:
         return (Tensor, x._a.shape, x._a.dtype)
     if kind is float:
@@ -87,6 +89,6 @@ def describe(x: Any) -> Any:
         return (slice, describe(x.start), describe(x.stop), describe(x.step))
     if kind is np.ndarray:
         return (np.ndarray, x.shape, x.dtype)
-    if kind in _STATIC or isinstance(x, (np.integer, np.bool_, np.dtype, type)):
+    if isinstance(x, (np.integer, np.bool_, np.dtype, type)):
         return (kind, x)
     raise UnrepeatableError(kind.__name__)

@@ -241,12 +241,13 @@ def _absolute(self: Any) -> Any:
 _ABS = bind(np.absolute)
 
 
+PRODUCT: list[Callable[[Any, Any], Any]] = []  # TensorFlow's matmul, which `ops_products` puts here
+
+
 def _matmul(self: Any, other: Any) -> Any:
     if state.numpy_promotion:
         return np.matmul(self, other)
-    from stgrad.eager.ops_products import matmul
-
-    return matmul(self, other)
+    return PRODUCT[0](self, other)
 
 
 def _rmatmul(self: Any, other: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements in another shape; one extent may be -1."""
     t = convert_to_tensor(tensor)
     wanted = _shape(shape)
-    known = int(np.prod([n for n in wanted if n != -1], dtype=np.int64))
+    known = math.prod([n for n in wanted if n != -1])
     if wanted.count(-1) > 1:
         raise InvalidArgumentError("Only one input size may be -1", "Reshape")
     if (-1 not in wanted and known != t._a.size) or (-1 in wanted and (t._a.size % known if known else t._a.size)):

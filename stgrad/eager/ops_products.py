@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.eager import ops_math
+from stgrad.eager import operators, ops_math
 from stgrad.eager.calling import check_kind, pair, run, static
 from stgrad.eager.convert import convert_to_tensor
+from stgrad.eager.dispatch import bind, compute
 from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.ops_reduce import reduce_max, reduce_sum
 from stgrad.eager.tensor import Tensor
 
+_MATMUL = bind(np.matmul)
 
-def _turn(t: Tensor, transposed: bool, adjoint: bool) -> Any:
-    if not (transposed or adjoint):
-        return t
+
+def _turn(t: Tensor, adjoint: bool) -> Any:
     turned = run(np.swapaxes, t, -1, -2)
     return ops_math.conj(turned) if adjoint else turned
 
@@ -28,13 +29,20 @@ def matmul(
 ) -> Tensor:  # fmt: skip
     """The product of matrices, batched over leading axes."""
     x, y = pair(a, b, "MatMul")
-    for i, t in enumerate((x, y)):
-        if t._a.ndim < 2:
-            raise InvalidArgumentError(f"In[{i}] ndims must be >= 2", "MatMul")
-    x, y = _turn(x, transpose_a, adjoint_a), _turn(y, transpose_b, adjoint_b)
+    if x._a.ndim < 2 or y._a.ndim < 2:
+        raise InvalidArgumentError(f"In[{int(x._a.ndim >= 2)}] ndims must be >= 2", "MatMul")
+    if transpose_a or adjoint_a:
+        x = _turn(x, adjoint_a)
+    if transpose_b or adjoint_b:
+        y = _turn(y, adjoint_b)
     if x._a.shape[-1] != y._a.shape[-2]:
         raise InvalidArgumentError(f"Matrix size-incompatible: In[0]: {_dims(x)}, In[1]: {_dims(y)}", "MatMul")
+    if x._a.ndim == y._a.ndim == 2:
+        return compute(_MATMUL, np.matmul, (x, y))
     return run(np.matmul, x, y)
+
+
+operators.PRODUCT.append(matmul)
 
 
 def _dims(t: Tensor) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from stgrad.eager import dtypes, ops_math
 from stgrad.eager.calling import check_kind, run, static
 from stgrad.eager.convert import convert_to_tensor
-from stgrad.eager.dispatch import apply
+from stgrad.eager.dispatch import apply, bind, compute
 from stgrad.eager.errors import InvalidArgumentError
 from stgrad.eager.indexing import PUT
 from stgrad.eager.tensor import Tensor
@@ -21,9 +22,13 @@ __all__ = [
     "reduce_variance", "segment_mean", "segment_sum", "sort", "top_k", "unsorted_segment_mean", "unsorted_segment_sum",
 ]  # fmt: skip
 
+_SUM, _MEAN = bind(np.sum), bind(np.mean)
+
 
 def axes(t: Tensor, axis: Any, name: str = "") -> tuple[int, ...] | None:
     """An axis argument as a tuple of axes that exist, or None for all."""
+    if axis is None:
+        return None
     axis = static(axis)
     if axis is None:
         return None
@@ -42,7 +47,7 @@ def reduce_sum(input_tensor: Any, axis: Any = None, keepdims: bool = False, name
     check_kind(t, "iufc", "Sum")
     if t._a.dtype.kind in "iu":
         return Tensor(np.sum(t._a, axis=axes(t, axis, "Sum"), keepdims=keepdims, dtype=t._a.dtype))
-    return run(np.sum, t, axis=axes(t, axis, "Sum"), keepdims=keepdims)
+    return compute(_SUM, np.add.reduce, (t,), {"axis": None if axis is None else axes(t, axis, "Sum"), "keepdims": keepdims})
 
 
 def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:
@@ -52,7 +57,13 @@ def reduce_mean(input_tensor: Any, axis: Any = None, keepdims: bool = False, nam
     over = axes(t, axis, "Mean")
     if t._a.dtype.kind in "iu":
         return Tensor(np.trunc(np.mean(t._a, axis=over, keepdims=keepdims)).astype(t._a.dtype))
-    return run(np.mean, t, axis=over, keepdims=keepdims)
+    return compute(_MEAN, _mean if t._a.dtype.itemsize > 2 else np.mean, (t,), {"axis": over, "keepdims": keepdims})
+
+
+def _mean(a: Any, axis: Any, keepdims: bool) -> Any:
+    """np.mean without its preliminaries."""
+    count = a.size if axis is None else math.prod([a.shape[i] for i in axis])
+    return np.add.reduce(a, axis=axis, keepdims=keepdims) / a.dtype.type(count)
 
 
 def reduce_prod(input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None) -> Tensor:

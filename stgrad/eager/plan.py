@@ -107,7 +107,7 @@ class Plan:
 
 
 def make_plan(facts: Facts, refused: set[Any]) -> Plan:
-    """A plan, not compiled yet. Operations that the compiler turns out not to take are added to `refused`.
+    """A plan, not compiled yet. Operations on types that the compiler turns out not to take are added to `refused`.
 
     Raises StgradError where a run is refused though none of its operations is.
     """
@@ -115,11 +115,10 @@ def make_plan(facts: Facts, refused: set[Any]) -> Plan:
         pieces = list(_pieces(facts, refused))
         try:
             return Plan([piece if isinstance(piece, int) else _run(facts, piece) for piece in pieces][::-1])
-        except _refusals() as problem:
+        except _refusals():
             culprits = _culprits(facts, [p for p in pieces if isinstance(p, list)]) - refused
             if not culprits:
                 raise
-            del problem
             refused |= culprits
 
 
@@ -134,15 +133,21 @@ def _culprits(facts: Facts, runs: list[list[Fact]]) -> set[Any]:
     found: set[Any] = set()
     tried: set[Any] = set()
     for fact in (f for run in runs for f in run):
-        trial = (fact.kind, *(facts.types[n] for n in (*fact.made, *fact.read)))
+        trial = _trial(facts, fact)
         if trial in tried:
             continue
         tried.add(trial)
         try:
             reverse_sweep(_straight(facts, [fact], fact.made, fact.read)[0])
         except _refusals():
-            found.add(fact.kind)
+            found.add(trial)
     return found
+
+
+def _trial(facts: Facts, fact: Fact) -> Any:
+    """An operation and the kinds of values that it was seen with."""
+    types = [facts.types[n] for n in (*fact.made, *fact.read)]
+    return (fact.kind, *[(t.dtype, t.weak, *[d.constant for d in t.dims]) for t in types])
 
 
 def _pieces(facts: Facts, refused: set[Any]) -> Iterator[list[Fact] | int]:
@@ -150,7 +155,7 @@ def _pieces(facts: Facts, refused: set[Any]) -> Iterator[list[Fact] | int]:
     run: list[Fact] = []
     inside = set(facts.sources)
     for fact in facts.facts:
-        if fact.step is None or fact.kind in refused:
+        if fact.step is None or _trial(facts, fact) in refused:
             yield from _whole(run)
             run = []
             yield fact.index

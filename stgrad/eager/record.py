@@ -78,7 +78,8 @@ def note(reason: str, x: Any, y: Any = None) -> None:
 
 def recording_active() -> bool:
     """True when something would record what a derivative computes."""
-    return any(not recorder.passive for recorder in state.recorders)
+    recorders = state.recorders
+    return bool(recorders) and any(not recorder.passive for recorder in recorders)
 
 
 @contextmanager

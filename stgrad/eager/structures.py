@@ -20,6 +20,8 @@ class UnconnectedGradients(enum.Enum):
 
 
 def unconnected(value: Any) -> UnconnectedGradients:
+    if type(value) is UnconnectedGradients:
+        return value
     try:
         return UnconnectedGradients(value)
     except ValueError:

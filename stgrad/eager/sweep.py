@@ -66,7 +66,7 @@ def pull_back(node: Node, followed: Any, grads: dict[int, Any], sources: Any) ->
 
 
 def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: Any, consume: bool) -> None:
-    position, check = len(path), state.check_numerics
+    position, check, bare = len(path), state.check_numerics, not recording_active()
     while position:
         position -= 1
         op, y, inputs, args, kwargs = path.pop() if consume else path[position]
@@ -77,7 +77,8 @@ def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: Any, 
             y_bar = grads.get(key) if key in sources else grads.pop(key, None)
         if y_bar is None:
             continue
-        for x, g in zip(inputs, op.pull(y, y_bar, args, kwargs)):
+        bars = None if op.shortcut is None or not bare else op.shortcut(y_bar, args, kwargs, followed)
+        for x, g in zip(inputs, op.pull(y, y_bar, args, kwargs) if bars is None else bars):
             key = x._id
             if g is None or key not in followed:
                 continue
