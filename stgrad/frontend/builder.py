@@ -24,6 +24,7 @@ class Builder:
     note: str | None = None
     symbols: int = 0
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
+    windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations

@@ -184,6 +184,8 @@ def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
         return Dim(None, 1)
     if n.constant is not None and is_static((lower, upper, step)):
         return Dim(None, len(range(*slice(lower, upper, step).indices(n.constant))))
+    if n.symbol in builder.windows:  # it may well be empty, and so is each slice of it then
+        return _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):
         return Dim(n.symbol, n.offset - (lower or 0) + (upper or 0))
     if step == 1 and (lower is None or lower == 0) and isinstance(upper, Sym) and upper.type.value == n:
@@ -201,11 +203,20 @@ def _memo(builder: Builder, n: Dim, bounds: tuple[Value, ...]) -> Dim:
     for b in bounds:
         if isinstance(b, Sym):
             if b.type.value is None:
-                return builder.fresh_dim()
+                return _window(builder)
             key.append(b.type.value)
         else:
             key.append(b)
-    return builder.slices.setdefault((n, *key), builder.fresh_dim())
+    if (n, *key) not in builder.slices:
+        builder.slices[(n, *key)] = _window(builder)
+    return builder.slices[(n, *key)]
+
+
+def _window(builder: Builder) -> Dim:
+    """The extent of a slice with run-time bounds."""
+    dim = builder.fresh_dim()
+    builder.windows.add(dim.symbol)
+    return dim
 
 
 def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:

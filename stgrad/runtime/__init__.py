@@ -2,7 +2,7 @@
 
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
-from stgrad.runtime.indices import check_index
+from stgrad.runtime.indices import check_index, clipped
 from stgrad.runtime.memory import empty
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.scalars import expit, radd, vmax, vmin
@@ -13,6 +13,7 @@ __all__ = [
     "add_matmul",
     "call_python",
     "check_index",
+    "clipped",
     "cos",
     "empty",
     "erf",

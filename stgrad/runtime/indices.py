@@ -6,9 +6,23 @@ from typing import Any
 
 from numba.extending import overload
 
-__all__ = ["check_index"]
+__all__ = ["check_index", "clipped"]
 
 MESSAGE = "an index is out of bounds"
+
+
+def clipped(bound: int, extent: int) -> int:
+    """The position for which a bound of a slice stands: negative ones count from the end, none is past an end.
+
+    >>> clipped(-2, 5), clipped(-9, 5), clipped(9, 5)
+    (3, 0, 5)
+    """
+    return min(max(bound + extent if bound < 0 else bound, 0), extent)
+
+
+@overload(clipped, strict=False)
+def _clipped(bound: Any, extent: Any) -> Any:
+    return lambda bound, extent: min(max(bound + extent if bound < 0 else bound, 0), extent)
 
 
 def check_index(indices: Any, extent: int) -> None:

@@ -15,6 +15,7 @@ from stgrad.transforms.lower.growable import growable
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
+from stgrad.transforms.lower.settled import settle
 from stgrad.transforms.lower.storage import storage
 
 Pass = Callable[[Function], Function]
@@ -23,7 +24,7 @@ Pass = Callable[[Function], Function]
 def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
     """The passes by name and in order; `without` names parts of `to_loops` that it does without."""
     loops = partial(to_loops, without=frozenset(without))
-    return {"storage": storage, "casts": casts, "loops": loops, "registers": registers, "packed": packed, "growable": growable}
+    return {"settle": settle, "storage": storage, "casts": casts, "loops": loops, "registers": registers, "packed": packed, "growable": growable}
 
 
 def lower(fn: Function) -> Function:

@@ -14,7 +14,7 @@ from stgrad.transforms.lower.scalarise import (
     elementwise,
     handles,
 )
-from stgrad.transforms.lower.views import View, compose, subscript
+from stgrad.transforms.lower.views import View, compose
 
 HANDLERS.update(dict.fromkeys(ELEMENTWISE, elementwise))
 
@@ -99,7 +99,7 @@ def getitem(state: Scalariser, stmt: Assign) -> bool:
     source, index = stmt.args
     if not isinstance(source, Var) or not state.types[source.name].array:
         return False
-    view = subscript(state.view(source.name), index, state.types)
+    view = state.region(source.name, index)
     target = state.types[stmt.target.name]
     if view is None:
         return gather(state, stmt, source, index)

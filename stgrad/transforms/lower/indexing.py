@@ -13,7 +13,7 @@ from stgrad.ir import Assign, Const, Dim, Effect, Operand, Pack, Slice, Store, T
 from stgrad.transforms.lower.nest import Axis, Call, Entry, Extent, Gather, Index, Kernel, Load, Position
 from stgrad.transforms.lower.numeric import as_dtype, element
 from stgrad.transforms.lower.scalarise import Scalariser
-from stgrad.transforms.lower.views import compose, items_of, one_slice
+from stgrad.transforms.lower.views import compose, items_of
 
 
 def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
@@ -86,7 +86,7 @@ def _result_dims(state: Scalariser, source: Var, index: Operand) -> tuple[Dim, .
         if k in arrays:
             dims += state.broadcast([items[a] for a in arrays]) if k == arrays[0] else ()
         elif isinstance(item, Slice):
-            part = one_slice(item, view.dims[k], 0, state.types)
+            part = state.slice_of(item, view.dims[k], 0)
             if part is None:
                 return None
             dims.append(part[1])
@@ -108,7 +108,7 @@ def _positions(state: Scalariser, source: Var, index: Operand, dims: tuple[Dim, 
     for k, item in enumerate(items):
         if isinstance(item, Slice):
             axis = k if k < arrays[0] else k - len(arrays) + rank
-            part = one_slice(item, view.dims[k], 0, state.types)
+            part = state.slice_of(item, view.dims[k], 0)
             moved = compose((part[0],), [places[axis]]) if part is not None else None
             if moved is None:
                 return None

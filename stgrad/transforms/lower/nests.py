@@ -36,11 +36,17 @@ from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_be
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
+from stgrad.transforms.lower.integers import Integers, Sum
 from stgrad.transforms.lower.nest import Guard, Kernel, Node, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.settled import settled
+from stgrad.transforms.lower.slices import add, slice_of
 from stgrad.transforms.lower.substitute import substitute
+from stgrad.transforms.lower.trips import Definitions
 from stgrad.transforms.lower.versions import number
 from stgrad.transforms.lower.writer import LoopNames, Workspace
+
+Loops = tuple[For | While, ...]  # around a block, outermost first
 
 
 @dataclass
@@ -54,6 +60,8 @@ class Context:
     sources: dict[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
     written: frozenset[str]  # arrays that are written in place
+    definitions: Definitions
+    settled: Mapping[str, Sum]
     without: frozenset[str] = frozenset()  # see `SWITCHES`
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
     pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
@@ -69,22 +77,24 @@ def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     classes = aliases(fn)
     written = frozenset(stored(fn.body))
-    context = Context(types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, without)
+    context = Context(
+        types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, Definitions.of(fn), settled(fn), without
+    )
     body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
 
 
-def block(context: Context, statements: Block, live: frozenset[str], equal: Mapping[str, Dim], in_loop: bool = False) -> Block:
+def block(context: Context, statements: Block, live: frozenset[str], equal: Mapping[str, Dim], loops: Loops = ()) -> Block:
     """Lower a block; `live` are the names read after it, `equal` what earlier checks found to be equal."""
     known = dict(equal)
     result: list[Stmt] = []
     for part, after in reversed(parts(statements, live)):
         if isinstance(part, list):
-            result += lower_run(context, part, after, known, in_loop)
+            result += lower_run(context, part, after, known, loops)
             continue
         inner = live_around(part, after) if isinstance(part, (For, While)) else after
-        loop = in_loop or isinstance(part, (For, While))
-        result.append(map_blocks(lambda b, inner=inner, loop=loop: block(context, b, inner, known, loop), part))  # type: ignore[misc]
+        around = (*loops, part) if isinstance(part, (For, While)) else loops
+        result.append(map_blocks(lambda b, inner=inner, around=around: block(context, b, inner, known, around), part))  # type: ignore[misc]
     return tuple(result)
 
 
@@ -106,13 +116,13 @@ def parts(statements: Block, live: frozenset[str]) -> list[tuple[list[Stmt] | St
     return [*found, (run, after)] if run else found
 
 
-def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known: dict[str, Dim], in_loop: bool) -> list[Stmt]:
+def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known: dict[str, Dim], loops: Loops) -> list[Stmt]:
     """One straight run of statements; unchanged if nothing in it becomes a loop."""
     if not any(context.types[n].array for s in run if isinstance(s, (Assign, Store)) for n in (*reads(s), *assigns(s))):
         return list(run)
     numbered, back = number(run, live, context.types, context.names, context.classes)
     extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
-    state = scalarised(context, numbered, back, live, extents, in_loop)
+    state = scalarised(context, numbered, back, live, extents, loops)
     if not any(isinstance(unit, Kernel) and (unit.space or unit.target in state.buffers) for unit in state.units):
         return list(run)
     back = keep_live(state, numbered, back, live)
@@ -121,7 +131,7 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     tree = fused(context.without, units, state)
     kept = {} if "contract" in context.without else contract(tree, state.buffers)
     known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
-    top = context.top if in_loop else None
+    top = context.top if loops else None
     emitter = Emitter(
         context.types,
         context.names,
@@ -154,14 +164,18 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
 
 
 def scalarised(
-    context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: Extents, in_loop: bool
+    context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: Extents, loops: Loops
 ) -> Scalariser:
     """The element statements of a run. Checks of extents that are known before it come first, so that all of it may rely on them."""
     guards: list[Guard] = []
     bound = {n for s in run for n in assigns(s)}
     while True:
         known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
-        state = Scalariser(context.types, context.names, context.classes, known, in_loop, scatter, context.written, live)
+        integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
+        state = Scalariser(
+            context.types, context.names, context.classes, known, integers, slice_of, add, bool(loops), scatter, context.written, live
+        )
+        integers.values = state.values
         state.later.update(n for s in (*run, *back) for n in reads(s))
         state.later.update(live)
         for guard in guards:
@@ -170,7 +184,8 @@ def scalarised(
                 state.extents.check(guard.a, guard.b, state)
         for stmt in run:
             state.statement(stmt)
-        early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not bound.intersection(u.witnesses)]
+        made = bound | state.kept
+        early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not made.intersection(u.witnesses)]
         if len(early) == len(guards):
             return state
         guards = early

@@ -209,6 +209,7 @@ def inner(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
     x, y = state.element_of(left, dims, places), state.element_of(right, dims, places)
     if x is None or y is None or not state.extents.known(space):
         return False
+    space = tuple(map(state.extents.canonical, space))
     _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), dtype), space)
     return True
 

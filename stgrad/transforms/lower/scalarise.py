@@ -21,6 +21,7 @@ from stgrad.ir import (
     Pack,
     Pop,
     Push,
+    Slice,
     Stmt,
     Store,
     Type,
@@ -32,6 +33,7 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.facts import Classes, may_view
+from stgrad.transforms.lower.integers import Integers, Sum, named
 from stgrad.transforms.lower.nest import (
     ZERO,
     Axis,
@@ -39,12 +41,14 @@ from stgrad.transforms.lower.nest import (
     Entry,
     Expr,
     Fixed,
+    Guard,
     Index,
     Kernel,
     Lit,
     Load,
     Raw,
     Unit,
+    plus,
 )
 from stgrad.transforms.lower.numeric import as_dtype, element
 from stgrad.transforms.lower.views import View, compose, subscript, whole
@@ -72,6 +76,9 @@ class Scalariser:
     names: Names
     classes: Classes
     extents: Extents
+    integers: Integers
+    slices: Callable[[Scalariser, Slice, Dim, int], tuple[Entry, Dim] | None]
+    sums: Callable[[Scalariser, Dim, Dim], Dim]
     in_loop: bool = False
     scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
     written: frozenset[str] = frozenset()  # arrays that are written in place, anywhere
@@ -84,12 +91,16 @@ class Scalariser:
     unmade: dict[str, Assign] = field(default_factory=dict)  # views that no statement has needed in memory so far
     exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
     values: dict[str, Dim] = field(default_factory=dict)  # integers of this run whose symbolic value is known
+    clips: dict[tuple[str, Sum, Sum], Dim] = field(default_factory=dict)  # what was computed for bounds of slices
+    kept: set[str] = field(default_factory=set)  # integers that stay, whatever becomes of the statement that asked for them
     later: Counter[str] = field(default_factory=Counter)  # reads of each name in the rest of the run, and behind it
 
     # ------------------------------------------------------------ statements
 
     def statement(self, stmt: Stmt) -> None:
         mark = len(self.units)
+        if isinstance(stmt, Assign) and all(self.integers.is_integer(n) for n in assigns(stmt)):
+            self.integers.local.update(dict.fromkeys(assigns(stmt), stmt))
         self.later.subtract(reads(stmt))
         if isinstance(stmt, Store) and (self._store(stmt) or self.scatter(self, stmt)):
             return
@@ -97,7 +108,7 @@ class Scalariser:
             handler = HANDLERS.get(stmt.op)
             if handler is not None and len(stmt.targets) == 1 and handler(self, stmt):
                 return
-        del self.units[mark:]
+        self.units[mark:] = [u for u in self.units[mark:] if isinstance(u, Guard) or isinstance(u, Kernel) and u.target in self.kept]
         self.raw(stmt)
 
     def raw(self, stmt: Stmt) -> None:
@@ -138,10 +149,15 @@ class Scalariser:
 
         In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted.
         """
-        dims = self.types[name].dims
-        return tuple(
-            self.extents.own(name, k) if self.in_loop and d.symbol not in (None, *self.extents.trusted) else d for k, d in enumerate(dims)
-        )
+        return tuple(self._extent_of(name, k, d) for k, d in enumerate(self.types[name].dims))
+
+    def _extent_of(self, name: str, axis: int, dim: Dim) -> Dim:
+        if self.integers.trusts(dim):
+            return dim
+        made = self.integers.shape(name, axis)
+        if made is not None:
+            return self.integers.introduce(made, (name, axis))
+        return self.extents.own(name, axis) if self.in_loop else dim
 
     def in_memory(self, name: str) -> Var:
         """The name under which an array exists in memory, a view of it made where none is."""
@@ -186,6 +202,13 @@ class Scalariser:
         self.views[name] = view
         self.unmade[name] = stmt
         return True
+
+    def region(self, array: str, index: Operand) -> View | None:
+        """`array[index]` as an index map, where its positions are known to be in range."""
+        return subscript(self.view(array), index, self.types, self.slice_of, lambda a, b: plus(a, b) or self.sums(self, a, b))
+
+    def slice_of(self, item: Slice, extent: Dim, axis: int) -> tuple[Entry, Dim] | None:
+        return self.slices(self, item, extent, axis)
 
     def last_use(self, view: View, target: str) -> bool:
         """Whether a buffer of this run, seen whole, is read no more: its copy may be the buffer itself."""
@@ -298,9 +321,8 @@ class Scalariser:
             known.symbol is None or known.symbol in self.extents.trusted or self.extents.known((known,)) and not self.in_loop
         ):
             return known
-        own = self.values[operand.name] = self.extents.own(operand.name, -1)
-        assert own.symbol is not None
-        self.extents.sources[own.symbol] = (operand.name, None, 0)
+        total = self.integers.value(operand)
+        own = self.values[operand.name] = self.integers.introduce(named(operand.name) if total is None else total, (operand.name, None))
         return own
 
     def temporary(self, wish: str, type_: Type) -> str:
@@ -314,7 +336,7 @@ class Scalariser:
         target = self.types[stmt.target.name]
         if stmt.mode not in ("set", "add") or target.dtype == "bool" and stmt.mode == "add":
             return False
-        region = subscript(self.view(stmt.target.name), stmt.index, self.types)
+        region = self.region(stmt.target.name, stmt.index)
         if region is None:
             return False
         space, places = self.layout(region.dims)
@@ -325,6 +347,7 @@ class Scalariser:
         value = as_dtype(value, target.dtype) if value.dtype != target.dtype or value.weak else value
         if isinstance(value, Load) and self.clash(value, region.base, index):
             value = self._buffered(value, stmt, region, space, places)
+        space = tuple(map(self.extents.canonical, space))  # the value's extents may have been checked since
         self.units.append(Kernel(space, region.base, index, value, stmt.mode, target.dtype, stmt.loc, stmt.note))
         return True
 

@@ -6,7 +6,7 @@ nest, the loops. Only positions that are proved in range are resolved; all other
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
@@ -22,6 +22,8 @@ from stgrad.transforms.lower.nest import (
 )
 
 ONE = Dim(None, 1)
+Slices = Callable[[Slice, Dim, int], "tuple[Entry, Dim] | None"]  # position and extent of a slice of an axis
+Add = Callable[[Dim, Dim], "Dim | None"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def whole(name: str, dims: tuple[Dim, ...]) -> View:
     return View(name, tuple(Axis(k) for k in range(len(dims))), dims)
 
 
-def compose(index: Index, places: Sequence[Entry]) -> Index | None:
+def compose(index: Index, places: Sequence[Entry], add: Add = plus) -> Index | None:
     """The positions of `index`, whose axis k stands at `places[k]`; None where that is no known form.
 
     >>> compose((Axis(0, 1, Dim(None, 1)),), [Axis(2, 1, Dim(None, 1))])
@@ -46,7 +48,7 @@ def compose(index: Index, places: Sequence[Entry]) -> Index | None:
     result: list[Entry] = []
     for entry in index:
         if isinstance(entry, Axis):
-            placed = _compose_axis(entry, places[entry.depth])
+            placed = _compose_axis(entry, places[entry.depth], add)
             if placed is None:
                 return None
             result.append(placed)
@@ -55,13 +57,13 @@ def compose(index: Index, places: Sequence[Entry]) -> Index | None:
     return tuple(result)
 
 
-def _compose_axis(entry: Axis, place: Entry) -> Entry | None:
+def _compose_axis(entry: Axis, place: Entry, add: Add) -> Entry | None:
     if entry.scale == 1 and entry.offset == ZERO:
         return place
     if isinstance(place, (Axis, Fixed)):
         inner = place.offset if isinstance(place, Axis) else place.position
         moved = times(entry.scale, inner)
-        offset = plus(moved, entry.offset) if moved is not None else None
+        offset = add(moved, entry.offset) if moved is not None else None
         if offset is None:
             return None
         return Axis(place.depth, place.scale * entry.scale, offset) if isinstance(place, Axis) else Fixed(offset)
@@ -80,7 +82,7 @@ def items_of(index: Operand, rank: int) -> list[Operand] | None:
     return items[:at] + full + items[at + len(dots) :]
 
 
-def subscript(view: View, index: Operand, types: Mapping[str, Type]) -> View | None:
+def subscript(view: View, index: Operand, types: Mapping[str, Type], slices: Slices, add: Add = plus) -> View | None:
     """`view[index]` for integers, slices, None and the ellipsis; None where a position is not provably in range."""
     items = items_of(index, len(view.dims))
     if items is None:
@@ -95,7 +97,7 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type]) -> View | N
         extent = view.dims[axis]
         axis += 1
         if isinstance(item, Slice):
-            part = one_slice(item, extent, len(dims), types)
+            part = slices(item, extent, len(dims))
             if part is None:
                 return None
             places.append(part[0])
@@ -105,7 +107,7 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type]) -> View | N
             if place is None:
                 return None
             places.append(place)
-    composed = compose(view.index, places)
+    composed = compose(view.index, places, add)
     return None if composed is None else View(view.base, composed, tuple(dims))
 
 
@@ -121,22 +123,14 @@ def _position(item: Operand, extent: Dim, types: Mapping[str, Type]) -> Entry | 
     return None
 
 
-def _bound(item: Operand, types: Mapping[str, Type]) -> Dim | None:
-    if isinstance(item, Const) and isinstance(item.value, int):
-        return Dim(None, item.value)
-    if isinstance(item, Var):
-        return types[item.name].value
-    return None
-
-
-def one_slice(item: Slice, extent: Dim, axis: int, types: Mapping[str, Type]) -> tuple[Entry, Dim] | None:
+def one_slice(item: Slice, extent: Dim, axis: int, value: Callable[[Operand], Dim | None]) -> tuple[Entry, Dim] | None:
     """Position and extent of a slice. A symbolic result may be negative: then the slice is empty, as in NumPy."""
     step = 1 if item.step == Const(None) else item.step.value if isinstance(item.step, Const) else None
     no_lower, no_upper = item.lower == Const(None), item.upper == Const(None)
     if step == -1 and no_lower and no_upper:
         return Axis(axis, -1, Dim(extent.symbol, extent.offset - 1)), extent
-    lower = ZERO if no_lower else _bound(item.lower, types)
-    upper = extent if no_upper else _bound(item.upper, types)
+    lower = ZERO if no_lower else value(item.lower)
+    upper = extent if no_upper else value(item.upper)
     if step is None or lower is None or upper is None or lower.symbol is not None:
         return None
     if extent.symbol is None and upper.symbol is None:
@@ -146,6 +140,8 @@ def one_slice(item: Slice, extent: Dim, axis: int, types: Mapping[str, Type]) ->
         return None
     if upper.symbol is None and upper.offset < 0:
         upper = Dim(extent.symbol, extent.offset + upper.offset)
+    elif upper.symbol is not None and extent.offset - upper.offset > lower.offset + 2:
+        return None  # `x[0 : n - 4]` counts from the end where n is 3
     if upper.symbol != extent.symbol or upper.offset > extent.offset:
         return None
     return Axis(axis, 1, lower), Dim(upper.symbol, upper.offset - lower.offset)
