@@ -84,7 +84,8 @@ def _built(value: Value, items: Iterator[str], bind: Callable[[str, Any], str], 
     """The expression that builds a structure from the names of its leaves."""
 
     def bound(thing: Any) -> str:
-        return bind(getattr(thing, "__name__", "part"), thing)
+        name = getattr(thing, "__name__", "part")
+        return bind(name if name.isidentifier() else "part", thing)
 
     def built(inner: Value) -> str:
         return _built(inner, items, bind, jit)

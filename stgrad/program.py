@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import Reading, inline, read, read_closure, splice
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Effect, Function, Pack, Type, Var, stored, walk
+from stgrad.ir import Const, Dim, Effect, Function, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
@@ -72,9 +73,25 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
         _must_be_scalar(request, result)
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
+    _no_writes_around(inner)
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     return _with_structure(request, inner, program, aux is not None)
+
+
+def _no_writes_around(inner: Reading) -> None:
+    """A function that is differentiated inside another one works on copies: what it would write to an array of the other is refused."""
+    classes = Classes(inner.function.body, inner.function.types)
+    written = {classes.find(s.target.name): s for s in walk(inner.function.body) if isinstance(s, Store)}
+    for param, value in inner.around.items():
+        store = written.get(classes.find(param))
+        if store is not None:
+            raise errors.AliasingError(
+                f"the function writes to `{value.name}`, an array of the function around it",
+                store.loc,
+                reason="the function has a derivative of its own, and what is seen of the change outside cannot be differentiated",
+                hint=f"pass `{value.name}` as an argument, or write to a copy of it",
+            )
 
 
 def _argument_of(inner: Reading, name: str) -> Value:
@@ -254,8 +271,34 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
         return spec_of(value, path) if is_number(value) and not isinstance(value, (bool, int)) else value
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
-    reading = array_program(target, specs, Trace())
+    with _nested(target, frame):
+        reading = array_program(target, specs, Trace())
     return inline(frame, reading, bound.arguments)
+
+
+NESTED = 8  # derivatives of a function in that function
+_open: list[Any] = []  # the functions whose derivatives are being read in place
+
+
+@contextmanager
+def _nested(target: Any, frame: Any) -> Iterator[None]:
+    """While a derivative is read in place; a function whose gradient calls that gradient is refused."""
+    function = target
+    while hasattr(function, "derivative"):
+        function = function.derivative.function
+    code = getattr(function, "tree", getattr(function, "__code__", function))
+    if sum(code is c for c in _open) >= NESTED:
+        raise errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
+            f"the derivative of `{function_name(target.derivative)}` calls itself",
+            frame.builder.loc,
+            reason="it would need a derivative of every order",
+            hint="write the recursion as a loop, or give the function a derivative of its own: stgrad.custom_gradient",
+        )
+    _open.append(code)
+    try:
+        yield
+    finally:
+        _open.pop()
 
 
 Unwrapped = Callable[..., Any]

@@ -87,6 +87,14 @@ class Maybe:
     error: Exception | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Optional:
+    """A value of the running program that may be None; `none` is a flag of the program (see `stgrad.frontend.optionals`)."""
+
+    value: Value
+    none: Value
+
+
 @dataclass(eq=False)
 class Record:
     """An instance of a user's class: its attributes are values."""
@@ -125,7 +133,7 @@ UNDEFINED = Undefined()
 
 def is_static(value: Value) -> bool:
     """Whether nothing of a value belongs to the running program."""
-    if isinstance(value, (Sym, Maybe, Method, Growing, Record)):
+    if isinstance(value, (Sym, Maybe, Method, Growing, Record, Optional)):
         return False
     if isinstance(value, (tuple, list)):
         return all(is_static(v) for v in value)

@@ -15,17 +15,20 @@ from typing import Any
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.captures import Capture
-from stgrad.frontend import calls, custom, expressions, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend import attempts, calls, custom, expressions, functional, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
+from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Captures, Frame, binding_counts, counters_read_later
 from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
+from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import (
     Closure,
     Growing,
     Known,
     Maybe,
     Nested,
+    Optional,
     Record,
     Sym,
     Value,
@@ -73,6 +76,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     tree = desugared(source)
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
+    begin(frame, tree)
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, inner), **values})
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
@@ -80,7 +84,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         frame.execute(tree.body)
     captures = tuple(frame.captured)
     hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
-    result = _result(frame, frame.result)
+    result = _result(frame, unwrapped(frame, frame.result))
     program = Function(
         name=source.name if source.name.isidentifier() else "function",
         params=params + hidden,
@@ -104,8 +108,9 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     frame = Frame(builder, outer.source, {}, inner.frame, {}, outer.depth + 1, captured=inner.frame.captured)
     builder.loc = outer.builder.loc
     positional, keywords = _as_called(closure.tree, values)
-    with frame.active():
-        result = _result(frame, frame.call(inner, positional, keywords))
+    frame.env = dict(values)  # what it is given, and what it sees around it, must not change: it works on copies
+    with frame.active(), frame.speculate(closed=True):
+        result = _result(frame, unwrapped(frame, frame.call(inner, positional, keywords)))
     used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
     around = {name: value for name, value in copies.around.items() if name in used}
     captures = tuple(frame.captured)
@@ -143,7 +148,7 @@ class Copies:
         if frame is None:
             return None
         if id(frame) not in self._frames:
-            new = Frame(self.builder, frame.source, {}, None, frame.counts, frame.depth, frame.unroll, None, self._captures, set(), frame.counters_read_later)
+            new = replace(frame, builder=self.builder, env={}, parent=None, result=None, captured=self._captures, owned=set())
             self._frames[id(frame)] = new
             new.parent = self.frame(frame.parent)
             new.env = {name: self.value(v) for name, v in frame.env.items()}
@@ -165,6 +170,8 @@ class Copies:
             return stands_for
         if isinstance(value, Maybe):
             return Maybe(self.value(value.value), value.initialise, value.error)
+        if isinstance(value, Optional):
+            return Optional(self.value(value.value), self.value(value.none))
         if isinstance(value, Closure):
             return Closure(value.tree, self.frame(value.frame), self.value(value.defaults), self.value(value.kw_defaults))
         if isinstance(value, MethodType):

@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
-from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, static_of
+from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
 
@@ -40,6 +40,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return _of_namedtuple(frame, owner, vars(type(owner))[name])
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
+    if isinstance(owner, np.ndarray) and not frame.unroll and name not in ("shape", "ndim", "dtype", "size"):
+        return get(frame, frame.call(np.array, (owner,), {}), name, node)  # an array that was computed at compile time
     if isinstance(owner, Closure):
         frame.unsupported(node, "attributes of a nested function are not supported")
     try:
@@ -180,12 +182,16 @@ _METHODS: dict[str, Callable[..., Value]] = {
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    if isinstance(owner, list) and name in ("sort", "index", "count", "remove"):
+        return _ordering_method(frame, owner, name, *args, **kwargs)
+    if isinstance(owner, list) and name in ("appendleft", "popleft", "extendleft"):
+        return _left_method(frame, owner, name, *args)
     if isinstance(owner, (list, Growing)) and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
     if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)
-    if bound is None or isinstance(owner, Growing) or name in ("sort", "remove", "index", "count"):
+    if bound is None or isinstance(owner, Growing):
         raise errors.UnknownFunctionError(f"`{type(owner).__name__}.{name}` is not supported", frame.builder.loc)
     if name == "copy":
         return frame.copied(owner)
@@ -230,6 +236,37 @@ def _known_list_method(frame: Frame, owner: list[Value], name: str, *args: Value
         return getattr(owner, name)(*known)
     except IndexError as problem:
         raise errors.ShapeError(f"IndexError: {problem}", frame.builder.loc) from problem
+
+
+def _left_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
+    """What a deque does at its left end."""
+    if name == "popleft":
+        return _known_list_method(frame, owner, "pop", 0)
+    for v in args if name == "appendleft" else args[0]:
+        _known_list_method(frame, owner, "insert", 0, v)
+    return None
+
+
+def _ordering_method(frame: Frame, owner: list[Value], name: str, *args: Value, key: Value = None, reverse: Value = False) -> Value:
+    """Methods that compare the items of a list, which must be known at compile time."""
+    if name == "sort":
+        from stgrad.frontend.builtins import in_order
+
+        ordered = in_order(frame, owner, key, reverse)
+        frame.mutate(owner)
+        owner[:] = ordered
+        return None
+    known, wanted = [static_of(v) for v in owner], [static_of(a) for a in args]
+    if not is_static(known) or not is_static(wanted):
+        raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)
+    try:
+        found = getattr(known, name)(*wanted)
+    except ValueError as problem:
+        raise errors.ShapeError(f"ValueError: {problem}", frame.builder.loc) from problem
+    if name == "remove":
+        frame.mutate(owner)
+        del owner[[static_of(v) for v in owner].index(wanted[0])]
+    return found
 
 
 def _extend(frame: Frame, owner: Value, values: Value) -> None:

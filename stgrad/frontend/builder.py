@@ -28,6 +28,8 @@ class Builder:
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
+    loops: list[tuple[Any, set[str]]] = field(default_factory=list)  # the open loops: their activation and the names that they bind
+    unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names

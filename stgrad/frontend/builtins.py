@@ -1,10 +1,8 @@
-"""Python's builtins, and the functions of `operator`, `functools` and `math` that are like them."""
+"""Python's builtins."""
 
 from __future__ import annotations
 
-import functools
-import math
-import operator
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +14,7 @@ from stgrad.frontend import growing, operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, chosen, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Type
@@ -47,6 +45,13 @@ def handles(*functions: Any) -> Callable[[Callable[..., Value]], Callable[..., V
         return handler
 
     return register
+
+
+def objects_of() -> Any:
+    """Instances of classes; they are built on this module."""
+    from stgrad.frontend import objects
+
+    return objects
 
 
 @handles(range)
@@ -90,11 +95,15 @@ def _reversed(frame: Frame, value: Value) -> Value:
 
 @handles(float)
 def _float(frame: Frame, value: Value = 0.0) -> Value:
+    if isinstance(value, Record):
+        return objects_of().special(frame, value, "__float__", (), "is no number")
     return operations.cast_scalar(frame, value, "float")
 
 
 @handles(int)
 def _int(frame: Frame, value: Value = 0) -> Value:
+    if isinstance(value, Record):
+        return objects_of().special(frame, value, "__int__", (), "is no number")
     return operations.cast_scalar(frame, value, "int")
 
 
@@ -112,6 +121,8 @@ def _bool(frame: Frame, value: Value = False) -> Value:
 
 @handles(abs)
 def _abs(frame: Frame, value: Value) -> Value:
+    if isinstance(value, Record):
+        return objects_of().special(frame, value, "__abs__", (), "has no absolute value")
     if is_static(value):
         return abs(value)
     return frame.builder.call("np.absolute", (value,), operations._elementwise_type(abs, (value,)))
@@ -143,11 +154,20 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
     if items is not None:
         total = start
         for item in items:
-            total = item if is_number(total) and total == 0 and not isinstance(total, Sym) else operations.binary(frame, gast.Add, total, item)
+            total = item if is_number(total) and total == 0 and not isinstance(total, Sym) else _added(frame, total, item)
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,))
     return _accumulate(frame, values, start)
+
+
+def _added(frame: Frame, total: Value, item: Value) -> Value:
+    if isinstance(total, (list, tuple)) and type(total) is type(item):
+        items = [frame.keep(v) for v in (*total, *item)]
+        return items if isinstance(total, list) else tuple(items)
+    if isinstance(total, Record) or isinstance(item, Record):
+        return objects_of().operator(frame, gast.Add, total, item)
+    return operations.binary(frame, gast.Add, total, item)
 
 
 def _numbers(frame: Frame, values: Value) -> Value:
@@ -266,9 +286,15 @@ def _list(frame: Frame, values: Value = ()) -> Value:
     return [frame.keep(v) for v in static_items(frame, values, None)]
 
 
-@handles(dict)
+@handles(dict, collections.OrderedDict)
 def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
-    return {**dict(values), **named}
+    pairs = values.items() if isinstance(values, dict) else [static_items(frame, pair, None) for pair in static_items(frame, values, None)]
+    return {**{static_of(k): frame.keep(v) for k, v in pairs}, **named}
+
+
+@handles(dict.fromkeys)
+def _fromkeys(frame: Frame, keys: Value, value: Value = None) -> Value:
+    return {static_of(k): value for k in static_items(frame, keys, None)}
 
 
 @handles(map)
@@ -278,10 +304,22 @@ def _map(frame: Frame, function: Value, *values: Value) -> Value:
 
 @handles(filter)
 def _filter(frame: Frame, function: Value, values: Value) -> Value:
-    kept = [(v, operations.truth(frame, frame.call(function, (v,), {}))) for v in static_items(frame, values, None)]
-    if any(isinstance(c, Sym) for _, c in kept):
-        raise errors.NeedStaticError("`filter` needs conditions known at compile time", frame.builder.loc)
-    return [v for v, c in kept if c]
+    """As the list of a comprehension with a condition."""
+    def keep(v: Value) -> Value:
+        return operations.truth(frame, v if function is None else frame.call(function, (v,), {}))
+
+    return chosen(frame, values, keep)
+
+
+def in_order(frame: Frame, items: list[Value], key: Value, reverse: Value) -> list[Value]:
+    """Items in the order of keys that are known at compile time; of tuples, those in front may decide alone."""
+    keys = [static_of(v if key is None else frame.call(key, (v,), {})) for v in items]
+    if not is_static(keys):
+        first = [k[0] if isinstance(k, tuple) and k else None for k in keys]
+        if not is_static(first) or None in first or len(set(first)) < len(first):
+            raise errors.NeedStaticError("`sorted` of run-time values", frame.builder.loc, hint="put them in an array and use np.sort")
+        keys = first
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=static_of(reverse))]
 
 
 @handles(sorted)
@@ -291,10 +329,7 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
         result = operations.operation(frame, np.sort, (values,))
         return result if not reverse else frame.call(np.flip, (result,), {})
     items = static_items(frame, values, None)
-    keys = [static_of(v if key is None else frame.call(key, (v,), {})) for v in items]
-    if not is_static(keys):
-        raise errors.NeedStaticError("`sorted` of run-time values", frame.builder.loc, hint="put them in an array and use np.sort")
-    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+    return in_order(frame, items, key, reverse)
 
 
 @handles(slice)
@@ -312,6 +347,15 @@ def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if value.type.weak:
         example = example.item()
     return isinstance(example, classes)
+
+
+@handles(set, frozenset)
+def _set(frame: Frame, values: Value = ()) -> Value:
+    """Of values that are known at compile time."""
+    items = [static_of(v) for v in static_items(frame, values, None)]
+    if not is_static(items):
+        raise errors.NeedStaticError("the items of a set must be known at compile time", frame.builder.loc, hint="use a list or a tuple")
+    return set(items)
 
 
 @handles(callable)
@@ -352,41 +396,3 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
         for leaf in leaves(a)
     )
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
-
-
-def _operator_function(kind: type) -> Callable[..., Value]:
-    return lambda frame, a, b: operations.binary(frame, kind, a, b)
-
-
-for _kind, (_python, _) in {**operations.BINARY, **operations.COMPARE}.items():
-    HANDLERS[_python] = _operator_function(_kind)
-HANDLERS[operator.neg] = lambda frame, a: operations.unary(frame, gast.USub, a)
-
-
-@handles(functools.reduce)
-def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Value:
-    items = [*initial, *static_items(frame, values, None)]
-    if not items:
-        raise errors.ShapeError("`reduce` of no items", frame.builder.loc)
-    total = items[0]
-    for item in items[1:]:
-        total = frame.call(function, (total, item), {})
-    return total
-
-
-@handles(functools.partial)
-def _partial(frame: Frame, function: Value, *args: Value, **kwargs: Value) -> Value:
-    return functools.partial(function, *args, **kwargs)
-
-
-def _whole_number(function: Any) -> Callable[..., Value]:
-    def handler(frame: Frame, value: Value) -> Value:
-        if is_static(static_of(value)):
-            return function(static_of(value))
-        return frame.builder.call(f"math.{function.__name__}", (value,), Type("int64", weak=True))
-
-    return handler
-
-
-for _whole in (math.floor, math.ceil, math.trunc):
-    HANDLERS[_whole] = _whole_number(_whole)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import random
 import types
 from typing import Any
@@ -11,13 +12,14 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import builtins, growing, objects, operations, ufuncs
+from stgrad.frontend import builtins, growing, iterators, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
+from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
@@ -35,10 +37,10 @@ def call_expression(frame: Frame, node: Any) -> Value:
                 frame.unsupported(arg, "`*` needs a tuple or list of known length")
             args.extend(items)
         else:
-            args.append(frame.evaluate(arg))
+            args.append(frame.evaluate_raw(arg))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
-        value = frame.evaluate(keyword.value)
+        value = frame.evaluate_raw(keyword.value)
         kwargs.update(value if keyword.arg is None else {keyword.arg: value})
     try:
         return call(frame, function, tuple(args), kwargs)
@@ -50,6 +52,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        args, kwargs = tuple(unwrapped(frame, a) for a in args), {k: unwrapped(frame, v) for k, v in kwargs.items()}
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
@@ -117,6 +121,16 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
 
 def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """The value of a call of what is written in Python."""
+    if function is object.__init__:
+        return None
+    if function in (np.finfo, np.iinfo):
+        return function(*static_of(args))
+    if function in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
+        return function(*static_of(args))
+    if isinstance(function, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
+        return iterators.getter(frame, function, args)
+    if isinstance(getattr(function, "__wrapped__", None), types.FunctionType) and not isinstance(function, types.FunctionType):
+        return frame.call(function.__wrapped__, args, kwargs)  # functools.lru_cache, functools.singledispatch...
     if isinstance(function, type):
         return _construct(frame, function, args, kwargs)
     if isinstance(function, functools.partial):
@@ -126,6 +140,7 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     if isinstance(getattr(function, "py_func", None), types.FunctionType):
         return frame.call(function.py_func, args, kwargs)
     if isinstance(function, types.FunctionType):
+        _refuse_transform(frame, function)
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(type(function).__call__, (function, *args), kwargs)
@@ -159,6 +174,16 @@ def _refuse_random(frame: Frame, function: Any) -> None:
 
 
 _TRANSFORMS = ("stgrad.api",)  # `stgrad.grad(f)` in a function is made at compile time
+
+
+def _refuse_transform(frame: Frame, function: Any) -> None:
+    """Transforms that are called with values of the running program: `stgrad.vjp(f, x)`."""
+    if function.__module__ in _TRANSFORMS:
+        raise errors.UnsupportedSyntaxError(
+            f"`stgrad.{function.__name__}` inside a function that is compiled is not supported here",
+            frame.builder.loc,
+            hint="use stgrad.grad(f)(x) or stgrad.value_and_grad(f)(x)",
+        )
 
 
 def _computes(function: Any) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from stgrad import errors
-from stgrad.frontend.frame import Frame
+from stgrad.frontend.frame import Frame, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
 from stgrad.frontend.unassigned import one_sided
@@ -40,15 +40,11 @@ def growing(frame: Frame, read: Callable[[State], Value]) -> Value:
 
 def _branch(frame: Frame, state: State, cond: Sym, then: Callable[[], Value], orelse: Callable[[], Value], wish: str) -> Value:
     before = dict(frame.env)
-    sides = []
-    for side in (then, orelse):
-        frame.env = dict(before)
-        with frame.builder.block() as block, frame.speculate() as region:
-            value = side()
-        changed = {k: (c, contents(c)) for k, c in region.changed.items()}
-        state.restore_containers()
-        sides.append((block, frame.env, value, changed))
-    (then_block, then_env, a, then_changed), (else_block, else_env, b, else_changed) = sides
+    sides = [_side(frame, state, before, side) for side in (then, orelse)]
+    reached = [s for s in sides if s.unreached is None]
+    if len(reached) < 2:
+        return _one_side(frame, cond, sides, reached)
+    (then_block, then_env, a, then_changed, _), (else_block, else_env, b, else_changed, _) = sides
     join = Join(frame, (then_block, else_block))
     _join_containers(frame, join, then_changed, else_changed)
     result = join.value(a, b, wish, fresh=True)
@@ -56,6 +52,43 @@ def _branch(frame: Frame, state: State, cond: Sym, then: Callable[[], Value], or
     if then_block or else_block:
         frame.builder.emit(If(cond.operand, tuple(then_block), tuple(else_block), frame.builder.loc, frame.builder.note))
     return result
+
+
+class _Side(NamedTuple):
+    """What one side of a branch leaves; `unreached` where no first trip of a loop comes to its end."""
+
+    block: list[Any]
+    env: dict[str, Value]
+    value: Value
+    changed: dict[int, Any]
+    unreached: Unreached | None = None
+
+
+def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[], Value]) -> _Side:
+    frame.env = dict(before)
+    unreached, value = None, None
+    with frame.builder.block() as block, frame.speculate() as region:
+        try:
+            value = read()
+        except Unreached as found:
+            frame.builder.unreached.append(found.unassigned)
+            unreached = found
+    changed = {k: (c, contents(c)) for k, c in region.changed.items()}
+    state.restore_containers()
+    return _Side(block, frame.env, value, changed, unreached)
+
+
+def _one_side(frame: Frame, cond: Sym, sides: list[_Side], reached: list[_Side]) -> Value:
+    """After a branch of which one side is not reached in a first trip; the loop is read again."""
+    if not reached:
+        raise sides[0].unreached or AssertionError(sides)
+    (side,) = reached
+    for container, held in side.changed.values():
+        put(container, held)
+    frame.env = side.env
+    then, orelse = (tuple(s.block) if s is side else () for s in sides)
+    frame.builder.emit(If(cond.operand, then, orelse, frame.builder.loc, frame.builder.note))
+    return side.value
 
 
 def _join_containers(frame: Frame, join: Join, then: dict[int, Any], orelse: dict[int, Any]) -> None:

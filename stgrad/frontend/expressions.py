@@ -10,11 +10,13 @@ import gast
 from stgrad import errors
 from stgrad.frontend import growing, objects
 from stgrad.frontend.control import branch
+from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
-from stgrad.frontend.iteration import comprehension
-from stgrad.frontend.operations import COMPARE, binary, truth, unary
-from stgrad.frontend.values import Closure, Growing, Record, Sym, Value, is_static, rebuild, static_of
+from stgrad.frontend.iteration import TEST, comprehension
+from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
+from stgrad.frontend.optionals import knowing, parts, unwrapped
+from stgrad.frontend.values import Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
 
 
@@ -25,19 +27,25 @@ def constant(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Name)
 def name(frame: Frame, node: Any) -> Value:
-    return frame.lookup(node.id, node)
+    return read_name(frame, node)
 
 
 @evaluates(gast.BinOp)
 def binop(frame: Frame, node: Any) -> Value:
-    left, right = frame.evaluate(node.left), frame.evaluate(node.right)
+    return binary_operator(frame, node, type(node.op), frame.evaluate(node.left), frame.evaluate(node.right))
+
+
+def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    """`left <op> right` for values of every kind; `node.op` is the operator."""
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         return container_operator(frame, node, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
-        return _overloaded(frame, node, type(node.op), left, right)
-    if isinstance(left, dict) and isinstance(right, dict) and isinstance(node.op, gast.BitOr):
+        return _overloaded(frame, node, kind, left, right)
+    if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
+        return BINARY[kind][0](left, right)
+    if isinstance(left, dict) and isinstance(right, dict) and kind is gast.BitOr:
         return {k: frame.keep(v) for k, v in (left | right).items()}
-    return binary(frame, type(node.op), left, right)
+    return binary(frame, kind, left, right)
 
 
 def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
@@ -68,10 +76,9 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
 
 @evaluates(gast.UnaryOp)
 def unaryop(frame: Frame, node: Any) -> Value:
-    value = frame.evaluate(node.operand)
     if isinstance(node.op, gast.Not):
-        cond = truth(frame, value, node.operand)
-        return not cond if not isinstance(cond, Sym) else frame.builder.call("not", (cond,), cond.type)
+        return unary_not(frame, condition(frame, node.operand))
+    value = frame.evaluate(node.operand)
     if isinstance(value, Record):
         return _overloaded(frame, node, type(node.op), value)
     return unary(frame, type(node.op), value)
@@ -79,27 +86,72 @@ def unaryop(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Compare)
 def compare(frame: Frame, node: Any) -> Value:
-    left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
     kind = type(node.ops[0])
+    if kind in (gast.Is, gast.IsNot, gast.Eq, gast.NotEq):
+        left, right = frame.evaluate_raw(node.left), frame.evaluate_raw(node.comparators[0])
+        if isinstance(left, Optional) and right is None or isinstance(right, Optional) and left is None:
+            none = left.none if isinstance(left, Optional) else right.none
+            return none if kind in (gast.Is, gast.Eq) else unary_not(frame, none)
+        left, right = unwrapped(frame, left), unwrapped(frame, right)
+    else:
+        left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
+        if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
+            return _compared_items(frame, node, kind, left, right)
         if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
             return COMPARE[kind][0](left, right)
         return binary(frame, kind, left, right)
     if kind in (gast.Is, gast.IsNot):
-        left, right = static_of(left), static_of(right)
-        same = left is right or (isinstance(left, (bool, int, str)) and type(left) is type(right) and left == right)
-        return same if kind is gast.Is else not same
+        return _identity(frame, node, kind, left, right)
     right = getattr(right, "known", None) or right  # a range
     return _membership(frame, node, kind, static_of(left), static_of(right))
+
+
+def _compared_items(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    """`==` of tuples or lists that hold values of the running program: that of their items."""
+    if kind not in (gast.Eq, gast.NotEq):
+        frame.unsupported(node, "tuples of values of the running program have no order here", hint="compare their items")
+    same: Value = type(left) is type(right) and len(left) == len(right)
+    for a, b in zip(left, right, strict=False) if same else ():
+        if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+            equal = _compared_items(frame, node, gast.Eq, a, b)
+        else:
+            equal = binary(frame, gast.Eq, a, b) if _comparable(a) and _comparable(b) else static_of(a) == static_of(b)
+        same = frame.call(all, ([same, equal],), {})
+    return same if kind is gast.Eq else unary_not(frame, same)
+
+
+def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    """`is`: of what is known at compile time, and of a flag of the running program with True or False."""
+    known, other = static_of(left), static_of(right)
+    if isinstance(known, Sym) and isinstance(other, Sym) and known.operand != other.operand:
+        frame.unsupported(node, "`is` of two values of the running program is not supported", hint="compare them with `==`")
+    flag, const = (known, other) if isinstance(known, Sym) else (other, known)
+    if isinstance(flag, Sym) and isinstance(const, bool) and flag.type.dtype == "bool" and flag.type.weak:
+        return flag if const is (kind is gast.Is) else frame.builder.call("not", (flag,), flag.type)
+    same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
+    same = same or isinstance(known, Sym) and isinstance(other, Sym)
+    return same if kind is gast.Is else not same
 
 
 def _comparable(value: Value) -> bool:
     return isinstance(value, Sym) or (is_static(value) and isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype"))
 
 
+def unary_not(frame: Frame, cond: Value) -> Value:
+    return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
+
+
 def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    if isinstance(right, Record):
+        found = objects.special(frame, right, "__contains__", (left,), "is no container")
+        return found if kind is gast.In else unary_not(frame, found)
+    numbers = isinstance(right, (tuple, list)) and all(isinstance(v, Sym) or is_number(v) for v in right)
+    if isinstance(left, Sym) and not left.type.rank and numbers:
+        found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})
+        return found if kind is gast.In else unary_not(frame, found)
     if not is_static(left) or not (is_static(right) or isinstance(right, dict)):
         frame.unsupported(node, "`in` needs values that are known at compile time", hint="compare with `==` and `or`")
     found = operator.contains(right, left)
@@ -108,39 +160,76 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
 
 @evaluates(gast.BoolOp)
 def boolop(frame: Frame, node: Any) -> Value:
-    """`and`, `or`: the right side runs only where the left does not decide."""
+    """`and`, `or`: the value of the operand that decides; the right side runs only where the left does not."""
     is_and = isinstance(node.op, gast.And)
-    value = frame.evaluate(node.values[0])
+    value = frame.evaluate_raw(node.values[0])
     for other in node.values[1:]:
-        cond = truth(frame, value, node)
-        if not isinstance(cond, Sym):
-            if cond is is_and:
-                value = frame.evaluate(other)
-            elif not is_static(value):
-                value = cond
-            continue
-        value = _short_circuit(frame, cond, other, is_and)
+        cond = _truth(frame, value, node)
+        if isinstance(cond, Sym):
+            value = _decided(frame, cond, parts(value)[0] if not is_and else value, other, is_and)
+        elif cond is is_and:
+            value = frame.evaluate_raw(other)
     return value
 
 
-def _short_circuit(frame: Frame, cond: Sym, other: Any, is_and: bool) -> Value:
+def _truth(frame: Frame, value: Value, node: Any) -> Value:
+    """The truth value of what may be None."""
+    if not isinstance(value, Optional):
+        return truth(frame, value, node)
+    none = value.none
+    if not isinstance(none, Sym):
+        return False if none else truth(frame, value.value, node)
+    return branch(frame, none, lambda: False, lambda: truth(frame, value.value, node), "_c")
+
+
+def _decided(frame: Frame, cond: Sym, value: Value, other: Any, is_and: bool) -> Value:
     def right() -> Value:
-        return truth(frame, frame.evaluate(other), other)
+        return frame.evaluate_raw(other)
+
+    kept = (not is_and) if not isinstance(value, (Optional, tuple)) and type_of(value).dtype == "bool" else value
+    return branch(frame, cond, right, lambda: kept, "_c") if is_and else branch(frame, cond, lambda: kept, right, "_c")
+
+
+def condition(frame: Frame, node: Any) -> Value:
+    """The truth value of a test: static where it can be told, else a bool scalar."""
+    if isinstance(node, gast.UnaryOp) and isinstance(node.op, gast.Not):
+        return unaryop(frame, node)
+    if not isinstance(node, gast.BoolOp):
+        return _truth(frame, frame.evaluate_raw(node), node)
+    is_and = isinstance(node.op, gast.And)
+    cond = condition(frame, node.values[0])
+    for k, other in enumerate(node.values[1:], start=1):
+        if isinstance(cond, Sym):
+            cond = _short_circuit(frame, cond, node.values[:k], other, is_and)
+        elif cond is is_and:
+            cond = condition(frame, other)
+    return cond
+
+
+TEST.append(condition)
+
+
+def _short_circuit(frame: Frame, cond: Sym, before: list[Any], other: Any, is_and: bool) -> Value:
+    def right() -> Value:
+        return condition(frame, other)
+
+    right = knowing(frame, before[0] if len(before) == 1 else gast.BoolOp(gast.And() if is_and else gast.Or(), before), is_and, right)
 
     return branch(frame, cond, right, lambda: False, "_c") if is_and else branch(frame, cond, lambda: True, right, "_c")
 
 
 @evaluates(gast.IfExp)
 def ifexp(frame: Frame, node: Any) -> Value:
-    cond = truth(frame, frame.evaluate(node.test), node.test)
+    cond = condition(frame, node.test)
     if not isinstance(cond, Sym):
-        return frame.evaluate(node.body if cond else node.orelse)
-    return branch(frame, cond, lambda: frame.evaluate(node.body), lambda: frame.evaluate(node.orelse), "_t")
+        return frame.evaluate_raw(node.body if cond else node.orelse)
+    then = knowing(frame, node.test, True, lambda: frame.evaluate_raw(node.body))
+    return branch(frame, cond, then, knowing(frame, node.test, False, lambda: frame.evaluate_raw(node.orelse)), "_t")
 
 
 @evaluates(gast.NamedExpr)
 def walrus(frame: Frame, node: Any) -> Value:
-    frame.bind(node.target.id, frame.evaluate(node.value))
+    frame.assign(node.target, frame.evaluate(node.value))
     return frame.lookup(node.target.id, node)
 
 
@@ -169,7 +258,7 @@ def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
 
 def _kept(frame: Frame, node: Any) -> Value:
     """The value of an item of a container."""
-    value = frame.evaluate(node)
+    value = frame.evaluate_raw(node)
     bound_once = isinstance(node, gast.Name) and frame.counts.get(node.id, 0) == 1
     return value if bound_once else frame.keep(value)
 
@@ -188,6 +277,15 @@ def dict_display(frame: Frame, node: Any) -> Value:
         else:
             result[static_of(frame.evaluate(key))] = _kept(frame, value)
     return result
+
+
+@evaluates(gast.Set)
+def set_display(frame: Frame, node: Any) -> Value:
+    """A set of values that are known at compile time."""
+    items = static_of(_items(frame, node.elts))
+    if not is_static(items):
+        raise errors.NeedStaticError("the items of a set must be known at compile time", frame.loc(node), hint="use a list or a tuple")
+    return set(items)
 
 
 @evaluates(gast.Slice)

@@ -19,7 +19,7 @@ from stgrad import errors
 from stgrad.captures import Capture
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, key, put, reachable
-from stgrad.frontend.values import UNDEFINED, Growing, Known, Maybe, Record, Sym, Value, is_number, map_leaves, rebuild, type_of
+from stgrad.frontend.values import UNDEFINED, Growing, Known, Maybe, Optional, Record, Sym, Value, is_number, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Loc, Type, Var
 from stgrad.source import Source
 
@@ -43,10 +43,17 @@ class Frame:
     captured: Captures = field(default_factory=lambda: Captures())  # shared by all frames of one reading
     owned: set[str] = field(default_factory=set)  # variables that stand for one local name each
     counters_read_later: set[str] = field(default_factory=set)
+    flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `desugar.assigned`)
 
     # ------------------------------------------------------------- dispatch
 
     def evaluate(self, node: Any) -> Value:
+        """The value of an expression; where it may be None, the program tests that first."""
+        value = self.evaluate_raw(node)
+        return UNWRAP[0](self, value) if isinstance(value, Optional) else value
+
+    def evaluate_raw(self, node: Any) -> Value:
+        """The value of an expression, which may be an `Optional`."""
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
             self.unsupported(node, f"`{type(node).__name__}` expressions are not supported")
@@ -101,12 +108,19 @@ class Frame:
 
     def mutate(self, container: Value, node: Any = None) -> None:
         """Announce a change of what a container holds."""
+        if any(r.closed and key(container) in r.outside for r in self.builder.regions):
+            raise errors.UnsupportedSyntaxError(
+                "a function that has a derivative of its own changes a list, dict or object from outside of it",
+                self.builder.loc if node is None else self.loc(node),
+                reason="it is differentiated by itself, and what is seen of the change outside would be lost",
+                hint="return what is to be kept, or work on a copy",
+            )
         _, _, ambiguous = self.builder.merged.get(id(container), (None, None, False))
-        if ambiguous or any(r.closed and key(container) in r.outside for r in self.builder.regions):
-            self.unsupported(
-                node,
+        if ambiguous:
+            raise errors.UnsupportedSyntaxError(
                 "a list, dict or object changes in a part of the program that may run or not",
-                reason="it has several names, which may then mean different things" if ambiguous else "this part has a derivative of its own",
+                self.builder.loc if node is None else self.loc(node),
+                reason="it has several names, which may then mean different things",
                 hint="make a copy of it first, or fill an array made by np.zeros(...)",
             )
         for region in self.builder.regions:
@@ -134,7 +148,7 @@ class Frame:
             if name in frame.env:
                 return frame._read(name, node)
             if frame.counts.get(name):
-                self._unassigned(name, node)
+                self.unassigned(name, node)
             source, frame = frame.source, frame.parent
         return self._global(source, name, node)
 
@@ -144,20 +158,24 @@ class Frame:
             if value.error is not None:
                 raise value.error
             if value.initialise is None:
-                self._unassigned(name, node)
+                self.unassigned(name, node)
             value.initialise()
             self.env[name] = value = value.value
         if value is UNDEFINED:
-            self._unassigned(name, node)
+            self.unassigned(name, node)
         return value
 
-    def _unassigned(self, name: str, node: Any) -> NoReturn:
-        raise errors.UndefinedNameError(
+    def unassigned(self, name: str, node: Any) -> NoReturn:
+        later = any(frame is self and name in names for frame, names in self.builder.loops)  # a later trip of a loop may find it assigned
+        error = (Unreached if later else errors.UndefinedNameError)(
             f"`{name}` may be unassigned here",
             self.loc(node) if node is not None else None,
             reason="on some path to this line nothing has been assigned to it",
             hint=f"assign `{name}` a first value before the branch or loop",
         )
+        if isinstance(error, Unreached):
+            error.unassigned = name
+        raise error
 
     def _global(self, source: Source, name: str, node: Any) -> Value:
         try:
@@ -181,6 +199,8 @@ class Frame:
             copy = self.builder.variable("_t", value.type)
             self.builder.copy_to(copy, value)
             return copy
+        if isinstance(value, Optional):
+            return Optional(self.keep(value.value), self.keep(value.none))
         if isinstance(value, tuple):
             items = [self.keep(v) for v in value]
             return value if all(a is b for a, b in zip(items, value, strict=True)) else rebuild(value, items)
@@ -209,7 +229,7 @@ class Frame:
         elif isinstance(value, tuple):
             self.env[name] = map_leaves(self._own_leaf(name), value) if not any(isinstance(c, MUTABLE) for c in containers(value)) else self.keep(value)
         else:
-            self.env[name] = value
+            self.env[name] = self.keep(value) if isinstance(value, Optional) else value
 
     def _own_leaf(self, name: str) -> Callable[[Value, str], Value]:
         def own(leaf: Value, path: str) -> Value:
@@ -245,7 +265,14 @@ class Frame:
         return new
 
 
+class Unreached(errors.UndefinedNameError):
+    """A name is read that a loop assigns only later in its body: no first trip comes to this place."""
+
+    unassigned = ""
+
+
 CALL: list[Callable[..., Value]] = []
+UNWRAP: list[Callable[..., Value]] = []
 ASSIGN: list[Callable[..., None]] = []
 
 
@@ -330,6 +357,9 @@ def binding_counts(tree: Any) -> dict[str, int]:
     def visit(node: Any, weight: int) -> None:
         if isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Param)):
             counts[node.id] = counts.get(node.id, 0) + weight
+        for flag in (getattr(node, "flag", None), *getattr(node, "ran", ()), *(getattr(node, "flags", ()) if isinstance(node, gast.Delete) else ())):
+            if flag is not None:
+                counts[flag] = 2
         if isinstance(node, (gast.FunctionDef, gast.Lambda)):
             if isinstance(node, gast.FunctionDef):
                 counts[node.name] = counts.get(node.name, 0) + 1

@@ -9,6 +9,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
@@ -42,12 +43,20 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             raise errors.NeedStaticError(
                 "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
             )
+        if isinstance(owner, dict):
+            _missing(frame, owner, known)
         try:
             found = owner[known]
             return _kept_slice(frame, found) if isinstance(known, slice) else found
         except (KeyError, IndexError, TypeError) as problem:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+
+
+def _missing(frame: Frame, owner: Value, key: Value) -> None:
+    from stgrad.frontend.iterators import missing
+
+    missing(frame, owner, key)
 
 
 def lists() -> Any:
@@ -255,3 +264,17 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
         owner[index] = [frame.keep(v) for v in value] if isinstance(index, slice) else frame.keep(value)
     except (IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+
+
+def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
+    """`del owner[index]` of a list or dict whose entries are known."""
+    known = static_of(index)
+    if not isinstance(owner, (list, dict)) or not is_static(known):
+        frame.unsupported(node, "`del` of an element is supported for lists and dicts of known entries alone", hint="make a new array, or a new list")
+    held = contents(owner) if isinstance(owner, dict) else list(owner)
+    try:
+        del held[known]
+    except (KeyError, IndexError, TypeError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+    frame.mutate(owner)
+    put(owner, held if isinstance(owner, dict) else dict(enumerate(held)))

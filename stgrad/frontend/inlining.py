@@ -6,6 +6,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Closure, Value
 from stgrad.transforms.desugar import desugar
@@ -48,6 +49,7 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
     if frame.depth >= MAX_DEPTH:
         raise _too_deep(frame, tree)
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
+    begin(inner, tree)
     try:
         with inner.active():
             bind_arguments(inner, tree, defaults, args, kwargs)

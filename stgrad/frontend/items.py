@@ -8,7 +8,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
+from stgrad.frontend.values import Closure, Growing, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
 ANY = Dim("?")
@@ -53,7 +53,8 @@ def joined(frame: Frame, a: Value, b: Value) -> Value:
         return Record(a.cls, joined(frame, a.fields, b.fields))
     if not isinstance(a, (Type, Nested)) and (a is b or a == b):
         return a
-    raise errors.TypeInferenceError(
+    known = isinstance(a, Closure) or isinstance(b, Closure)
+    raise (errors.NeedStaticError if known else errors.TypeInferenceError)(  # a loop of known trips is unrolled then
         f"a list that grows holds {_say(a)} and {_say(b)}", frame.builder.loc, reason="its items must be of one kind", hint="use two lists"
     )
 

@@ -14,8 +14,9 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.operations import binary, extent, truth
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+from stgrad.frontend.operations import binary, extent
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.ir import Const, Effect, If
 
 SHORT = 16  # comprehensions of so few items are written out
 
@@ -58,9 +59,32 @@ class Mapped:
     inners: Value  # a Zip
 
 
+@dataclass(frozen=True, eq=False)
+class Product:
+    """`itertools.product(*inners)`."""
+
+    inners: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """`itertools.combinations(inner, r)`: the place of an item is at least `gap` behind that of the one before."""
+
+    inner: Value
+    r: int
+    gap: int
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """`itertools.chain(*inners)`."""
+
+    inners: tuple[Value, ...]
+
+
 @dataclass(frozen=True)
 class Counted:
-    """`length` items, the k-th is `item(k)`."""
+    """`length` items, the k-th is `item(k)`; without end if the length is None."""
 
     length: Value
     item: Callable[[Value], Value]
@@ -85,8 +109,10 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     if isinstance(value, Mapped):
         items = known_items(frame, value.inners, node)
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
-    if isinstance(value, (Sym, Growing)) or _is_flat(value):
+    if isinstance(value, (Sym, Growing, Counted, Product, Combinations, Chain)) or _is_flat(value):
         return None
+    if isinstance(value, Record) and hasattr(value.cls, "__iter__"):
+        return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return list(value)
     raise errors.TypeInferenceError(f"a {type(value).__name__} cannot be iterated over", frame.loc(node))
@@ -104,9 +130,12 @@ def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:
 
 def _first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Value]:
     counted = count_items(frame, value, node)
-    if not is_static(counted.length):
-        raise errors.NeedStaticError("zip of a list and an array needs an array of known length", frame.loc(node))
-    return [counted.item(k) for k in range(min(count, counted.length))]
+    if is_static(counted.length):
+        return [counted.item(k) for k in range(count if counted.length is None else min(count, counted.length))]
+    short = binary(frame, gast.Lt, counted.length, count)
+    message = Effect("raise", (Const("ValueError"), Const(f"zip: {count} items are paired with an array of fewer")), (), frame.builder.loc)
+    frame.builder.emit(If(short.operand, (message,), (), frame.builder.loc))
+    return [counted.item(k) for k in range(count)]
 
 
 def _is_flat(value: Value) -> bool:
@@ -130,8 +159,9 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         return Counted(inner.length, lambda k: (_affine(frame, value.start, k, 1), inner.item(k)))
     if isinstance(value, Zip):
         inners = [count_items(frame, v, node) for v in value.inners]
-        length = inners[0].length
-        for other in inners[1:]:
+        ends = [i for i in inners if i.length is not None] or inners
+        length = ends[0].length
+        for other in ends[1:]:
             if not (isinstance(length, Sym) and isinstance(other.length, Sym) and length.type.value == other.length.type.value is not None):
                 length = frame.call(min, (length, other.length), {})
         return Counted(length, lambda k: tuple(i.item(k) for i in inners))
@@ -141,8 +171,74 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
     if isinstance(value, Reversed):
         turned = count_items(frame, value.inner, node)
         return Counted(turned.length, lambda k: turned.item(_affine(frame, binary(frame, gast.Sub, turned.length, 1), k, -1)))
+    if isinstance(value, Counted):
+        return value
+    if isinstance(value, Product):
+        return _product(frame, [count_items(frame, v, node) for v in value.inners])
+    if isinstance(value, Chain) and all(isinstance(v, Sym) and v.type.rank == 1 for v in value.inners):
+        return count_items(frame, frame.call(np.concatenate, (value.inners,), {}), node)
     items = known_items(frame, value, node)
     raise errors.NeedStaticError("this loop mixes known items and items of unknown number", frame.loc(node), reason=f"{len(items or ())} known items")
+
+
+def _product(frame: Frame, inners: list[Counted]) -> Counted:
+    """The last one runs fastest."""
+    length: Value = 1
+    for inner in inners:
+        length = inner.length if is_static(length) and length == 1 else binary(frame, gast.Mult, length, inner.length)
+
+    def item(k: Value) -> Value:
+        items: list[Value] = []
+        for inner in reversed(inners):
+            items.insert(0, inner.item(binary(frame, gast.Mod, k, inner.length)))
+            k = binary(frame, gast.FloorDiv, k, inner.length)
+        return tuple(items)
+
+    return Counted(length, item)
+
+
+def visit(frame: Frame, value: Value, trip: Callable[[Value], None], names: set[str], node: Any) -> None:
+    """`for item in value: trip(item)`, for items of unknown number; `names` are the local names that a trip may bind."""
+    if isinstance(value, Product):
+        _visit_product(frame, value.inners, trip, names, node)
+    elif isinstance(value, Combinations):
+        _visit_combinations(frame, value, trip, names, node)
+    elif isinstance(value, Chain):
+        for inner in value.inners:
+            visit(frame, inner, trip, names, node)
+    elif (items := known_items(frame, value, node)) is not None:
+        for item in items:
+            trip(item)
+    else:
+        counted = count_items(frame, value, node)
+        if counted.length is None:
+            raise errors.UnsupportedSyntaxError("a loop over an iterator without end", frame.builder.loc, hint="write `while True:` and count yourself")
+        counted_loop(frame, counted.length, lambda k: trip(counted.item(k)), "k", names)
+
+
+def _visit_product(frame: Frame, inners: tuple[Value, ...], trip: Callable[[Value], None], names: set[str], node: Any) -> None:
+    def level(depth: int, items: tuple[Value, ...]) -> None:
+        if depth == len(inners):
+            trip(items)
+        else:
+            visit(frame, inners[depth], lambda item: level(depth + 1, (*items, item)), names, node)
+
+    level(0, ())
+
+
+def _visit_combinations(frame: Frame, value: Combinations, trip: Callable[[Value], None], names: set[str], node: Any) -> None:
+    counted = count_items(frame, value.inner, node)
+
+    def level(start: Value, items: tuple[Value, ...]) -> None:
+        def body(k: Sym) -> None:
+            level(k if not value.gap else binary(frame, gast.Add, k, value.gap), (*items, counted.item(k)))
+
+        if len(items) == value.r:
+            trip(items)
+        else:
+            counted_loop(frame, counted.length, body, "k", names, start=start)
+
+    level(0, ())
 
 
 def _affine(frame: Frame, start: Value, k: Value, step: Value) -> Value:
@@ -195,10 +291,9 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
             inner.assign(generator.target, item)
             _filtered(inner, generator.ifs, lambda: generate(level + 1))
 
-        items = _few_items(inner, value, generator.iter)
+        items = few_items(inner, value, generator.iter)
         if items is None:
-            counted = count_items(inner, value, generator.iter)
-            counted_loop(inner, counted.length, lambda k: trip(counted.item(k)), "k")
+            visit(inner, value, trip, set(), generator.iter)
         for item in items or ():
             trip(item)
 
@@ -207,22 +302,49 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
     return inner.env[name]
 
 
+def chosen(frame: Frame, values: Value, keep: Callable[[Value], Value]) -> Value:
+    """The items for which `keep` holds, as a list; one that grows where that is not known at compile time."""
+    name = frame.hidden_name("items")
+    frame.env[name] = []
+
+    def trip(item: Value) -> None:
+        cond = keep(item)
+        if isinstance(cond, Sym):
+            branch(frame, cond, lambda: _add(frame, name, item), lambda: None, "_t")
+        elif cond:
+            _add(frame, name, item)
+
+    items = few_items(frame, values, None)
+    if items is None:
+        visit(frame, values, trip, set(), None)
+    for item in items or ():
+        trip(item)
+    return frame.env.pop(name)
+
+
+def _add(frame: Frame, name: str, item: Value) -> None:
+    frame.call(Method(frame.env[name], "append"), (item,), {})
+
+
+TEST: list[Callable[..., Value]] = []  # `stgrad.frontend.expressions.condition`, which is built on this module
+
+
 def _filtered(frame: Frame, conditions: list[Any], then: Callable[[], None]) -> None:
     """`then()` where all conditions of a comprehension hold."""
     if not conditions:
         then()
         return
-    cond = truth(frame, frame.evaluate(conditions[0]), conditions[0])
+    cond = TEST[0](frame, conditions[0])
     if isinstance(cond, Sym):
         branch(frame, cond, lambda: _filtered(frame, conditions[1:], then), lambda: None, "_t")
     elif cond:
         _filtered(frame, conditions[1:], then)
 
 
-def _few_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
+def few_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and small."""
     items = known_items(frame, value, node)
-    if items is not None or isinstance(value, Range) and not _short(value):
+    if items is not None or isinstance(value, (Product, Combinations, Chain)) or isinstance(value, Range) and not _short(value):
         return items
     counted = count_items(frame, value, node)
     few = is_static(counted.length) and counted.length <= SHORT

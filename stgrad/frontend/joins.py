@@ -13,7 +13,8 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import MUTABLE, contents, references
-from stgrad.frontend.values import Growing, Known, Nested, Record, Sym, Value, is_number, rebuild, type_of
+from stgrad.frontend.optionals import blank, can_be_optional, parts
+from stgrad.frontend.values import Growing, Known, Nested, Optional, Record, Sym, Value, is_number, rebuild, type_of
 from stgrad.ir import Stmt, Type, Var
 
 
@@ -56,6 +57,8 @@ def same(a: Value, b: Value) -> bool:
         return True
     if (isinstance(a, Known) or isinstance(b, Known)) and not _same_constant(a, b):
         return False
+    if isinstance(a, Optional) and isinstance(b, Optional):
+        return same(a.value, b.value) and same(a.none, b.none)
     if isinstance(a, Sym) and isinstance(b, Sym):
         return a.operand == b.operand and a.type == b.type
     if isinstance(a, (tuple, list)) and type(a) is type(b):
@@ -89,6 +92,8 @@ class Join:
         return result
 
     def _joined(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
+        if (a is None or b is None or isinstance(a, Optional) or isinstance(b, Optional)) and all(v is None or can_be_optional(v) for v in (a, b)):
+            return self._optional(a, b, what, fresh)
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
             return rebuild(a, [self.value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
         if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
@@ -106,6 +111,19 @@ class Join:
                 hint="make both paths give the same kind of value",
             )
         return self._shared(a, b, what, fresh)
+
+    def _optional(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
+        """None on one path and a value on the other."""
+        (x, x_none), (y, y_none) = parts(a), parts(b)
+        x, y = self._blank(0, y) if x is None else x, self._blank(1, x) if y is None else y
+        return Optional(self.value(x, y, what, fresh), self.value(x_none, y_none, f"{what}_is_none", fresh))
+
+    def _blank(self, side: int, like: Value) -> Value:
+        outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
+        try:
+            return blank(self.frame, like)
+        finally:
+            self.frame.builder.out = outer
 
     def _shared(self, a: Value, b: Value, what: str, fresh: bool) -> Sym:
         type_ = join_types(self.frame, type_of(a), type_of(b), what)

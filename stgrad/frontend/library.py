@@ -217,6 +217,17 @@ def unravel(shape, k):  # type: ignore[no-untyped-def]
     return index
 
 
+@means(np.nonzero)
+def nonzero(a):  # type: ignore[no-untyped-def]
+    flat = np.flatnonzero(a)
+    return (flat,) if np.ndim(a) == 1 else unravel(np.shape(a), flat)
+
+
+@means(np.argwhere)
+def argwhere(a):  # type: ignore[no-untyped-def]
+    return np.stack(nonzero(a), axis=1)
+
+
 @means()
 def entry(arr, shape, k):  # type: ignore[no-untyped-def]
     """The k-th element with its index, as np.ndenumerate gives them."""

@@ -16,8 +16,9 @@ from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
 from stgrad.frontend.frame import Frame, binding_counts
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, key, path_of, put, reachable
 from stgrad.frontend.joins import describe, join_types, merge, same
+from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.unassigned import first_value_later
-from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Nested, Record, Sym, Value, is_number, operand_of, rebuild, type_of
+from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Nested, Optional, Record, Sym, Value, is_number, operand_of, rebuild, type_of
 from stgrad.ir import Dim, For, Stmt, Type, Var, While
 
 COUNTER = Type("int64", weak=True)
@@ -66,13 +67,16 @@ class Settled:
     """What the readings of one loop have found out.
 
     `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are
-    bound to other containers; `unreadable`: names that no one variable can hold.
+    bound to other containers; `unreadable`: names that no one variable can hold; `late`: what a trip leaves in names that the next one reads;
+    `optional`: values of what is None in some trips.
     """
 
     types: dict[tuple[Any, str], Type] = field(default_factory=dict)
     cells: set[int] = field(default_factory=set)
     replaced: set[tuple[int, Any]] = field(default_factory=set)
     unreadable: dict[str, errors.TypeInferenceError] = field(default_factory=dict)
+    late: dict[str, Value] = field(default_factory=dict)
+    optional: dict[tuple[Any, str], Value] = field(default_factory=dict)
 
 
 class Carried:
@@ -89,6 +93,8 @@ class Carried:
         self.cells: list[tuple[Value, dict[Any, Value], str]] = []
         self.pairs: list[tuple[Sym, Value]] = []
         self.opened: dict[int, tuple[Value, dict[Any, Value]]] = {}  # containers made for names, and the loop's variables that they hold
+        names = self._read_before_bound(names)
+        self.names = names
         self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe) or n in settled.unreadable)
         for name in sorted(names - set(self.new)):
             self.heads[name] = self._head(name, frame.env[name], name)
@@ -98,6 +104,27 @@ class Carried:
         for k, container in reachable(frame).items():
             if k in settled.cells:
                 self._open(k, container)
+
+    def _read_before_bound(self, names: set[str]) -> set[str]:
+        """Give names that a trip may find bound by an earlier one a value before the loop; flags that are up stay up."""
+        env, flags = self.frame.env, self.frame.flags
+        for name in names & flags.keys():
+            value = env.get(name, UNDEFINED)
+            if isinstance(value, Maybe) and value.initialise is not None:
+                value.initialise()
+                env[name] = value.value
+            elif value is UNDEFINED and name in self.settled.late:
+                env[name] = blank(self.frame, self.settled.late[name])
+        return {n for n in names if not (n in flags.values() and env.get(n) is True)}
+
+    def late(self, unreached: list[str]) -> None:
+        """Note the values that the body leaves in names at whose reads it ended before."""
+        for name in unreached:
+            if name in self.new and name not in self.settled.late:
+                value = self.frame.env.get(name, UNDEFINED)
+                if value is not UNDEFINED:
+                    self.settled.late[name] = value.value if isinstance(value, Maybe) else value
+                    self.changed = True
 
     def _open(self, k: int, container: Value) -> None:
         """Give the entries of a container that changes in the loop variables of their own."""
@@ -114,6 +141,8 @@ class Carried:
     def _head(self, name: Any, value: Value, path: str) -> Value:
         if isinstance(value, Growing) and value.trip is not None:
             return value
+        if isinstance(value, Optional) or (name, path) in self.settled.optional:
+            return self._optional_head(name, value, path)
         if isinstance(value, (tuple, Nested, *MUTABLE)):
             parts = {i: self._head(name, v, f"{path}_{i}") for i, v in _entries(value).items()}
             new = _with_entries(value, parts)
@@ -123,6 +152,10 @@ class Carried:
             return new
         if not isinstance(value, Sym) and not is_number(value):
             return value
+        return self._variable_head(name, value, path)
+
+    def _variable_head(self, name: Any, value: Value, path: str) -> Value:
+        """The variable of the loop that starts with a value."""
         builder = self.frame.builder
         want = self.settled.types.get((name, path), replace(type_of(value), value=None))
         want = replace(want, dims=tuple(d if d.symbol != "?" else builder.fresh_dim() for d in want.dims))
@@ -133,6 +166,16 @@ class Carried:
         self.frame.owned.add(head.name)
         builder.copy_to(head, value)
         return head
+
+    def _optional_head(self, name: Any, value: Value, path: str) -> Value:
+        held, none = parts(value)
+        held = blank(self.frame, self.settled.optional[name, path]) if held is None else held
+        return Optional(self._leaf_head(name, held, path), self._leaf_head(name, none, f"{path}_is_none"))
+
+    def _leaf_head(self, name: Any, value: Value, path: str) -> Value:
+        if isinstance(value, tuple):
+            return rebuild(value, [self._leaf_head(name, v, f"{path}_{i}") for i, v in enumerate(value)])
+        return self._variable_head(name, value, path)
 
     def close(self) -> None:
         """At the end of the body: assign what the body left to the loop's variables."""
@@ -166,18 +209,37 @@ class Carried:
     def _close(self, name: Any, head: Value, after: Value, path: str) -> None:
         if isinstance(after, Maybe):
             after = self.frame.lookup(name)
+        if isinstance(head, Optional):
+            (held, none), (after, after_none) = parts(head), parts(after)
+            self._close_parts(name, held, held if after is None else after, path)
+            self._close_parts(name, none, after_none, f"{path}_is_none")
+            return
+        if (head is None) != (after is None) or isinstance(after, Optional):
+            found = parts(after if head is None else head)[0]
+            found = parts(after)[0] if found is None else found
+            if can_be_optional(found) and parts(found)[0] is not None:
+                self.settled.optional[name, path] = found
+                self.changed = True
+                return
         opened = self.opened.get(id(head))
         if head is after and opened is None:
             return
         held = _entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
         if held and _alike(head, after) and list(held) == list(_entries(after)):
-            parts = _entries(after)
+            inner = _entries(after)
             for i, h in held.items():
-                self._close(name, h, parts[i], f"{path}_{i}")
+                self._close(name, h, inner[i], f"{path}_{i}")
         elif isinstance(head, Sym) and (isinstance(after, Sym) or is_number(after)):
             self._close_leaf(name, head, after, path)
         elif not same(head, after):
             self._refuse(path, head, after)
+
+    def _close_parts(self, name: Any, head: Value, after: Value, path: str) -> None:
+        if isinstance(head, tuple) and isinstance(after, tuple) and len(head) == len(after):
+            for i, (h, a) in enumerate(zip(head, after, strict=True)):
+                self._close_parts(name, h, a, f"{path}_{i}")
+        elif head is not after:
+            self._close(name, head, after, path)
 
     def _refuse(self, what: str, head: Value, after: Value) -> None:
         raise errors.TypeInferenceError(
@@ -241,7 +303,7 @@ def assign_together(frame: Frame, pairs: list[tuple[Sym, Value]]) -> None:
 
 def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], trips: Callable[[], Value] | None) -> None:
     settled, grown = Settled(), dict[int, Any]()
-    depth, state = len(frame.builder.regions), State(frame)
+    depth, state, loops = len(frame.builder.regions), State(frame), len(frame.builder.loops)
     for _ in range(ATTEMPTS):
         try:
             filled = begin_growing(frame, grown, trips)
@@ -249,6 +311,8 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             carried = Carried(frame, names, settled)
             carried.filled = [g for g in filled if g.trip is not None]
             before = first_value_later(frame)
+            unreached = len(frame.builder.unreached)
+            frame.builder.loops.append((frame, names))
             read(carried)
         except Grows as found:
             if found.depth != depth:
@@ -256,6 +320,9 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             note_growth(grown, found)
             state.restore()
             continue
+        finally:
+            del frame.builder.loops[loops:]
+        carried.late(frame.builder.unreached[unreached:])
         if not carried.changed:
             _finish(frame, carried, env, before, trips)
             return

@@ -168,6 +168,8 @@ HANDLERS[np.ones_like] = _like_scalar(np.ones_like, 1)
 @handles(np.where)
 def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     """Of scalars, a choice between two values that are both there."""
+    if not choices:
+        return frame.call(np.nonzero, (condition,), {})
     scalars = all(is_number(v) or isinstance(v, Sym) and not v.type.rank for v in (condition, *choices))
     if len(choices) != 2 or not scalars:
         return operations.emit(frame, np.where, (condition, *choices), {})

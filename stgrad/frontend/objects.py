@@ -159,6 +159,12 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
     return _MISSING
 
 
+def in_place(frame: Frame, kind: type, record: Record, value: Value) -> Value:
+    """`record += value` where its class defines `__iadd__`."""
+    function = getattr(record.cls, f"__i{_OPERATORS.get(kind)}__", None)
+    return frame.call(function, (record, value), {}) if isinstance(function, types.FunctionType) else _MISSING
+
+
 def _generated(function: types.FunctionType) -> bool:
     return function.__code__.co_filename == "<string>"
 

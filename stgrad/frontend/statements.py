@@ -9,15 +9,32 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import growing, operations
+from stgrad.frontend import growing, objects, operations
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.control import branch
-from stgrad.frontend.expressions import closure
+from stgrad.frontend.expressions import binary_operator, closure, condition
+from stgrad.frontend.flags import note_assigned, note_deleted, note_ran, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, executes
-from stgrad.frontend.indexing import indexed_type, load, normalise, store
-from stgrad.frontend.iteration import Range, count_items, known_items, range_length
+from stgrad.frontend.heap import State
+from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
+from stgrad.frontend.iteration import Range, count_items, known_items, range_length, visit
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
-from stgrad.frontend.values import Growing, Known, Maybe, Method, Sym, Value, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.frontend.optionals import knowing, unwrapped
+from stgrad.frontend.values import (
+    Growing,
+    Known,
+    Maybe,
+    Method,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    is_static,
+    map_leaves,
+    operand_of,
+    static_of,
+    type_of,
+)
 from stgrad.ir import ALL, Const, Effect, Store, Var
 
 # Nodes whose value is a new temporary of this statement alone.
@@ -26,7 +43,7 @@ _FRESH = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
 
 @executes(gast.Assign)
 def assign_statement(frame: Frame, node: Any) -> None:
-    value = frame.evaluate(node.value)
+    value = frame.evaluate_raw(node.value)
     frame.assign(node.targets[0], value, fresh_temporary=isinstance(node.value, _FRESH) or _is_operation(frame, node.value))
 
 
@@ -38,8 +55,11 @@ def _is_operation(frame: Frame, node: Any) -> bool:
 
 def assign(frame: Frame, target: Any, value: Value, fresh_temporary: bool = False) -> None:
     """Bind a target: a name, an item, an attribute, or a tuple of targets."""
+    if isinstance(value, Optional) and not isinstance(target, gast.Name):
+        value = unwrapped(frame, value)
     if isinstance(target, gast.Name):
         frame.bind(target.id, value, fresh_temporary=fresh_temporary)
+        note_assigned(frame, target)
     elif isinstance(target, (gast.Tuple, gast.List)):
         _unpack(frame, target, value)
     elif isinstance(target, gast.Subscript):
@@ -74,6 +94,8 @@ def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
         copy = frame.builder.variable("_t", value.type)
         frame.builder.copy_to(copy, value)
         return copy
+    if isinstance(value, Optional):
+        return frame.keep(value)
     if isinstance(value, (tuple, list)):
         return map_leaves(lambda leaf, _: _snapshot(frame, leaf, several), value)
     return value
@@ -100,17 +122,12 @@ def augmented(frame: Frame, node: Any) -> None:
     """`x += v`: in place on arrays, a rebinding of scalars."""
     kind = type(node.op)
     if isinstance(node.target, gast.Name):
-        old = frame.lookup(node.target.id, node.target)
+        old = read_name(frame, node.target)
         if isinstance(old, Sym) and old.type.array:
             _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
         else:
-            value = frame.evaluate(node.value)
-            if isinstance(old, (list, Growing)) and kind is gast.Add:
-                call_method(frame, Method(old, "extend"), (value,), {})
-            elif isinstance(old, dict) and kind is gast.BitOr:
-                call_method(frame, Method(old, "update"), (value,), {})
-            else:
-                result = operations.binary(frame, kind, old, value)
+            result = _changed(frame, kind, old, frame.evaluate(node.value), node)
+            if result is not old:
                 frame.bind(node.target.id, result, fresh_temporary=True)
         return
     if isinstance(node.target, gast.Subscript):
@@ -118,15 +135,37 @@ def augmented(frame: Frame, node: Any) -> None:
         if isinstance(owner, Sym):
             _update(frame, owner, index, kind, frame.evaluate(node.value), node)
         else:
-            result = operations.binary(frame, kind, load(frame, owner, index, node.target), frame.evaluate(node.value))
-            store(frame, owner, index, result, node.target)
+            old = load(frame, owner, index, node.target)
+            if isinstance(old, Sym) and old.type.array:
+                _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+            else:
+                store(frame, owner, index, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
         return
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
     if isinstance(old, Sym) and old.type.array:
         _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
     else:
-        attribute_store(frame, owner, node.target.attr, operations.binary(frame, kind, old, frame.evaluate(node.value)), node.target)
+        attribute_store(frame, owner, node.target.attr, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
+
+
+def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:
+    """What `old op= value` leaves: the same container, changed, or a new value."""
+    if isinstance(old, (list, Growing)) and kind is gast.Add:
+        call_method(frame, Method(old, "extend"), (value,), {})
+        return old
+    if isinstance(old, dict) and kind is gast.BitOr:
+        call_method(frame, Method(old, "update"), (value,), {})
+        return old
+    if isinstance(old, list) and kind is gast.Mult and is_static(static_of(value)):
+        frame.mutate(old)
+        old[:] = [frame.keep(v) for v in old * static_of(value)]
+        return old
+    if isinstance(old, Record):
+        found = objects.in_place(frame, kind, old, value)
+        if found is not objects.NO_OPERATOR:
+            return found
+    return binary_operator(frame, node, kind, old, value)
 
 
 def _update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
@@ -159,7 +198,7 @@ def expression_statement(frame: Frame, node: Any) -> None:
 
 @executes(gast.Return)
 def return_statement(frame: Frame, node: Any) -> None:
-    frame.result = None if node.value is None else frame.evaluate(node.value)
+    frame.result = None if node.value is None else frame.evaluate_raw(node.value)
 
 
 @executes(gast.FunctionDef)
@@ -168,6 +207,7 @@ def function_definition(frame: Frame, node: Any) -> None:
     for decorator in reversed(node.decorator_list):
         value = frame.call(frame.evaluate(decorator), (value,), {})
     frame.env[node.name] = value
+    note_assigned(frame, node)
 
 
 @executes(gast.Import)
@@ -175,6 +215,7 @@ def import_statement(frame: Frame, node: Any) -> None:
     for alias in node.names:
         module = importlib.import_module(alias.name)
         frame.env[alias.asname or alias.name.split(".")[0]] = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+        note_assigned(frame, alias)
 
 
 @executes(gast.ImportFrom)
@@ -184,45 +225,65 @@ def import_from_statement(frame: Frame, node: Any) -> None:
     for alias in node.names:
         value = getattr(module, alias.name, None)
         frame.env[alias.asname or alias.name] = importlib.import_module(f"{module.__name__}.{alias.name}") if value is None else value
+        note_assigned(frame, alias)
 
 
 @executes(gast.If)
 def if_statement(frame: Frame, node: Any) -> None:
-    cond = operations.truth(frame, frame.evaluate(node.test), node.test)
+    cond = condition(frame, node.test)
     if not isinstance(cond, Sym):
         frame.execute(node.body if cond else node.orelse)
         return
 
-    def side(body: list[Any]) -> Any:
-        return lambda: frame.execute(body)
+    then = knowing(frame, node.test, True, lambda: frame.execute(node.body))
+    branch(frame, cond, then, knowing(frame, node.test, False, lambda: frame.execute(node.orelse)), "_t")
 
-    branch(frame, cond, side(node.body), side(node.orelse), "_t")
+
+@executes(gast.Delete)
+def delete_statement(frame: Frame, node: Any) -> None:
+    """`del name` only lowers the flag of the name: where it is read again, that is tested."""
+    note_deleted(frame, node)
+    for target in node.targets:
+        if isinstance(target, gast.Subscript):
+            delete(frame, frame.evaluate(target.value), frame.evaluate(target.slice), target)
+        elif not isinstance(target, gast.Name):
+            frame.unsupported(target, "`del` of an attribute is not supported", hint="set it to None")
 
 
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
     value = frame.evaluate(node.iter)
     items = known_items(frame, value, node.iter)
+    ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
+    if items is None:
+        _loop(frame, node, value)
+    else:
+        _trips(frame, node, items)
+    ran()
+
+
+def _trips(frame: Frame, node: Any, items: list[Value]) -> None:
+    """A loop over items that are known, one trip after the other."""
     until = getattr(node, "until", None)
-    if items is not None:
-        for item in items:
-            frame.assign(node.target, item)
-            frame.execute(node.body)
-            if until is not None and static_of(frame.env.get(until)) is True:
-                break
-        return
+    for item in items:
+        frame.assign(node.target, item)
+        frame.execute(node.body)
+        if until is not None and static_of(frame.env.get(until)) is True:
+            break
+
+
+def _loop(frame: Frame, node: Any, value: Value) -> None:
+    until = getattr(node, "until", None)
     if until is not None:
         _interrupted(frame, node, value, until)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
         _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
     else:
-        counted = count_items(frame, value, node.iter)
-
-        def body(k: Sym) -> None:
-            frame.assign(node.target, counted.item(k))
+        def trip(item: Value) -> None:
+            frame.assign(node.target, item)
             frame.execute(node.body)
 
-        counted_loop(frame, counted.length, body, "k", bound_names([node]))
+        visit(frame, value, trip, bound_names([node]) - set(node.ran), node.iter)
 
 
 UNROLL = 64
@@ -231,16 +292,13 @@ UNROLL = 64
 def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
     """Read a loop; where its body needs the counter at compile time and the trips are known and few, unroll it."""
     known = value.known
-    rollback, env, owned = frame.builder.mark(), dict(frame.env), set(frame.owned)
+    state = State(frame)
     try:
         read()
     except errors.NeedStaticError:
         if known is None or len(known) > UNROLL:
             raise
-        rollback()
-        frame.env = env
-        frame.owned.clear()
-        frame.owned.update(owned)
+        state.restore()
         for item in known:
             frame.assign(node.target, item)
             frame.execute(node.body)
@@ -255,7 +313,7 @@ def _range_loop(frame: Frame, node: Any, value: Range) -> None:
 
     def body(k: Sym) -> None:
         if private:
-            frame.bind(name, k)
+            frame.assign(node.target, k)
         else:
             frame.env[name] = k
         frame.execute(node.body)
@@ -297,14 +355,14 @@ def _interrupted(frame: Frame, node: Any, value: Value, until: str) -> None:
 @executes(gast.While)
 def while_statement(frame: Frame, node: Any) -> None:
     def test() -> Value:
-        return operations.truth(frame, frame.evaluate(node.test), node.test)
+        return condition(frame, node.test)
 
     while_loop(frame, test, lambda: frame.execute(node.body), bound_names([node]))
 
 
 @executes(gast.Assert)
 def assert_statement(frame: Frame, node: Any) -> None:
-    cond = operations.truth(frame, frame.evaluate(node.test), node.test)
+    cond = condition(frame, node.test)
     message = static_of(frame.evaluate(node.msg)) if node.msg is not None else ""
     if not isinstance(cond, Sym):
         if not cond:

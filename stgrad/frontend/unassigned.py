@@ -9,7 +9,7 @@ import numpy as np
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents
 from stgrad.frontend.joins import Join
-from stgrad.frontend.values import Growing, Maybe, Nested, Record, Sym, Undefined, Value, is_static
+from stgrad.frontend.values import Growing, Maybe, Nested, Optional, Record, Sym, Undefined, Value, is_static
 from stgrad.ir import Assign, Const, Pack, Stmt, Var
 
 
@@ -35,7 +35,7 @@ def one_sided(frame: Frame, join: Join, name: str, x: Value, y: Value) -> Value:
 def first_value(frame: Frame, value: Value) -> Callable[[], None] | None:
     """A function that gives the variables of a value a first value at this place of the program, if that is possible.
 
-    Floats become NaN: where Python would raise UnboundLocalError, the result shows it.
+    Nothing reads it: where Python would raise UnboundLocalError, so does the program.
     """
     return first_value_later(frame)(value)
 
@@ -67,6 +67,8 @@ def _variables(value: Value) -> list[Sym]:
         return _variables(value.structure) + _variables(value.count)
     if isinstance(value, Nested):
         return _variables(value.buffer)
+    if isinstance(value, Optional):
+        return _variables(value.value) + _variables(value.none)
     if isinstance(value, (tuple, list)):
         return [s for v in value for s in _variables(v)]
     if isinstance(value, (dict, Record)):

@@ -8,6 +8,7 @@ from stgrad.values import (
     Maybe,
     Method,
     Nested,
+    Optional,
     Record,
     Sym,
     Undefined,
@@ -24,6 +25,6 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Record", "Sym", "Undefined", "Value", "is_number", "is_static",
+    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value", "is_number", "is_static",
     "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

@@ -39,6 +39,27 @@ def take_along_axis(arr, indices, axis=-1):
     return arr[tuple(indices if i == along else np.reshape(np.arange(np.shape(arr)[i]), shape[i]) for i in range(rank))]
 
 
+# ------------------------------------------------------------------ writes
+
+
+def take_back(y_bar, index):
+    """The cotangents of v in `y[index] = v`, last write first; sets what they came from to zero."""
+    v_bar = np.empty(np.shape(index)[0], dtype=y_bar.dtype)
+    for k in range(np.shape(index)[0] - 1, -1, -1):
+        v_bar[k] = y_bar[index[k]]
+        y_bar[index[k]] = 0.0
+    return v_bar
+
+
+def last_written(y_bar, index):
+    """The cotangents of v in `y[index] = v`, for an index of any kind: zero where a later place of it names the same entry."""
+    v_bar = y_bar[index]
+    order = np.reshape(np.arange(np.size(v_bar)), np.shape(v_bar))
+    last = np.zeros(np.shape(y_bar), dtype=np.int64)
+    last[index] = order
+    return np.where(last[index] == order, v_bar, 0.0)
+
+
 @composite(np.compress)
 def compress(condition, a, axis=None, out=None):
     return np.take(a, np.flatnonzero(condition), axis=axis)

@@ -20,6 +20,7 @@ from stgrad.frontend.values import Sym, Value, is_number, operand_of
 from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Pop, Slice, Stmt, Store, Type, Var, assigns, operand_vars, reads
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
+from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import gathers, viewed
 from stgrad.transforms.places import Place
@@ -317,11 +318,15 @@ class Adjoints:
         t = self._indexed(target.type, stmt)
         active = isinstance(stmt.value, Var) and stmt.value.name in self.active
         g: Value = None
-        if active:
+        repeated = stmt.mode == "set" and _may_repeat(stmt.index, self.builder.types)
+        one = isinstance(stmt.index, Var) and target.type.rank == 1
+        if active and repeated:  # of two writes to one place, the last one counts
+            g = self.splice(self.builder, take_back if one else last_written, (target, self.operand(stmt.index)), {})
+        elif active:
             g = self._read_bar(target, index, t)
             if t.array and (stmt.mode == "set" or index == ALL):
                 g = self.builder.call("np.copy", (g,), t)
-        if stmt.mode == "set":
+        if stmt.mode == "set" and not (active and repeated and one):
             zero = Const(_zero(replace(t, array=False, dims=())))
             self.builder.emit(Store(Var(target.name), index, zero, "set", self.builder.loc, self.builder.note))
         if active:
@@ -368,6 +373,11 @@ def _negative(g: Any) -> Any:
 
 def _zero(t: Type) -> Any:
     return 0.0 if t.dtype == "float64" else np.dtype(t.dtype).type(0)
+
+
+def _may_repeat(index: Operand, types: Any) -> bool:
+    """Whether an index may name an entry twice: it holds an array of integers."""
+    return any(types[n].array and types[n].dtype != "bool" for n in operand_vars(index))
 
 
 def _is_mask(index: Operand, types: Any) -> bool:

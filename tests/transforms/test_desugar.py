@@ -559,15 +559,104 @@ def test_new_nodes_have_places():
     assert [n.lineno for n in breaks] == [2, 4]
 
 
+# --------------------------------------------------------------------------- match, nonlocal, try
+
+
+def patterns(x):
+    match x:
+        case 0 | 1:
+            return "few"
+        case None:
+            return "none"
+        case [a, b]:
+            return (b, a)
+        case [first, *_, last] if first == last:
+            return ("ring", first)
+        case {"k": value, "m": "v"}:
+            return value
+        case str() as text:
+            return text + "!"
+        case complex(real=r, imag=i):
+            return (i, r)
+        case _:
+            return x
+
+
+@pytest.mark.parametrize("value", [0, 1, 2, None, (1, 2), [1, 2, 1], [1, 2, 3], {"k": 5, "m": "v"}, {"k": 5}, "text", 1 + 2j, 2.5])
+def test_match(value):
+    assert compiled(core_of(inspect.getsource(patterns)))(value) == patterns(value)
+
+
+def counters(n):
+    total, steps = 0, 0
+
+    def add(v, total_of=lambda: total):
+        nonlocal total, steps
+
+        def inner():
+            nonlocal steps
+            steps += 1
+            return [steps for steps in range(2)]
+
+        inner()
+        total = total + v + total_of()
+
+    for k in range(n):
+        add(k)
+    return total, steps
+
+
+def nonlocal_parameter(x):
+    def double():
+        nonlocal x
+        x = 2 * x
+        return (lambda x: x)(1)
+
+    return double(), x
+
+
+@pytest.mark.parametrize(("function", "args"), [(counters, (4,)), (nonlocal_parameter, (3,))])
+def test_nonlocal(function, args):
+    core = core_of(inspect.getsource(function))
+    assert not any(isinstance(node, gast.Nonlocal) for node in gast.walk(core))
+    assert compiled(core)(*args) == function(*args)
+
+
+def attempts(d, n):
+    found = []
+    for k in range(n):
+        try:
+            if k == 1:
+                continue
+            v = d[k]
+            if v > 5:
+                return found, v
+        except KeyError:
+            found.append(k)
+        else:
+            found.append(v)
+    return found
+
+
+@pytest.mark.parametrize("held", [{}, {0: 1, 2: 3}, {2: 9}])
+def test_jumps_in_try(held):
+    core = core_of(inspect.getsource(attempts))
+    assert_core(core)
+    assert compiled(core)(held, 4) == attempts(held, 4)
+
+
 # --------------------------------------------------------------------------- refusals
 
 REFUSED = {
-    "try:\n        x = 1.0\n    except ValueError:\n        pass": "`try`",
+    "try:\n        return x\n    finally:\n        x = 2.0": "`finally`",
+    "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
     "with open(x) as f:\n        pass": "`with`",
     "yield x": "generator",
     "global y": "`global`",
     "class A:\n        pass": "class",
-    "match x:\n        case 1:\n            pass": "`match`",
+    "match x:\n        case P(1):\n            pass": "`match`",
+    "match x:\n        case {'a': 1, **rest}:\n            pass": "`match`",
+    "nonlocal y": "`nonlocal`",
     "x = eval('1')": "`eval`",
     "exec('1')": "`exec`",
 }
@@ -580,18 +669,15 @@ def test_refused(body):
         desugar(tree)
 
 
-def test_nonlocal_is_refused_with_its_place():
-    def outer(x):
-        count = 0
+def test_nonlocal_of_a_variable_outside_is_refused_with_its_place():
+    count = 0
 
-        def inner():
-            nonlocal count
-            count += 1
-
-        inner()
+    def inner(x):
+        nonlocal count
+        count += 1
         return x * count
 
-    source = load(outer)
+    source = load(inner)
     with pytest.raises(errors.UnsupportedSyntaxError) as caught:
         desugar(source.tree, source.loc)
     message = str(caught.value)

@@ -1,18 +1,19 @@
 """Python -> its core: a function with one `return`, as its last statement, and no jumps.
 
 The result is a gast tree that means the same as Python. What is gone: `break`, `continue`, early `return`, the `else` of
-loops, chained assignments and comparisons, annotations, docstrings, `pass` (blocks may be empty), `del`, and
-`with np.errstate(...)` around a body. What the compiler does not take at all is refused, with its place.
+loops, chained assignments and comparisons, `match`, `nonlocal`, annotations, docstrings, `pass` (blocks may be empty), `del` of names,
+and `with np.errstate(...)` around a body. What the compiler does not take at all is refused, with its place.
 
 Contract: the tree that goes in is not changed; every new node has the place of the one it stands for; invented names start
 with an underscore and are fresh. A loop that may be left early has an attribute `until`: the name of the flag that is
 true once it is. Its body (of a `for`) or its condition (of a `while`) tests the flag too, so the tree means the same to
-those who do not know the attribute.
+those who do not know the attribute. The same holds for the attributes of names that may be read unassigned (`desugar.assigned`).
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.ir import Loc
 from stgrad.names import Names
+from stgrad.transforms.desugar.assigned import mark_unassigned
+from stgrad.transforms.desugar.cells import share_nonlocals
 from stgrad.transforms.desugar.jumps import remove_jumps
 from stgrad.transforms.desugar.refuse import refuse
 from stgrad.transforms.desugar.simplify import simplify
@@ -59,9 +62,10 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
             _ret = i
         return _ret
     """
-    refuse(tree, locate)
     names = Names(_names(tree))
-    core = remove_jumps(simplify(tree, names), names)
+    tree = share_nonlocals(copy.deepcopy(tree), names)
+    refuse(tree, locate)
+    core = remove_jumps(mark_unassigned(simplify(tree, names), names), names)
     return gast.fix_missing_locations(core)
 
 

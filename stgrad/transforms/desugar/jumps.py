@@ -46,6 +46,8 @@ def _falls(stmt: Any) -> bool:
             return False
         case gast.If():
             return falls(stmt.body) or falls(stmt.orelse)
+        case gast.Try():
+            return falls([*stmt.body, *stmt.orelse]) or any(falls(h.body) for h in stmt.handlers)
         case gast.While() if isinstance(stmt.test, gast.Constant) and stmt.test.value:
             return "break" in jumps(stmt.body)
         case gast.While() | gast.For():
@@ -66,6 +68,10 @@ def jumps(stmts: Sequence[Any]) -> set[str]:
                 found.add("continue")
             case gast.If():
                 found |= jumps(stmt.body) | jumps(stmt.orelse)
+            case gast.Try():
+                found |= jumps([*stmt.body, *stmt.orelse, *stmt.handlers, *stmt.finalbody])
+            case gast.ExceptHandler():
+                found |= jumps(stmt.body)
             case gast.While() | gast.For():
                 found |= (jumps(stmt.body) & {"return"}) | jumps(stmt.orelse)
     return found
@@ -132,11 +138,16 @@ class _Function:
                     return out + self.jump(stmt)
                 case gast.Raise():
                     return [*out, stmt]
+                case gast.Delete() if not stmt.flags and all(isinstance(t, gast.Name) for t in stmt.targets):
+                    continue
                 case gast.If() if jumps([stmt]):
                     return out + self.branch(stmt, rest)
                 case gast.If():
                     stmt.body, stmt.orelse = self.block(stmt.body), self.block(stmt.orelse)
                     out.append(stmt)
+                case gast.Try():
+                    kinds = self.attempt(stmt)
+                    return [*out, stmt, *self.guard(stmt, kinds, rest)]
                 case gast.While() | gast.For():
                     returns = jumps(stmt.body) & {"return"}
                     loop, following = self.loop(stmt)
@@ -155,6 +166,14 @@ class _Function:
             case gast.Break():
                 return [self.raise_flag(stmt, self.loops[-1].left)]
         return [self.raise_flag(stmt, self.loops[-1].skip)]
+
+    def attempt(self, stmt: Any) -> set[str]:
+        """The parts of a `try` without jumps; the kinds of jumps that were in it. Its `else` runs where the body did not jump."""
+        kinds, inside = jumps([stmt]), jumps(stmt.body)
+        for part in (stmt, *stmt.handlers):
+            part.body = self.block(part.body)
+        stmt.orelse, stmt.finalbody = self.guard(stmt, inside, stmt.orelse), self.block(stmt.finalbody)
+        return kinds
 
     def raise_flag(self, place: Any, flag: str) -> Any:
         return assign(place, flag, constant(True))
@@ -228,6 +247,9 @@ class _Function:
                 name = target.id
                 target.id = self.names.fresh(f"_{name}")
                 copies.append(assign(stmt.target, name, load(target.id)))
+                if hasattr(target, "flag"):
+                    copies[-1].targets[0].flag = target.flag
+                    del target.flag
         return copies
 
 
@@ -264,8 +286,11 @@ def _clean(stmts: Sequence[Any], dead: set[str]) -> Stmts:
                 stmt.body, stmt.orelse = _clean(stmt.body, dead), _clean(stmt.orelse, dead)
                 out.extend(_without_empty_branches(stmt))
                 continue
-            case gast.For() | gast.While():
+            case gast.For() | gast.While() | gast.ExceptHandler():
                 stmt.body = _clean(stmt.body, dead)
+            case gast.Try():
+                stmt.body, stmt.orelse = _clean(stmt.body, dead), _clean(stmt.orelse, dead)
+                stmt.handlers, stmt.finalbody = _clean(stmt.handlers, dead), _clean(stmt.finalbody, dead)
         out.append(stmt)
     return out
 

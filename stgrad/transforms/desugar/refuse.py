@@ -9,6 +9,8 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
+from stgrad.transforms.desugar.jumps import jumps
+from stgrad.transforms.desugar.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
 _YIELD = ("a generator (`yield`)", "its execution is suspended between values", "return a list or an array of the values")
@@ -16,7 +18,6 @@ _TRY = ("`try`", "which statements ran before the exception cannot be known", "t
 
 # node class -> what, why, what to write instead
 _REFUSED: dict[str, tuple[str, str, str]] = {
-    "Try": _TRY,
     "TryStar": _TRY,
     "AsyncFunctionDef": _ASYNC,
     "AsyncFor": _ASYNC,
@@ -26,9 +27,9 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "YieldFrom": _YIELD,
     "With": ("`with`", "what the context manager does on entry and exit is not visible", "do it outside of the function"),
     "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
-    "Nonlocal": ("`nonlocal`", "the variable outlives the call", "pass the value in and return it"),
+    "Nonlocal": ("`nonlocal` of a variable outside", "the variable outlives the call", "pass the value in and return it"),
     "ClassDef": ("a class in a function", "it makes a new type at each call", "define the class at module level"),
-    "Match": ("`match`", "patterns look at the structure of values", "write `if` and `elif`"),
+    "Match": ("`match` with attributes by position or `**rest`", "only their names say what they mean", "name the attributes: Point(x=0)"),
 }
 _REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
 
@@ -37,22 +38,25 @@ def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:
     """Raise `UnsupportedSyntaxError` at the first thing that is not taken."""
     for node in gast.walk(tree):
         found = _REFUSED.get(type(node).__name__)
-        if found is not None and not ignorable_with(node):
+        if found is not None and not ignorable_with(node) and not (isinstance(node, gast.Match) and not unsupported(node)):
             raise _error(*found, node, locate)
+        if isinstance(node, gast.Try) and node.finalbody and jumps([*node.body, *node.orelse, *node.handlers]):
+            raise _error("`finally` behind a `return`, `break` or `continue`", "it runs after the jump", "jump behind the `try`", node, locate)
         if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _REFUSED_CALLS:
             what = f"`{node.func.id}`"
             raise _error(what, "it works on text or names at run time", "write the expression itself", node, locate)
 
 
 def ignorable_with(node: Any) -> bool:
-    """Whether it is `with np.errstate(...):`, which changes warnings alone."""
-    return isinstance(node, gast.With) and all(_is_errstate(item) for item in node.items)
+    """Whether it is `with np.errstate(...):` or another one that changes warnings and printing alone."""
+    return isinstance(node, gast.With) and all(_is_ignorable(item) for item in node.items)
 
 
-def _is_errstate(item: Any) -> bool:
+def _is_ignorable(item: Any) -> bool:
     call = item.context_expr
     function = call.func if isinstance(call, gast.Call) else None
-    return item.optional_vars is None and isinstance(function, gast.Attribute) and function.attr == "errstate"
+    name = function.attr if isinstance(function, gast.Attribute) else getattr(function, "id", None)
+    return item.optional_vars is None and name in ("errstate", "printoptions", "catch_warnings", "nullcontext")
 
 
 def _error(what: str, why: str, instead: str, node: Any, locate: Callable[[Any], Loc] | None) -> UnsupportedSyntaxError:

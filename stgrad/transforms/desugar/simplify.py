@@ -9,11 +9,12 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.names import Names
 from stgrad.transforms.desugar.build import assign, at, load
+from stgrad.transforms.desugar.patterns import match_to_if
 from stgrad.transforms.desugar.refuse import ignorable_with
 
 
 def simplify(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:
-    """A copy of a function without annotations, docstrings, `pass`, `del` and chains."""
+    """A copy of a function without annotations, docstrings, `pass` and chains."""
     return _Simplifier(names).visit(copy.deepcopy(tree))
 
 
@@ -33,9 +34,6 @@ class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
     def visit_Pass(self, node: Any) -> Any:
         return []
 
-    def visit_Delete(self, node: Any) -> Any:
-        return []
-
     def visit_Expr(self, node: Any) -> Any:
         return [] if isinstance(node.value, gast.Constant) else self.generic_visit(node)
 
@@ -45,6 +43,9 @@ class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
     def visit_With(self, node: Any) -> Any:
         assert ignorable_with(node)
         return self.generic_visit(node).body
+
+    def visit_Match(self, node: Any) -> Any:
+        return [self.visit(stmt) for stmt in match_to_if(node, self.names)]
 
     def visit_Assign(self, node: Any) -> Any:
         """`a = b = v` as `_v = v; a = _v; b = _v`."""

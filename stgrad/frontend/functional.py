@@ -1,0 +1,110 @@
+"""The functions of `operator`, `functools` and `math` that are like Python's builtins and operators."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend import growing, operations
+from stgrad.frontend.builtins import HANDLERS, handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import load
+from stgrad.frontend.iteration import count_items, known_items
+from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.values import Growing, Sym, Value, is_static, static_of
+from stgrad.ir import Type
+
+
+def _operator_function(kind: type) -> Callable[..., Value]:
+    return lambda frame, a, b: operations.binary(frame, kind, a, b)
+
+
+for _kind, (_python, _) in {**operations.BINARY, **operations.COMPARE}.items():
+    HANDLERS[_python] = _operator_function(_kind)
+HANDLERS[operator.neg] = lambda frame, a: operations.unary(frame, gast.USub, a)
+HANDLERS[operator.pos] = lambda frame, a: operations.unary(frame, gast.UAdd, a)
+HANDLERS[operator.abs] = HANDLERS[abs]
+HANDLERS[operator.getitem] = lambda frame, a, b: load(frame, a, b, None)
+HANDLERS[operator.not_] = lambda frame, a: frame.builder.call("not", (c,), c.type) if isinstance(c := operations.truth(frame, a), Sym) else not c
+HANDLERS[operator.truth] = lambda frame, a: operations.truth(frame, a)
+
+
+@handles(functools.reduce)
+def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Value:
+    items = known_items(frame, values, None)
+    if items is None:
+        return _reduced_in_loop(frame, function, count_items(frame, values, None), *initial)
+    items = [*initial, *items]
+    if not items:
+        raise errors.ShapeError("`reduce` of no items", frame.builder.loc)
+    total = items[0]
+    for item in items[1:]:
+        total = frame.call(function, (total, item), {})
+    return total
+
+
+def _reduced_in_loop(frame: Frame, function: Value, counted: Any, *initial: Value) -> Value:
+    """`functools.reduce` of items of unknown count."""
+    name = frame.hidden_name("total")
+    frame.counts[name] = 2
+    frame.bind(name, *(initial or (counted.item(0),)))
+
+    def body(k: Sym) -> None:
+        frame.bind(name, frame.call(function, (frame.lookup(name), counted.item(k)), {}))
+
+    counted_loop(frame, counted.length, body, "k", {name}, start=0 if initial else 1)
+    return frame.lookup(name)
+
+
+@handles(functools.partial)
+def _partial(frame: Frame, function: Value, *args: Value, **kwargs: Value) -> Value:
+    return functools.partial(function, *args, **kwargs)
+
+
+def _whole_number(function: Any) -> Callable[..., Value]:
+    def handler(frame: Frame, value: Value) -> Value:
+        if is_static(static_of(value)):
+            return function(static_of(value))
+        return frame.builder.call(f"math.{function.__name__}", (value,), Type("int64", weak=True))
+
+    return handler
+
+
+for _whole in (math.floor, math.ceil, math.trunc):
+    HANDLERS[_whole] = _whole_number(_whole)
+
+
+@handles(math.log)
+def _log(frame: Frame, x: Value, *base: Value) -> Value:
+    """With a base, the quotient of two logarithms."""
+    from stgrad.frontend.calls import call_python
+
+    if not base:
+        return call_python(frame, math.log, (x,), {})
+    return operations.binary(frame, gast.Div, call_python(frame, math.log, (x,), {}), call_python(frame, math.log, base, {}))
+
+
+@handles(math.fsum)
+def _fsum(frame: Frame, values: Value) -> Value:
+    """Of an array, its sum."""
+    from stgrad.frontend.calls import call_python
+
+    values = growing.as_array(frame, values) if isinstance(values, Growing) else values
+    return frame.call(sum, (values,), {}) if isinstance(values, Sym) else call_python(frame, math.fsum, (values,), {})
+
+
+@handles(math.dist)
+def _dist(frame: Frame, p: Value, q: Value) -> Value:
+    """Of two arrays, the norm of their difference."""
+    from stgrad.frontend.calls import call_python
+
+    if not isinstance(p, Sym) or not isinstance(q, Sym):
+        return call_python(frame, math.dist, (p, q), {})
+    difference = operations.binary(frame, gast.Sub, p, q)
+    return frame.call(math.sqrt, (frame.call(sum, (operations.binary(frame, gast.Mult, difference, difference),), {}),), {})

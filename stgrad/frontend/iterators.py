@@ -1,0 +1,257 @@
+"""The iterators of `itertools`, and containers of `collections`, as values to iterate over.
+
+Of items that are known, they are lists; else a count and a way to get the k-th item. Products and combinations of items of unknown
+number are nested loops (`iteration.visit`).
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import growing, operations
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import load
+from stgrad.frontend.iteration import (
+    Chain,
+    Combinations,
+    Counted,
+    Product,
+    Range,
+    Zip,
+    chosen,
+    count_items,
+    few_items,
+    known_items,
+    static_items,
+)
+from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+
+
+def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
+    """The items of several values, where all are known and few."""
+    found = [few_items(frame, v, None) for v in values]
+    return None if any(f is None for f in found) else found  # type: ignore[return-value]
+
+
+@handles(itertools.product)
+def _product(frame: Frame, *values: Value, repeat: Value = 1) -> Value:
+    values = values * static_of(repeat)
+    items = _lists(frame, values)
+    return Product(values) if items is None else list(itertools.product(*items))
+
+
+@handles(itertools.combinations)
+def _combinations(frame: Frame, values: Value, r: Value) -> Value:
+    items = few_items(frame, values, None)
+    return Combinations(values, static_of(r), 1) if items is None else list(itertools.combinations(items, static_of(r)))
+
+
+@handles(itertools.combinations_with_replacement)
+def _with_replacement(frame: Frame, values: Value, r: Value) -> Value:
+    items = few_items(frame, values, None)
+    return Combinations(values, static_of(r), 0) if items is None else list(itertools.combinations_with_replacement(items, static_of(r)))
+
+
+@handles(itertools.permutations)
+def _permutations(frame: Frame, values: Value, r: Value = None) -> Value:
+    return list(itertools.permutations(static_items(frame, values, None), static_of(r)))
+
+
+@handles(itertools.chain)
+def _chain(frame: Frame, *values: Value) -> Value:
+    known = [known_items(frame, v, None) for v in values]
+    return Chain(values) if any(k is None for k in known) else [v for k in known for v in k or ()]
+
+
+@handles(itertools.chain.from_iterable)
+def _chained(frame: Frame, values: Value) -> Value:
+    return _chain(frame, *static_items(frame, values, None))
+
+
+@handles(itertools.pairwise)
+def _pairwise(frame: Frame, values: Value) -> Value:
+    items = known_items(frame, values, None)
+    if items is not None:
+        return list(itertools.pairwise(items))
+    if isinstance(values, Sym):
+        return Zip((load(frame, values, slice(None, -1, None), None), load(frame, values, slice(1, None, None), None)))
+    counted = count_items(frame, values, None)
+    length = frame.call(max, (operations.binary(frame, gast.Sub, counted.length, 1), 0), {})
+    return Counted(length, lambda k: (counted.item(k), counted.item(operations.binary(frame, gast.Add, k, 1))))
+
+
+@handles(itertools.repeat)
+def _repeat(frame: Frame, value: Value, times: Value = None) -> Value:
+    known = static_of(times)
+    return [value] * known if isinstance(known, int) else Counted(times, lambda k: value)
+
+
+@handles(itertools.count)
+def _count(frame: Frame, start: Value = 0, step: Value = 1) -> Value:
+    return Counted(None, lambda k: operations.binary(frame, gast.Add, start, operations.binary(frame, gast.Mult, k, step)))
+
+
+@handles(itertools.cycle)
+def _cycle(frame: Frame, values: Value) -> Value:
+    items = static_items(frame, values, None)
+
+    def item(k: Value) -> Value:
+        place = operations.binary(frame, gast.Mod, k, len(items))
+        return load(frame, frame.call(np.array, (items,), {}) if isinstance(place, Sym) else items, place, None)
+
+    return Counted(None, item)
+
+
+@handles(itertools.islice)
+def _islice(frame: Frame, values: Value, *bounds: Value) -> Value:
+    cut = slice(*bounds)
+    items = known_items(frame, values, None)
+    if items is not None:
+        return items[static_of(cut)]
+    if isinstance(values, Sym):
+        return load(frame, values, cut, None)
+    if isinstance(values, Range) and values.known is not None:
+        return list(values.known[static_of(cut)])
+    if isinstance(values, Counted) and values.length is None and cut.start is None and cut.step is None:
+        return Counted(cut.stop, values.item)
+    raise errors.NeedStaticError("`itertools.islice` of this is not supported", frame.builder.loc, hint="slice a list or an array")
+
+
+@handles(itertools.zip_longest)
+def _zip_longest(frame: Frame, *values: Value, fillvalue: Value = None) -> Value:
+    return list(itertools.zip_longest(*(static_items(frame, v, None) for v in values), fillvalue=fillvalue))
+
+
+@handles(itertools.starmap)
+def _starmap(frame: Frame, function: Value, values: Value) -> Value:
+    items = known_items(frame, values, None)
+    if items is not None:
+        return [frame.call(function, tuple(v), {}) for v in items]
+    counted = count_items(frame, values, None)
+    return Counted(counted.length, lambda k: frame.call(function, tuple(counted.item(k)), {}))
+
+
+@handles(itertools.filterfalse)
+def _filterfalse(frame: Frame, function: Value, values: Value) -> Value:
+    def keep(v: Value) -> Value:
+        cond = operations.truth(frame, v if function is None else frame.call(function, (v,), {}))
+        return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
+
+    return chosen(frame, values, keep)
+
+
+@handles(itertools.takewhile)
+def _takewhile(frame: Frame, function: Value, values: Value) -> Value:
+    return list(itertools.takewhile(_known(frame, function, "takewhile"), static_items(frame, values, None)))
+
+
+@handles(itertools.dropwhile)
+def _dropwhile(frame: Frame, function: Value, values: Value) -> Value:
+    return list(itertools.dropwhile(_known(frame, function, "dropwhile"), static_items(frame, values, None)))
+
+
+def _known(frame: Frame, function: Value, what: str) -> Callable[[Value], bool]:
+    def test(v: Value) -> bool:
+        cond = operations.truth(frame, frame.call(function, (v,), {}))
+        if isinstance(cond, Sym):
+            raise errors.NeedStaticError(f"`{what}` needs conditions known at compile time", frame.builder.loc, hint="write a loop with `break`")
+        return bool(cond)
+
+    return test
+
+
+@handles(itertools.accumulate)
+def _accumulate(frame: Frame, values: Value, func: Value = None, *, initial: Value = None) -> Value:
+    function = operator.add if func is None else func
+    items = known_items(frame, values, None)
+    if items is not None:
+        items = items if initial is None else [initial, *items]
+        totals = items[:1]
+        for v in items[1:]:
+            totals.append(frame.call(function, (totals[-1], v), {}))
+        return totals
+    array = growing.as_array(frame, values) if isinstance(values, Growing) else values
+    if function is operator.add and initial is None and isinstance(array, Sym) and array.type.rank == 1:
+        return frame.call(np.cumsum, (array,), {})
+    return _totals(frame, count_items(frame, values, None), function, initial)
+
+
+def _totals(frame: Frame, counted: Counted, function: Value, initial: Value) -> Value:
+    """The list that `itertools.accumulate` gives for items of unknown number."""
+    total, totals = frame.hidden_name("total"), frame.hidden_name("totals")
+    frame.counts[total] = 2
+    frame.bind(total, counted.item(0) if initial is None else initial)
+    frame.env[totals] = [frame.keep(frame.lookup(total))]
+
+    def body(k: Sym) -> None:
+        frame.bind(total, frame.call(function, (frame.lookup(total), counted.item(k)), {}))
+        frame.call(Method(frame.env[totals], "append"), (frame.lookup(total),), {})
+
+    counted_loop(frame, counted.length, body, "k", {total}, start=1 if initial is None else 0)
+    return frame.env.pop(totals)
+
+
+@handles(iter)
+def _iter(frame: Frame, values: Value) -> Value:
+    """In an `__iter__`, what is iterated over; an iterator that is used by hand has a state that is not followed."""
+    if frame.source.name != "__iter__":
+        raise errors.UnsupportedSyntaxError("`iter` is not supported", frame.builder.loc, hint="loop over the values, or index them")
+    return values
+
+
+# --------------------------------------------------------------------------- collections, operator
+
+
+@handles(collections.deque)
+def _deque(frame: Frame, values: Value = (), maxlen: Value = None) -> Value:
+    """A list; a bounded one is not supported."""
+    if maxlen is not None:
+        raise errors.UnsupportedSyntaxError("a deque with `maxlen` is not supported", frame.builder.loc, hint="pop the item that is too many")
+    return frame.call(list, (values,), {})
+
+
+class DefaultDict(dict[Any, Value]):
+    """A `collections.defaultdict`: missing entries are made by its factory."""
+
+    factory: Value = None
+
+
+@handles(collections.defaultdict)
+def _defaultdict(frame: Frame, factory: Value = None, *values: Value, **named: Value) -> Value:
+    made = DefaultDict(frame.call(dict, values, named))
+    made.factory = factory
+    return made
+
+
+def missing(frame: Frame, owner: Value, key: Value) -> None:
+    """Make the entry that a `defaultdict` lacks."""
+    if isinstance(owner, DefaultDict) and owner.factory is not None and key not in owner:
+        frame.mutate(owner)
+        owner[key] = frame.call(owner.factory, (), {})
+
+
+def getter(frame: Frame, function: Any, args: tuple[Value, ...]) -> Value:
+    """A call of an `operator.itemgetter`, `attrgetter` or `methodcaller`."""
+    from stgrad.frontend.arrays import get
+
+    keys = function.__reduce__()[1]
+    if isinstance(function, operator.itemgetter):
+        found = [load(frame, args[0], key, None) for key in keys]
+    elif isinstance(function, operator.attrgetter):
+        found = [get(frame, args[0], key, None) for key in keys]
+    else:
+        return frame.call(get(frame, args[0], keys[0], None), keys[1:], {})
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+__all__ = ["DefaultDict", "getter", "is_static", "missing"]

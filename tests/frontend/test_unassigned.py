@@ -1,0 +1,216 @@
+"""Names that only some paths assign: UnboundLocalError where Python raises it, no cost where it cannot come to that."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+from stgrad.testing import check_gradient
+
+
+def one_side(x, c):
+    if c > 0.0:
+        y = x * x
+    return y
+
+
+def set_in_every_trip(x, n):
+    for i in range(n):
+        s = x * (i + 1.0)
+    return s
+
+
+def counter_after_loop(x, n):
+    for i in range(n):
+        pass
+    return x * i
+
+
+def previous_trip(x, n):
+    s = 0.0
+    for i in range(n):
+        if i > 0:
+            s += prev * x  # noqa: F821
+        prev = x * i + x * x  # noqa: F841
+    return s
+
+
+def previous_array(x, n):
+    total = 0.0
+    for k in range(n):
+        if k:
+            total += np.sum(old * x)  # noqa: F821
+        old = x * k  # noqa: F841
+    return total
+
+
+def previous_trip_of_inner_loop(x, n):
+    for i in range(3):
+        for j in range(n):
+            if j + i > 0:
+                x = x * last  # noqa: F821
+            last = 1.0 + x * j
+    return x * last
+
+
+def deleted(x, c):
+    y = x
+    if c > 0.0:
+        del y
+    return y * 2.0
+
+
+def found(x, n):
+    for i in range(n):
+        if x * i > 3.0:
+            t = x * i
+            break
+    return t
+
+
+def while_loop(x, n):
+    k = 0
+    while k < n:
+        z = x * k
+        k += 1
+    return z
+
+
+def rows(x):
+    for v in x:
+        w = v * v
+    return w
+
+
+def nested(x, n):
+    for i in range(n):
+        for j in range(i):
+            q = x * i * j
+    return q
+
+
+def in_closure(x, c):
+    def inner():
+        return y * 3.0
+
+    if c > 0.0:
+        y = x * x
+    return inner()
+
+
+def conditional_read(x, c):
+    if c > 0.0:
+        y = x * x
+    return 1.0 * x if c < 0.0 else y
+
+
+def augmented(x, c):
+    if c > 0.0:
+        y = x
+    y += 1.0
+    return y * x
+
+
+def array(x, c):
+    if c > 0.0:
+        y = x.copy()
+    return np.sum(y * y)
+
+
+def rebound_in_loop(x, c):
+    if c > 0.0:
+        y = x
+    s = x
+    for _ in range(3):
+        s = s * y
+        y = s + 1.0
+    return s
+
+
+def walrus(x, c):
+    if c > 0.0 and (y := x * x) > 1.0:
+        c = c * y
+    return y + c
+
+
+VECTOR = np.array([1.0, 2.0, 3.0])
+ASSIGNED = [
+    (one_side, (2.0, 1.0)), (set_in_every_trip, (2.0, 3)), (counter_after_loop, (2.0, 3)), (previous_trip, (1.5, 4)), (previous_trip, (1.5, 0)),
+    (previous_array, (VECTOR, 4)), (previous_trip_of_inner_loop, (0.5, 3)), (deleted, (1.0, -1.0)), (found, (2.0, 5)), (while_loop, (2.0, 3)),
+    (rows, (VECTOR,)), (nested, (2.0, 4)), (in_closure, (2.0, 1.0)), (conditional_read, (2.0, 1.0)), (conditional_read, (2.0, -1.0)),
+    (augmented, (1.5, 1.0)), (array, (VECTOR, 1.0)), (rebound_in_loop, (1.2, 1.0)), (walrus, (2.0, 1.0)),
+]  # fmt: skip
+UNASSIGNED = [
+    (one_side, (2.0, -1.0)), (set_in_every_trip, (2.0, 0)), (counter_after_loop, (2.0, 0)), (previous_trip_of_inner_loop, (0.5, 0)),
+    (deleted, (1.0, 1.0)), (found, (0.1, 5)), (while_loop, (2.0, 0)), (rows, (np.zeros(0),)), (nested, (2.0, 1)), (conditional_read, (2.0, 0.0)),
+    (augmented, (1.5, -1.0)), (array, (VECTOR, -1.0)), (rebound_in_loop, (1.2, -1.0)), (walrus, (2.0, -1.0)),
+]  # fmt: skip
+
+
+def names(case):
+    return case.__name__ if callable(case) else None
+
+
+@pytest.mark.parametrize(("function", "args"), ASSIGNED, ids=names)
+def test_where_it_is_assigned(function, args):
+    assert stgrad.value_and_grad(function, jit=False)(*args)[0] == function(*args)
+    check_gradient(function, args, order=2)
+
+
+@pytest.mark.parametrize(("function", "args"), UNASSIGNED, ids=names)
+def test_raises_as_python_does(function, args):
+    with pytest.raises(UnboundLocalError) as expected:
+        function(*args)
+    for transform in (stgrad.grad, stgrad.value_and_grad):
+        with pytest.raises(UnboundLocalError) as got:
+            transform(function, jit=False)(*args)
+        assert str(got.value) == str(expected.value)
+
+
+def test_raises_when_compiled():
+    assert stgrad.grad(one_side)(2.0, 1.0) == 4.0
+    with pytest.raises(UnboundLocalError):
+        stgrad.grad(one_side)(2.0, -1.0)
+
+
+def test_no_flag_where_the_assignment_is_certain():
+    def certain(x, n):
+        if x > 0.0:
+            y = x
+        elif x < -1.0:
+            y = -x
+        else:
+            raise ValueError("no")
+        while True:
+            z = y * n
+            if z > 1.0:
+                break
+        return z
+
+    assert "UnboundLocalError" not in stgrad.grad(certain).source(2.0, 3)
+
+
+def test_one_comparison_for_a_loop():
+    """What every trip assigns is there if there was a trip: nothing is added to the loop."""
+    text = stgrad.grad(set_in_every_trip).source(2.0, 3)
+    assert "if not n > 0:\n        raise UnboundLocalError" in text
+
+
+def test_certainly_unassigned_is_said_at_compile_time():
+    def never(x):
+        y = x
+        del y
+        return y * x  # noqa: F821
+
+    with pytest.raises(errors.UndefinedNameError, match="`y` may be unassigned here"):
+        stgrad.grad(never)(1.0)
+
+
+def test_del_of_entries():
+    def entries(x):
+        held = [x, x * x, x * x * x]
+        named = {"a": x, "b": x * x}
+        del held[1], named["a"]
+        return sum(held) + sum(named.values())
+
+    check_gradient(entries, (1.5,), order=2)
