@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -276,6 +276,16 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
     return inline(frame, reading, bound.arguments)
 
 
+def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:
+    """The gradients of a 'vjp' derivative inside a function that is being read; seeds are the cotangents of the float results, in order."""
+    given = dict(zip(signature_of(target).parameters, primals, strict=True))
+    specs = {name: map_leaves(lambda leaf, _: leaf.type if isinstance(leaf, Sym) else leaf, value, name) for name, value in given.items()}
+    reading = array_program(target, specs, Trace())
+    names = [name for name in reading.arguments if name.startswith("_seed")]
+    result = inline(frame, reading, {**given, **dict(zip(names, seeds, strict=True))})
+    return result[1]
+
+
 NESTED = 8  # derivatives of a function in that function
 _open: list[Any] = []  # the functions whose derivatives are being read in place
 
@@ -302,4 +312,4 @@ def _nested(target: Any, frame: Any) -> Iterator[None]:
 
 
 Unwrapped = Callable[..., Any]
-__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "compile_program", "function_name", "signature_of", "spec_of"]
+__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "call_pullback", "compile_program", "function_name", "signature_of", "spec_of"]

@@ -322,6 +322,8 @@ def _seeds(cotangents: Any, value: Any) -> list[Any]:
         raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
     seeds = []
     for g, v in zip(given, wanted, strict=True):
+        if v is None:
+            continue
         dtype = np.result_type(v)
         if dtype.kind not in "fc":
             continue

@@ -17,6 +17,7 @@ import numpy as np
 
 from stgrad.eager import structures
 from stgrad.eager.custom import Custom
+from stgrad.eager.logs import logger
 from stgrad.eager.record import record, recorders, recording_active, state
 from stgrad.eager.shapes import TensorSpec
 from stgrad.eager.tensor import Tensor, is_tensor
@@ -66,6 +67,8 @@ class _Body:
         raise NotImplementedError("read by the compiler alone")
 
     def _stgrad_call_(self, frame: Any, args: Any, kwargs: Any) -> Any:
+        from stgrad.frontend.statements import TENSORS
+
         inputs, captured = args
         program = self.program
         token = _bound.set(dict(zip(map(id, program.captured), captured)))
@@ -73,9 +76,11 @@ class _Body:
         for place, value in zip(program.places, inputs):
             leaves[place] = value
         positional, keywords = program.rebuild(leaves)
+        tensors = TENSORS.set(True)
         try:
             return frame.call(program.function, (*program.before(), *positional), keywords)
         finally:
+            TENSORS.reset(tensors)
             _bound.reset(token)
 
 
@@ -164,11 +169,13 @@ class Program:
         with recorders(()):
             wanted = self.eager(tensors)
         values = self.run(**given)
-        flat, self.rebuild_y = structures.flatten_with(wanted)
+        leaves, rebuild = structures.flatten_with(wanted)
+        flat = [y for y in leaves if y is not None]
         if not flat or not all(is_tensor(y) for y in flat):
             raise NotCompiledError("its result is not made of tensors alone")
+        self.rebuild_y = _around([y is None for y in leaves], rebuild)
         self.dtypes = [y._a.dtype for y in flat]
-        _compare(structures.flatten(values), [y._a for y in flat], "value")
+        _compare(_tensors_of(values), [y._a for y in flat], "value")
 
     # -------------------------------------------------------------- calling
 
@@ -189,24 +196,41 @@ class Program:
     def _values(self, inputs: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
         return self.run(inputs, captured)
 
+    seconds = 0  # how often second derivatives were asked for
+    second: Any = None  # what gives second derivatives; False where it does not compile
+
     def _bars(self, given: tuple[tuple[Any, ...], tuple[Any, ...]], seeds: list[Any], values: Any) -> list[Any]:
         """The cotangents of inputs and captured tensors, None for integers."""
-        found = dict(zip(self.pull.derivative.wrt, self.pull.with_seeds(given, structures.flatten_with(values)[1](seeds), values)))
+        found = dict(zip(self.pull.derivative.wrt, self.pull.with_seeds(given, _like(values, seeds), values)))
         own, captured = (found.get(n) or (None,) * len(g) for n, g in zip(("inputs", "captured"), given))
         return [*own, *captured]
 
     def _outputs(self, values: Any) -> list[Tensor]:
-        return [Tensor(np.asarray(y, dtype)[()]) for y, dtype in zip(structures.flatten(values), self.dtypes)]
+        return [Tensor(np.asarray(y, dtype)[()]) for y, dtype in zip(_tensors_of(values), self.dtypes)]
 
     def _backward(self, inputs: tuple[Any, ...], given: Any, values: Any) -> Any:
         def backward(*dys: Any) -> list[Any]:
             if recording_active():
-                return self._on_tensors(inputs, len(given[0]), dys)
+                return self._recorded(inputs, given, list(dys), values)
             bars = self._bars(given, [dy._a if dy._a.dtype.kind == "f" else None for dy in dys], values)
             bars = [bar if connected else None for bar, connected in zip(bars, self.connected)]
             return [None if bar is None else Tensor(np.asarray(bar, x._a.dtype)[()]) for bar, x in zip(bars, inputs)]
 
         return backward
+
+    def _recorded(self, inputs: tuple[Any, ...], given: Any, dys: list[Any], values: Any) -> list[Any]:
+        """The pullback where it is itself recorded: compiled, as one operation, or else operation by operation."""
+        from stgrad.eager.second import Second
+
+        self.seconds += 1
+        if self.second is not False and self.seconds > 1:  # the first is not worth a compilation
+            self.second = self.second or Second(self)
+            try:
+                return self.second(inputs, given, dys, values)  # type: ignore[no-any-return]
+            except StgradError as error:
+                logger.info("the second derivative of %s is not compiled: %s", self.name, error.message)
+                self.second = False
+        return self._on_tensors(inputs, len(given[0]), dys)
 
     def _on_tensors(self, inputs: tuple[Any, ...], count: int, dys: Any) -> list[Any]:
         """The pullback recorded operation by operation: the function itself under a tape, with the values it had."""
@@ -219,7 +243,7 @@ class Program:
         try:
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch([s for s in sources if s.dtype.is_floating])
-                again = structures.flatten(self.eager(list(inputs[:count])))
+                again = _tensors_of(self.eager(list(inputs[:count])))
         finally:
             for owner, value in later:
                 owner._a = value
@@ -229,11 +253,12 @@ class Program:
         """Once for a trace: the compiled pullback against the tape."""
         from stgrad.eager.tape import GradientTape
 
+        tensors = [Tensor(t._a) for t in tensors]  # one that is passed twice is two inputs
         inputs = (*tensors, *captured)
         with recorders(()):
             with GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch([s for s in inputs if s.dtype.is_floating])
-                flat = structures.flatten(self.eager(tensors))
+                flat = _tensors_of(self.eager(tensors))
             seeds = [_seed(y._a) for y in flat]
             try:
                 wanted = tape.gradient(flat, list(inputs), output_gradients=seeds)
@@ -261,6 +286,54 @@ def pullback_of(entry: Any, given: tuple[tuple[Any, ...], tuple[Any, ...]]) -> D
     """The request for the pullback of a program in what is differentiable among its arguments."""
     names = [n for n, arrays in zip(("inputs", "captured"), given) if any(a.dtype.kind == "f" for a in arrays)]
     return Derivative(entry, "vjp", tuple(names), False, False)
+
+
+def compiler_failures() -> tuple[type[Exception], ...]:
+    """What stops a compilation: refusals, and what is wrong with the generated code or with the function itself."""
+    from numba.core.errors import NumbaError
+
+    return (
+        StgradError,
+        NumbaError,
+        TypeError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+        RuntimeError,
+        AttributeError,
+        AssertionError,
+        NameError,
+    )
+
+
+def leaf_order(values: Any) -> list[int]:
+    """The places, among the leaves of the eager API, of the leaves of a result in the compiler's order (that of a dict's keys differs)."""
+    from stgrad.values import leaves, opened
+
+    flat, rebuild = structures.flatten_with(values)
+    numbers = iter(range(len(flat)))
+    numbered = rebuild([None if y is None else next(numbers) for y in flat])
+    return [n for n in leaves(opened(numbered)) if n is not None]
+
+
+def _tensors_of(result: Any) -> list[Any]:
+    """The leaves of a result that are there."""
+    return [y for y in structures.flatten(result) if y is not None]
+
+
+def _around(absent: list[bool], rebuild: Any) -> Any:
+    """Puts results in their structure, None where it has None."""
+
+    def rebuild_y(found: list[Any]) -> Any:
+        rest = iter(found)
+        return rebuild([None if a else next(rest) for a in absent])
+
+    return rebuild_y if any(absent) else rebuild
+
+
+def _like(values: Any, seeds: list[Any]) -> Any:
+    leaves, rebuild = structures.flatten_with(values)
+    return _around([y is None for y in leaves], rebuild)(seeds)
 
 
 def _seed(y: Any) -> Tensor:

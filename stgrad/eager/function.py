@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import structures
-from stgrad.eager.compilation import Program, form_of, warn
+from stgrad.eager.compilation import NotCompiledError, Program, compiler_failures, form_of, warn
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.logs import logger
 from stgrad.eager.record import state
@@ -284,6 +284,8 @@ class ConcreteFunction:
                 self._programs[key] = self._compiled(args, kwargs, first, function)
             except StgradError as error:
                 return None, error
+            except compiler_failures() as error:  # the eager run raises it again, if it is the function's own
+                return None, NotCompiledError(f"{type(error).__name__} while it was compiled: {error}")
         return self._programs[key], None
 
     def _compiled(self, args: Any, kwargs: Any, first: bool, function: Function, jit: bool = True) -> Program:

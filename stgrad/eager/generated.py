@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import structures
-from stgrad.eager.compilation import NotCompiledError, Program, RunsEagerlyWarning, _arrays, _compare, _read_quietly, _seed, pullback_of
+from stgrad.eager.compilation import (
+    NotCompiledError,
+    Program,
+    RunsEagerlyWarning,
+    _arrays,
+    _compare,
+    _read_quietly,
+    _seed,
+    _tensors_of,
+    leaf_order,
+    pullback_of,
+)
 from stgrad.eager.core_language import check, namespace
 from stgrad.eager.function import ConcreteFunction, Function
 from stgrad.eager.record import recorders
@@ -122,22 +133,30 @@ def _compare_with_tape(program: Program, found: Texts, name: str, given: dict[st
     with recorders(()):
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch([x for x in inputs if x.dtype.is_floating])
-            flat = structures.flatten(program.eager(examples))
+            flat = _tensors_of(program.eager(examples))
         seeds = [_seed(y._a) for y in flat]
         wanted = tape.gradient(flat, inputs, output_gradients=seeds)
-    floats = [s._a for s in seeds if s._a.dtype.kind == "f"]
+    order = result_order(program)
+    floats = [s._a for s in (seeds[i] for i in order) if s._a.dtype.kind == "f"]
     space = define(f"{found.forward}\n\n{found.adjoint}", name)
     arrays = [*given["inputs"], *given["captured"]]
     with np.errstate(all="ignore"):
         values = as_tuple(space[name](*arrays, *found.constants))
         results = as_tuple(space[f"{name}_grad"](*arrays, *floats, *found.constants))
     bars = [w for w, x in zip(wanted, inputs) if x.dtype.is_floating]
+    flat = [flat[i] for i in order]
     _compare(values, [y._a for y in flat], "value")
     _compare(results, [*[y._a for y in flat], *[0.0 if w is None else w._a for w in bars]], "gradient")
 
 
+def result_order(program: Program) -> list[int]:
+    """For each result of the text, in order, its place among the tensors of the eager result."""
+    return leaf_order(program.rebuild_y(list(range(len(program.dtypes)))))
+
+
 def as_tuple(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
+    """The arrays that a text returns; where a function returns None in a structure, its text does too."""
+    return tuple([r for r in result if r is not None]) if isinstance(result, tuple) else (result,)
 
 
 def define(text: str, name: str) -> dict[str, Any]:

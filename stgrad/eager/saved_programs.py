@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import structures
-from stgrad.eager.compilation import NotCompiledError, Program, _compare, form_of
-from stgrad.eager.generated import as_tuple
+from stgrad.eager.compilation import NotCompiledError, Program, _around, _compare, form_of
+from stgrad.eager.generated import as_tuple, result_order
 from stgrad.eager.shapes import TensorSpec
 from stgrad.eager.tensor import Tensor
 from stgrad.errors import StgradError
@@ -25,7 +25,7 @@ def described(
     program: Program, value: Callable[[Any], Any], number: Callable[[Any], int], name: str, constants: Any, connected: list[bool]
 ) -> dict[str, Any]:
     """A program for the manifest; `value` and `number` write values and objects."""
-    leaves = list(program.leaves)
+    leaves, order = list(program.leaves), result_order(program)
     for place, tensor in zip(program.places, program.examples):
         leaves[place] = tensor if isinstance(tensor, TensorSpec) else TensorSpec.from_tensor(tensor)
     return {
@@ -34,8 +34,8 @@ def described(
         "connected": connected,
         "arguments": value(program.rebuild(leaves)),
         "constants": [number(c) for c in constants],
-        "dtypes": [str(dtype) for dtype in program.dtypes],
-        "result": value(program.rebuild_y(list(range(len(program.dtypes))))),
+        "dtypes": [str(program.dtypes[i]) for i in order],
+        "result": value(program.rebuild_y([order.index(i) for i in range(len(order))])),
     }
 
 
@@ -72,11 +72,12 @@ class StoredProgram(Program):
         self.texts = texts
         self.name = str(texts[0].__name__)
         self.captured, self.constants, self.connected = captured, tuple(constants), connected
-        self.dtypes = [np.dtype(d) for d in dtypes]
-        order, rebuild = structures.flatten_with(result)
-        if order != list(range(len(dtypes))):
-            raise ValueError("the results of a stored program are out of order")
-        self.rebuild_y = rebuild
+        numbers, rebuild = structures.flatten_with(result)
+        self.order = [i for i in numbers if i is not None]  # of the results of the text
+        if sorted(self.order) != list(range(len(dtypes))):
+            raise ValueError("the results of a stored program do not have their numbers")
+        self.dtypes = [np.dtype(dtypes[i]) for i in self.order]
+        self.rebuild_y = _around([i is None for i in numbers], rebuild)
         self.leaves, self.rebuild = structures.flatten_with(arguments)
         self.places = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, TensorSpec)]
         self.checked = False
@@ -86,13 +87,17 @@ class StoredProgram(Program):
         self.eager = eager
         return self
 
+    second = False  # by the stored function
+
     def _values(self, inputs: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
-        return self._run(0, (*inputs, *captured, *self.constants))
+        found = self._run(0, (*inputs, *captured, *self.constants))
+        return tuple([found[i] for i in self.order])
 
     def _bars(self, given: Any, seeds: list[Any], values: Any) -> list[Any]:
         arrays = [*given[0], *given[1]]
-        floats = [np.zeros_like(v) if s is None else s for s, v in zip(seeds, values) if np.result_type(v).kind == "f"]
-        floats = [np.asarray(s)[()] for s in floats]
+        of_text = [self.order.index(i) for i in range(len(self.order))]
+        pairs = [(seeds[i], values[i]) for i in of_text if np.result_type(values[i]).kind == "f"]
+        floats = [np.asarray(np.zeros_like(v) if s is None else s)[()] for s, v in pairs]
         bars = iter(self._run(1, (*arrays, *floats, *self.constants))[len(values) :])
         return [next(bars) if a.dtype.kind == "f" else None for a in arrays]
 

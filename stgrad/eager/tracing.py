@@ -124,15 +124,46 @@ def _find_one_sided(function: Any) -> dict[int, tuple[str, str]]:
         return {}
     found = {}
     loads = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    before = _assigned_before(tree)
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
         body, other = _assigned(node.body), _assigned(node.orelse)
         end = node.end_lineno or node.lineno
         for names, branch in ((body - other, "else"), (other - body, "main")):
-            for name in names:
+            for name in names - before.get(id(node), set()):
                 if any(n.id == name and n.lineno > end for n in loads) and not _leaves(node.orelse if branch == "else" else node.body):
                     found[node.lineno + start - 1] = (name, branch)
+    return found
+
+
+def _assigned_before(tree: ast.AST) -> dict[int, set[str]]:
+    """For each `if`, by id, the names that have a value on every way to it."""
+    found: dict[int, set[str]] = {}
+
+    def block(body: list[ast.stmt], known: set[str]) -> set[str]:
+        known = set(known)
+        for statement in body:
+            found[id(statement)] = known.copy()
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                spec = statement.args
+                given = {a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg) if a is not None}
+                block(statement.body, known | given)
+                known.add(statement.name)
+            elif isinstance(statement, ast.If):
+                one, other = block(statement.body, known), block(statement.orelse, known)
+                known |= other if _leaves(statement.body) else one if _leaves(statement.orelse) else one & other
+            elif isinstance(statement, (ast.For, ast.While)):
+                inside = known | (_assigned([ast.Assign([statement.target], ast.Constant(0))]) if isinstance(statement, ast.For) else set())
+                block(statement.body, inside)
+                block(statement.orelse, known)
+            elif isinstance(statement, ast.With):
+                known |= block(statement.body, known | _assigned([ast.With(statement.items, [])]))
+            elif not isinstance(statement, (ast.Try, ast.ClassDef)):
+                known |= _assigned([statement])
+        return known
+
+    block(getattr(tree, "body", []), set())
     return found
 
 
@@ -147,7 +178,8 @@ def changes_outside(function: Any) -> str | None:
         return None
     local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     arguments = {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
-    for node in ast.walk(tree):
+    roots = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)] if getattr(function, "__name__", "") == "<lambda>" else [tree]
+    for node in (n for root in roots for n in ast.walk(root)):
         changed: Any = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
             changed = node.func.value

@@ -28,6 +28,11 @@ STATEMENTS: dict[type, Callable[[Frame, Any], None]] = {}
 MAX_DEPTH = 60
 
 
+def _ours(function: Any) -> bool:
+    """Whether a function is a body of ours that is read in place of a library's."""
+    return str(getattr(function, "__module__", "")).startswith(("stgrad.frontend.", "stgrad.eager."))
+
+
 @dataclass
 class Frame:
     """One activation of a function. `env` binds its local names; free names resolve in `parent`, then in `source`."""
@@ -65,12 +70,13 @@ class Frame:
             if handler is None:
                 self.unsupported(node, f"`{type(node).__name__}` statements are not supported")
             outer = self.builder.loc
-            if not self.unroll or outer is None:  # a rule stands for the line that calls it
+            for_caller = outer is not None and (self.unroll or _ours(self.source.function))  # a rule stands for the line that calls it
+            if not for_caller:
                 self.builder.loc = self.source.loc(node)
             try:
                 handler(self, node)
             except errors.StgradError as error:
-                raise error.at(self.builder.loc if self.unroll else self.source.loc(node)) from error.__cause__
+                raise error.at(self.builder.loc if for_caller or self.unroll else self.source.loc(node)) from error.__cause__
             finally:
                 self.builder.loc = outer
 
@@ -292,6 +298,8 @@ class Captures:
         hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
         if hook is not None:
             return hook(value)
+        if type(value) in (list, tuple) and any(hasattr(type(v), "_stgrad_value_") for v in value):
+            return type(value)([self.take(builder, value, str(i), v) for i, v in enumerate(value)])
         key = (id(owner), name)
         if key not in self.found:
             stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value

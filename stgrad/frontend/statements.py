@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -117,13 +118,16 @@ def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:
     return items
 
 
+TENSORS: ContextVar[bool] = ContextVar("tensors", default=False)  # whether arrays stand for tensors, which never change
+
+
 @executes(gast.AugAssign)
 def augmented(frame: Frame, node: Any) -> None:
-    """`x += v`: in place on arrays, a rebinding of scalars."""
+    """`x += v`: in place on arrays, a rebinding of scalars, and of the arrays that stand for tensors."""
     kind = type(node.op)
     if isinstance(node.target, gast.Name):
         old = read_name(frame, node.target)
-        if isinstance(old, Sym) and old.type.array:
+        if isinstance(old, Sym) and old.type.array and not TENSORS.get():
             _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
         else:
             result = _changed(frame, kind, old, frame.evaluate(node.value), node)
@@ -136,14 +140,14 @@ def augmented(frame: Frame, node: Any) -> None:
             _update(frame, owner, index, kind, frame.evaluate(node.value), node)
         else:
             old = load(frame, owner, index, node.target)
-            if isinstance(old, Sym) and old.type.array:
+            if isinstance(old, Sym) and old.type.array and not TENSORS.get():
                 _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
             else:
                 store(frame, owner, index, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
         return
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
-    if isinstance(old, Sym) and old.type.array:
+    if isinstance(old, Sym) and old.type.array and not TENSORS.get():
         _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
     else:
         attribute_store(frame, owner, node.target.attr, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
