@@ -5,7 +5,7 @@ from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index, clipped
 from stgrad.runtime.memory import empty
 from stgrad.runtime.products import add_matmul, matmul
-from stgrad.runtime.scalars import expit, radd, vmax, vmin
+from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
@@ -24,6 +24,7 @@ __all__ = [
     "log1p",
     "matmul",
     "new_stack",
+    "opaque",
     "pop",
     "pow",
     "push",
@@ -33,6 +34,7 @@ __all__ = [
     "tan",
     "tanh",
     "unbroadcast",
+    "unsigned",
     "vmax",
     "vmin",
 ]

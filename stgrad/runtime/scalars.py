@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from stgrad.runtime.vecmath import sigmoid
 
-__all__ = ["expit", "radd", "vmax", "vmin"]
+__all__ = ["expit", "opaque", "radd", "unsigned", "vmax", "vmin"]
 
 
 def radd(total: Any, value: Any) -> Any:
@@ -62,6 +62,43 @@ def _expit_overload(x: Any) -> Any:
         return (one if x >= 0.0 else e) / (one + e)
 
     return implementation
+
+
+def unsigned(i: Any) -> Any:
+    """A position that is known not to be negative: it never counts from the end."""
+    return i
+
+
+@intrinsic
+def _unsigned(typingctx: Any, i: Any) -> Any:
+    return types.uintp(types.intp), lambda context, builder, signature, args: args[0]
+
+
+@overload(unsigned, strict=False)
+def _unsigned_overload(i: Any) -> Any:
+    return lambda i: _unsigned(i)
+
+
+def opaque(i: Any) -> Any:
+    """`i` itself. LLVM cannot see how it moves.
+
+    Where the trips of an outer loop go down, LLVM's overlap tests for all trips at once (`-hoist-runtime-checks`) always fail; it tests each trip then.
+    """
+    return i
+
+
+@intrinsic
+def _opaque(typingctx: Any, i: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = args[0].type
+        return builder.asm(llvm.FunctionType(kind, [kind]), "", "=r,0", args, False)
+
+    return types.intp(types.intp), codegen
+
+
+@overload(opaque, strict=False)
+def _opaque_overload(i: Any) -> Any:
+    return lambda i: _opaque(i)
 
 
 def vmax(a: Any, b: Any) -> Any:

@@ -62,6 +62,7 @@ class Classes:
 
     def __init__(self, block: Block, types: Mapping[str, Type]) -> None:
         self._parent: dict[str, str] = {}
+        self._shared: set[str] = set()
         for stmt in walk(block):
             source = viewed(stmt, types)
             if source is not None and isinstance(stmt, Assign):
@@ -77,7 +78,12 @@ class Classes:
             name = self._parent[name]
         return name
 
+    def alone(self, name: str) -> bool:
+        """Whether no other name shares an array's memory."""
+        return name not in self._shared
+
     def unite(self, a: str, b: str) -> None:
+        self._shared |= {a, b}
         self._parent[self.find(a)] = self.find(b)
 
     def same(self, a: str, b: str) -> bool:

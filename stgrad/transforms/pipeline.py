@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
@@ -14,10 +15,12 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
+from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.memory import huge_pages
 from stgrad.transforms.lower.nests import SWITCHES
 from stgrad.transforms.lower.products import products
 from stgrad.transforms.parallel import parallel
+from stgrad.transforms.records import records
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
@@ -54,7 +57,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-OPTIONAL = frozenset({"sweeps", "small", "registers", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
+OPTIONAL = frozenset({"records", "sweeps", "small", "invariants", "registers", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
 
 
 def passes(options: Options) -> dict[str, Pass]:
@@ -66,6 +69,7 @@ def passes(options: Options) -> dict[str, Pass]:
     if unknown:
         raise ValueError(f"without={', '.join(sorted(unknown))}: what can be left out is {', '.join(sorted(OPTIONAL))}")
     steps: dict[str, Pass] = {
+        "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,
         **lowering(options.without),
@@ -77,7 +81,8 @@ def passes(options: Options) -> dict[str, Pass]:
         "pages": huge_pages,
     }
     steps |= {"libm": libm} if options.precise else {}
-    steps |= {"parallel": parallel} if options.parallel else {}
+    if options.parallel:  # memory of a trip's own is what lets trips run on threads
+        steps |= {"invariants": partial(invariants, allocations=False), "parallel": parallel}
     return {name: step for name, step in steps.items() if name not in options.without}
 
 

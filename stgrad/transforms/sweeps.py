@@ -36,21 +36,27 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    blocks,
     map_blocks,
+    map_operands,
     operand_vars,
     read,
     reads,
+    rename,
     stored,
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.dataflow import Classes, Liveness, observed
+from stgrad.transforms.workspaces import Workspaces
+
+SHAPES = frozenset({"shape", "np.zeros_like", "np.empty_like", "np.ones_like"})  # operations that read no contents
 
 
 def unite_sweeps(fn: Function) -> Function:
     """The program with every loop of independent trips united with its reversal."""
     state = _Sweeps(fn)
-    body = state.block(fn.body)
+    body = state.block(fn.body, frozenset(observed(fn)))
     return replace(fn, body=body, types=state.types)
 
 
@@ -70,33 +76,76 @@ class _Sweeps:
             for name in assigns(stmt):
                 self.definitions.setdefault(name, []).append(stmt)
 
-    def block(self, block: Block) -> Block:
-        statements = [map_blocks(self.block, s) for s in block]
+    def block(self, block: Block, out: frozenset[str]) -> Block:
+        """A block after whose last statement the names in `out` are live."""
+        statements: list[Stmt] = []
+        live = out
+        for stmt in reversed(block):
+            inside = Liveness((stmt,), live)
+            statements.insert(0, map_blocks(lambda b, inside=inside, live=live: self.block(b, inside.after[id(b[-1])] if b else live), stmt))  # type: ignore[misc]
+            live = inside.before
         at = 0
         while at < len(statements):
-            united = self._unite_at(statements, at)
+            united = self._unite_at(statements, at, out, block is self.fn.body)
             if united is not None:
                 statements = united
             at += 1
         return tuple(statements)
 
-    def _unite_at(self, statements: list[Stmt], at: int) -> list[Stmt] | None:
+    def _unite_at(self, statements: list[Stmt], at: int, out: frozenset[str], outermost: bool) -> list[Stmt] | None:
         forward = statements[at]
         if not isinstance(forward, For):
             return None
         for later in range(at + 1, len(statements)):
             reverse = statements[later]
             if isinstance(reverse, For) and self._mirrors(forward, reverse):
-                pair = _Pair(self, forward, reverse, statements[at + 1 : later])
+                if outermost:
+                    statements = self._renamed_apart(statements, at, later)
+                live = frozenset(Liveness(tuple(statements[later + 1 :]), out).before)
+                pair = _Pair(self, forward, statements[later], statements[at + 1 : later], live)  # type: ignore[arg-type]
                 if not pair.legal():
                     return None
                 ahead, behind = pair.split
                 united = pair.united()
-                united = replace(united, body=self.block(united.body))
+                inside = Liveness((united,), live).after[id(united.body[-1])]
+                united = replace(united, body=self.block(united.body, inside))
                 result = [*statements[:at], *ahead, united, *behind, *statements[later + 1 :]]
-                gone = pair.replaced_stacks
+                gone = pair.replaced_stacks | pair.own_stacks
                 return [s for s in result if not (isinstance(s, Stack) and s.name in gone)]
         return None
+
+    def _renamed_apart(self, statements: list[Stmt], at: int, later: int) -> list[Stmt]:
+        """The statements, with names of their own for what stands between two loops and is bound in these, too."""
+        bound = assigned((statements[at], statements[later]))
+        for k in range(at + 1, later):
+            stmt = statements[k]
+            if isinstance(stmt, Assign) and len(stmt.targets) == 1 and stmt.target.name in bound - observed(self.fn):
+                statements = self._renamed_from(statements, k, stmt, stmt.target.name) or statements
+        return statements
+
+    def _renamed_from(self, statements: list[Stmt], k: int, stmt: Assign, name: str) -> list[Stmt] | None:
+        """A new name for what a statement binds, up to where the old one is bound again; None if that is on some paths only."""
+        new = self.names.fresh(name)
+        made = replace(stmt, targets=(Var(new),))
+        out = [*statements[:k], made]
+        for j in range(k + 1, len(statements)):
+            other = statements[j]
+            if name not in assigned((other,)):
+                out += rename((other,), {name: new})
+                continue
+            if isinstance(other, Assign):
+                out.append(map_operands(lambda o: Var(new) if o == Var(name) else o, other))
+            elif name in _live_in((other,)) or name in _live_in(tuple(statements[j + 1 :])):
+                return None
+            else:
+                out.append(other)
+            out += statements[j + 1 :]
+            break
+        self.types[new] = self.types[name]
+        self.classes.unite(new, name)
+        self.definitions[new] = [made]
+        self.definitions[name] = [s for s in self.definitions.get(name, []) if s is not stmt]
+        return out
 
     # ------------------------------------------------------------- the same trips
 
@@ -135,7 +184,11 @@ class _Pair:
     forward: For
     reverse: For
     middle: list[Stmt]
+    live: frozenset[str]  # names that are read after the reversal
     replaced_stacks: set[str] = field(default_factory=set)
+    own_stacks: set[str] = field(default_factory=set)  # declared in the united loop
+    workspaces: set[str] = field(default_factory=set)  # arrays that tie no trip to another
+    added: set[str] = field(default_factory=set)  # arrays that the reversal adds to
 
     @property
     def split(self) -> tuple[list[Stmt], list[Stmt]]:
@@ -147,19 +200,27 @@ class _Pair:
         if any(isinstance(s, (While, Custom, Effect)) for s in walk(reverse)) or any(isinstance(s, Custom) for s in walk(forward)):
             return False
         self._made = assigned(forward) | {self.forward.var.name}
-        self._changed = stored(forward)
+        self._find_workspaces(forward, reverse)
+        self._changed = stored(forward) - self.workspaces
         return self._only_adds() and self._reads_are_at_hand() and self._movable() and self._stacks_are_own()
+
+    def _find_workspaces(self, forward: Block, reverse: Block) -> None:
+        state = self.state
+        known = Workspaces(state.fn, state._affine, lambda n: state.classes.alone(n), state.definitions)
+        primal = stored(forward) & (read(reverse) | stored(reverse))
+        adjoint = {s.target.name for s in walk(reverse) if isinstance(s, Store) and s.mode == "set"} - primal
+        self.workspaces = {n for n in primal if known.primal(n, forward, reverse)} | {n for n in adjoint if known.adjoint(n, forward, reverse)}
 
     def _only_adds(self) -> bool:
         """Scalars are local to a trip of the reversal or only added to; arrays are only added to, and the forward loop has none of them."""
         live = _live_in(self.reverse.body)
-        for name in live & assigned(self.reverse.body):
+        for name in (live | self.live) & assigned(self.reverse.body):  # read later, it is what the trip that comes last leaves
             if not self._accumulates(name):
                 return False
         for stmt in walk(self.reverse.body):
-            if isinstance(stmt, Store) and stmt.mode == "set" and not self._local(stmt.target.name):
+            if isinstance(stmt, Store) and stmt.mode == "set" and not self._local(stmt.target.name) and stmt.target.name not in self.workspaces:
                 return False
-        targets = {n for n in stored(self.reverse.body) if not self._local(n)}
+        self.added = targets = {n for n in stored(self.reverse.body) if not self._local(n)} - self.workspaces
         touched = read(self.forward.body) | self._changed | self._made
         own_reads = {n for s in walk(self.reverse.body) for n in self._content_reads(s)}
         return not any(self._same(t, n) for t in targets for n in touched | own_reads)
@@ -202,15 +263,19 @@ class _Pair:
         ahead: list[Stmt] = []
         for stmt in reversed(self.middle):
             touches = assigned((stmt,)) | stored((stmt,))
-            uses = touches | read((stmt,))
+            uses = touches | _contents((stmt,))
+            behind = {n for n in self.added if _only_added((stmt,), n)}
+            touches, uses = touches - behind, uses - behind
             if touches & needed or any(self._same(a, b) for a in touches for b in needed) or uses & self._written_by_reverse():
                 if isinstance(stmt, (Push, Pop, Stack, Effect)) or any(isinstance(s, (Push, Pop, Effect)) for s in walk((stmt,))):
                     return False
                 ahead.insert(0, stmt)
                 needed |= uses
         self._ahead = ahead
-        names = {n for s in ahead for n in (*assigned((s,)), *read((s,)))}
+        names = {n for s in ahead for n in (*assigned((s,)), *_contents((s,)))}
         if names & self._made or any(self._same(n, w) for n in names if n in self.state.types and self.state.types[n].array for w in self._changed):
+            return False
+        if names & self.workspaces - {n for s in ahead for n in assigned((s,))}:
             return False
         return not self._overtakes(ahead)
 
@@ -219,13 +284,16 @@ class _Pair:
 
     def _overtakes(self, ahead: list[Stmt]) -> bool:
         """Whether a statement that moves would pass one that it conflicts with, in the middle or in the forward loop."""
-        bound = {n for s in ahead for n in (*assigned((s,)), *stored((s,)))}
-        used = {n for s in ahead for n in read((s,))}
-        staying = [s for s in self.middle if not any(s is a for a in ahead)]
-        for stmt in staying:
+        for k, stmt in enumerate(self.middle):
+            if any(stmt is a for a in ahead):
+                continue
+            passing = [s for s in self.middle[k + 1 :] if any(s is a for a in ahead)]
+            bound = {n for s in passing for n in (*assigned((s,)), *stored((s,)))}
+            used = {n for s in passing for n in read((s,))}
             theirs = assigned((stmt,)) | stored((stmt,))
             if any(self._same(a, b) for a in theirs for b in bound | used) or any(self._same(a, b) for a in read((stmt,)) for b in bound):
                 return True
+        bound = {n for s in ahead for n in (*assigned((s,)), *stored((s,)))}
         return any(self._same(a, b) for a in bound for b in read(self.forward.body) | set(reads(self.forward)))
 
     def _stacks_are_own(self) -> bool:
@@ -236,9 +304,13 @@ class _Pair:
         for stack in {p.stack for p in pops}:
             if [s for s in everywhere if s.stack == stack] != [s for s in everywhere if s.stack == stack and (s in pushes or s in pops)]:
                 return False
-        if any(isinstance(s, (Push, Pop)) for s in walk(tuple(self.middle))) or any(isinstance(s, Push) for s in walk(self.reverse.body)):
+        own = {s.stack for s in pops} | {s.stack for s in pushes}
+        if any(isinstance(s, (Push, Pop)) and s.stack in own for s in walk(tuple(self.middle))) or any(
+            isinstance(s, Push) for s in walk(self.reverse.body)
+        ):
             return False
         self.replaced_stacks = {stack for stack in {p.stack for p in pops} if self._plain(stack)}
+        self.own_stacks = {stack for stack in own - self.replaced_stacks if self._counted(stack)}
         return True
 
     def _plain(self, stack: str) -> bool:
@@ -251,12 +323,19 @@ class _Pair:
         nested = self.state.types[stack].array and pushes and not any(s is pushes[0] for s in self.forward.body)
         return len(pushes) == len(pops) == 1 and not nested
 
+    def _counted(self, stack: str) -> bool:
+        """Whether a stack of numbers has one push and one pop a trip of counted loops: each united trip can have one of its own."""
+        ways = [_ways(block, stack) for block in (self.forward.body, self.reverse.body)]
+        loops = all(isinstance(s, (For, If)) for way in ways for path in way for s in path)
+        return [len(way) for way in ways] == [1, 1] and loops and not self.state.types[stack].array
+
     # ------------------------------------------------------------- the united loop
 
     def united(self) -> For:
         kept = {stack: self._variable(stack) for stack in sorted(self.replaced_stacks)}
         first = [Assign((v,), "alias", (Const(_zero(self.state.types[v.name])),)) for s, v in kept.items() if self._nested(s)]
-        body = (*first, *_without_stacks(self.forward.body, kept), *_without_stacks(self.reverse.body, kept))
+        own = [Stack(stack) for stack in sorted(self.own_stacks)]
+        body = (*own, *first, *_without_stacks(self.forward.body, kept), *_without_stacks(self.reverse.body, kept))
         return replace(self.forward, body=body)
 
     def _variable(self, stack: str) -> Var:
@@ -290,10 +369,36 @@ def _shallow(block: Block) -> list[Stmt]:
     return found
 
 
+def _ways(block: Block, stack: str) -> list[tuple[Stmt, ...]]:
+    """The statements around each push and pop of a stack."""
+    found: list[tuple[Stmt, ...]] = []
+    for stmt in block:
+        if isinstance(stmt, (Push, Pop)) and stmt.stack == stack:
+            found.append(())
+        found += [(stmt, *way) for inner in blocks(stmt) for way in _ways(inner, stack)]
+    return found
+
+
+def _contents(block: Block) -> set[str]:
+    """Names that a block reads, without arrays of which it asks the shape alone."""
+    return {n for s in walk(block) for n in reads(s) if not (isinstance(s, Assign) and s.op in SHAPES)}
+
+
+def _only_added(block: Block, name: str) -> bool:
+    """Whether a block adds to elements of an array, and does nothing else with it."""
+    for stmt in walk(block):
+        if name in assigns(stmt):
+            return False
+        if isinstance(stmt, Store) and stmt.target.name == name:
+            if stmt.mode != "add" or name in {n for o in (stmt.index, stmt.value) for n in operand_vars(o)}:
+                return False
+        elif name in set(reads(stmt)) and not (isinstance(stmt, Assign) and stmt.op in SHAPES):
+            return False
+    return name in stored(block)
+
+
 def _live_in(block: Block) -> set[str]:
     """Names that a block reads before it assigns them, on some path."""
-    from stgrad.transforms.dataflow import Liveness
-
     return set(Liveness(block, ()).before)
 
 

@@ -29,6 +29,7 @@ def horner_grad(coefficients, x):
     coefficients_bar = runtime.empty(n)
     for i in range(n):
         coefficients_bar[i] = 0.0
+    t5 = n - 1
     for i in range(n):
-        coefficients_bar[n - 1 - i] += t3[i]
+        coefficients_bar[t5 - i] += t3[i]
     return y, coefficients_bar, x_bar

@@ -12,6 +12,7 @@ from functools import partial
 from stgrad.ir import Function
 from stgrad.transforms.lower.casts import casts
 from stgrad.transforms.lower.growable import growable
+from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
@@ -24,7 +25,16 @@ Pass = Callable[[Function], Function]
 def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
     """The passes by name and in order; `without` names parts of `to_loops` that it does without."""
     loops = partial(to_loops, without=frozenset(without))
-    return {"settle": settle, "storage": storage, "casts": casts, "loops": loops, "registers": registers, "packed": packed, "growable": growable}
+    return {
+        "settle": settle,
+        "storage": storage,
+        "casts": casts,
+        "loops": loops,
+        "invariants": invariants,
+        "registers": registers,
+        "packed": packed,
+        "growable": growable,
+    }
 
 
 def lower(fn: Function) -> Function:

@@ -10,8 +10,9 @@ of plain arithmetic only, no value that one trip hands to the next, and writes o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from stgrad.ir import (
     Assign,
@@ -27,15 +28,21 @@ from stgrad.ir import (
     Type,
     Var,
     assigned,
+    assigns,
     blocks,
     map_blocks,
+    map_operand,
     operand_vars,
+    read,
     reads,
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.dataflow import Liveness, observed
+from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.branches import is_sum, sink_sums
 from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.lower.registers import definitions
 
 _FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf")
 PACKED = {f"{module}.{name}": f"runtime.{name}" for name in _FUNCTIONS for module in ("math", "np")}
@@ -46,12 +53,15 @@ math.sqrt math.fabs not cast float np.less np.less_equal np.greater np.greater_e
 """
 PLAIN = frozenset(_PLAIN.split())
 MAX_DEPTH = 3  # branches in branches: all arms are computed
+INT = Type("int64", weak=True)
 MAX_WRITES = 8  # arrays written: LLVM tests each pair for overlap, and gives up beyond
 
 
 def packed(fn: Function) -> Function:
     """The program with its independent loops fit for packing."""
-    state = _Packing(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn))
+    defined = definitions(fn)
+    names, live = Names([*fn.types, *(p.name for p in fn.params)]), Liveness(fn.body, observed(fn))
+    state = _Packing(dict(fn.types), names, aliases(fn), defined, Bounds(bindings(fn)), live)
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
@@ -60,21 +70,33 @@ class _Packing:
     types: dict[str, Type]
     names: Names
     classes: Classes
+    defined: Mapping[str, Stmt]  # names that are bound once
+    bounds: Bounds
+    live: Liveness
+    storing: set[int] = field(default_factory=set)  # packed loops that write to arrays
 
     def block(self, statements: Block) -> Block:
-        result = []
+        result: list[Stmt] = []
         for stmt in statements:
-            stmt = map_blocks(self.block, stmt)
-            if isinstance(stmt, For):
-                loop, stmt = stmt, self.sunk(stmt)
-                sums = self.sums(stmt)
-                if sums is not None and self.plain(stmt.body) and self.apart(stmt):
-                    functions = {} if down_columns(stmt) else PACKED
-                    stmt = replace(stmt, body=tuple(s for inner in stmt.body for s in self.rewrite(inner, sums, functions)))
-                else:
-                    stmt = loop
-            result.append(stmt)
+            result += self.statement(map_blocks(self.block, stmt), result, self.live.after[id(stmt)])
         return tuple(result)
+
+    def statement(self, stmt: Stmt, before: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
+        if not isinstance(stmt, For):
+            return [stmt]
+        loop = self.sunk(stmt)
+        sums = self.sums(loop)
+        if sums is None or not self.plain(loop.body) or not self.apart(loop):
+            return [self.hidden(stmt)]
+        functions = {} if down_columns(loop) else PACKED
+        body = self.known_positions(tuple(s for inner in loop.body for s in self.rewrite(inner, sums, functions)), loop)
+        ahead: list[Stmt] = []
+        loop = replace(loop, body=body)
+        if not (assigned(body) - sums) & live:  # what is left behind is what the last trip leaves
+            ahead, loop = self.upwards(loop, before)
+        if any(isinstance(s, Store) for s in walk(body)):
+            self.storing.add(id(loop))
+        return [*ahead, loop]
 
     def sunk(self, loop: For) -> For:
         """The loop with its sums behind its branches."""
@@ -123,8 +145,9 @@ class _Packing:
         moving = assigned((loop,))
         for store in stores:
             items = store.index.items if isinstance(store.index, Pack) else (store.index,)
-            fixed = all(i == loop.var or not moving.intersection(operand_vars(i)) for i in items)
-            if not fixed or loop.var not in items or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
+            moved = [self.moves_with(i, loop, moving) for i in items]
+            fixed = all(o or not moving.intersection(operand_vars(i)) for o, i in zip(moved, items, strict=True))
+            if not fixed or not any(moved) or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
                 return False
             if places.setdefault(self.classes.find(store.target.name), (store.target.name, store.index)) != (
                 store.target.name,
@@ -137,6 +160,71 @@ class _Packing:
                 if own is not None and own != (stmt.args[0].name, stmt.args[1]):
                     return False
         return len(places) <= MAX_WRITES and loop.step in (Const(1), Const(-1))
+
+    def moves_with(self, place: Operand, loop: For, moving: set[str]) -> bool:
+        """Whether a position is another one in each trip: the counter, plus or minus what stands still."""
+        stmt = self.defined.get(place.name) if isinstance(place, Var) and place != loop.var else None
+        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract"):
+            return place == loop.var
+        other = [a for a in stmt.args if a != loop.var]
+        return len(other) == 1 and not moving.intersection(operand_vars(other[0]))
+
+    # -------------------------------------------------------------- directions
+
+    def upwards(self, loop: For, before: Sequence[Stmt]) -> tuple[list[Stmt], For]:
+        """The loop with step 1. `before`: what runs ahead of it in the same trip of the loops around."""
+        if loop.step == Const(1):
+            return [], loop
+        ahead: list[Stmt] = []
+        start, stop = (self.next(bound, before, ahead) for bound in (loop.stop, loop.start))
+        return ahead, replace(loop, start=start, stop=stop, step=Const(1))
+
+    def next(self, bound: Operand, before: Sequence[Stmt], ahead: list[Stmt]) -> Operand:
+        """`bound + 1`."""
+        if isinstance(bound, Const):
+            return Const(bound.value + 1)
+        made = self.defined.get(bound.name) if isinstance(bound, Var) else None
+        if isinstance(made, Assign) and made.op == "np.subtract" and made.args[1] == Const(1):
+            base = made.args[0]
+            if any(s is made for s in before) or isinstance(base, Var) and base.name in self.defined:
+                return base
+        result = Var(self.names.fresh("_t"))
+        self.types[result.name] = INT
+        ahead.append(Assign((result,), "np.add", (bound, Const(1))))
+        return result
+
+    def hidden(self, loop: For) -> For:
+        """A loop that runs down around packed loops, its counter hidden from LLVM."""
+        step = loop.step.value if isinstance(loop.step, Const) else 0
+        made = {n for s in loop.body if isinstance(s, Assign) for n in assigns(s) if self.types[n].dtype == "int64"}
+        moving = {loop.var.name, *made}
+        around = any(id(s) in self.storing and moving.intersection(read(s.body)) for s in walk(loop.body) if isinstance(s, For))
+        if step >= 0 or not around:
+            return loop
+        counter = Var(self.names.fresh(re.sub(r"(_\d+)?$", "_down", loop.var.name, count=1)))
+        self.types[counter.name] = INT
+        return replace(loop, var=counter, body=(Assign((loop.var,), "runtime.opaque", (counter,)), *loop.body))
+
+    def known_positions(self, body: Block, loop: For) -> Block:
+        """The body with positions beside the counter marked as not negative, where they are not."""
+        marked: dict[str, Var] = {}
+
+        def place(operand: Operand) -> Operand:
+            return marked.get(operand.name, operand) if isinstance(operand, Var) else operand
+
+        result: list[Stmt] = []
+        for stmt in body:
+            result.append(with_places(stmt, place))
+            if isinstance(stmt, Assign) and self.markable(stmt, loop):
+                mark = marked[stmt.target.name] = Var(self.names.fresh("_t"))
+                self.types[mark.name] = Type("uint64")
+                result.append(Assign((mark,), "runtime.unsigned", (stmt.target,)))
+        return tuple(result)
+
+    def markable(self, stmt: Assign, loop: For) -> bool:
+        if stmt.op not in ("np.add", "np.subtract") or loop.var not in stmt.args or any(isinstance(a, Const) for a in stmt.args):
+            return False
+        return self.types[stmt.target.name].dtype == "int64" and at_least_zero(self.bounds.least(stmt.target))
 
     # --------------------------------------------------------------- rewriting
 
@@ -156,6 +244,19 @@ class _Packing:
             added = replace(stmt, op="runtime.radd", args=(stmt.target, negative))
             return [Assign((negative,), "np.negative", (stmt.args[1],), loc=stmt.loc), added]
         return [stmt]
+
+
+def at_least_zero(least: int | None) -> bool:
+    return least is not None and least >= 0
+
+
+def with_places(stmt: Stmt, place: Callable[[Operand], Operand]) -> Stmt:
+    """A statement with other operands in its subscripts."""
+    if isinstance(stmt, Assign) and stmt.op == "getitem":
+        return replace(stmt, args=(stmt.args[0], map_operand(place, stmt.args[1])))
+    if isinstance(stmt, Store):
+        return replace(stmt, index=map_operand(place, stmt.index))
+    return map_blocks(lambda b: tuple(with_places(s, place) for s in b), stmt)
 
 
 def down_columns(loop: For) -> bool:

@@ -1,0 +1,107 @@
+"""What every trip of a loop computes alike is computed before it.
+
+    for i in range(j):                            t = d + j * (j - 1) // 2
+        q += L[c, d + j * (j - 1) // 2 + i]   ->  for i in range(j):
+                                                      q += L[c, t + i]
+
+Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
+would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Memory that each trip asks for moves as well,
+where no trip leaves it to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    For,
+    Function,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    While,
+    assigned,
+    map_blocks,
+    operand_vars,
+    reads,
+    walk,
+)
+from stgrad.transforms.lower.bounds import Bounds, bindings
+from stgrad.transforms.lower.registers import definitions
+
+TOTAL = frozenset(
+    "np.add np.subtract np.multiply np.negative np.positive np.absolute np.square max min".split()
+)  # never raise, for numbers
+BY_CONSTANT = frozenset({"np.floor_divide", "np.remainder"})  # never raise with a constant other than 0
+
+
+def invariants(fn: Function, allocations: bool = True) -> Function:
+    """The program with invariant arithmetic before its loops, and invariant `allocations` too (not where trips run on threads)."""
+    state = _Invariants(fn, definitions(fn), Bounds(bindings(fn)), unshared(fn) if allocations else frozenset())
+    return fn.with_body(state.block(fn.body))
+
+
+@dataclass
+class _Invariants:
+    fn: Function
+    once: Mapping[str, Stmt]  # names that are bound once
+    bounds: Bounds
+    unshared: frozenset[str]  # arrays that have one name
+
+    def block(self, statements: Block) -> Block:
+        result: list[Stmt] = []
+        for stmt in statements:
+            stmt = map_blocks(self.block, stmt)
+            if isinstance(stmt, For) and not any(isinstance(s, Custom) for s in walk(stmt.body)):
+                ahead, stmt = self.split(stmt)
+                result += ahead
+            result.append(stmt)
+        return tuple(result)
+
+    def split(self, loop: For) -> tuple[list[Stmt], For]:
+        moving = assigned((loop,))
+        innermost = not any(isinstance(s, (For, While)) for s in walk(loop.body))
+        ahead: list[Stmt] = []
+        for stmt in loop.body:
+            if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or moving.intersection(reads(stmt)):
+                continue
+            if innermost and movable(stmt, self.fn.types) or self.allocates(stmt):
+                ahead.append(stmt)
+                moving.discard(stmt.target.name)
+        return ahead, replace(loop, body=tuple(s for s in loop.body if not any(s is a for a in ahead)))
+
+    def allocates(self, stmt: Assign) -> bool:
+        """Whether a statement asks for memory that serves nothing but the trip."""
+        if stmt.op != "np.empty" or len(stmt.targets) != 1 or stmt.target.name not in self.unshared:
+            return False
+        sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else stmt.args[:1]
+        return all((low := self.bounds.least(size)) is not None and low >= 0 for size in sizes)
+
+
+def unshared(fn: Function) -> frozenset[str]:
+    """Arrays of numbers that are read and written element by element alone."""
+    plain: set[str] = set()
+    for stmt in walk(fn.body):
+        if isinstance(stmt, Store):
+            plain.update(operand_vars(stmt.value))
+        elif not (isinstance(stmt, Assign) and (stmt.op == "shape" or stmt.op == "getitem" and not fn.types[stmt.targets[0].name].array)):
+            plain.update(reads(stmt))
+    plain.update(operand_vars(fn.result))
+    return frozenset(n for n, t in fn.types.items() if t.array and n not in plain)
+
+
+def movable(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether a statement makes a number from numbers, and cannot fail."""
+    names = [t.name for t in stmt.targets]
+    if len(names) != 1 or stmt.kwargs or any(types[n].array for n in (*names, *reads(stmt))):
+        return False
+    if stmt.op in BY_CONSTANT:
+        divisor = stmt.args[1]
+        return isinstance(divisor, Const) and isinstance(divisor.value, int) and divisor.value != 0 and types[names[0]].dtype == "int64"
+    return stmt.op in TOTAL

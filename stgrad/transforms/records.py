@@ -1,0 +1,208 @@
+"""A variable that some trips replace, such as a running maximum: only the last replacement has a derivative.
+
+    for i in range(n):                         at = -1
+        top_stack.append(top)                  for i in range(n):
+        t = f(x[i])                                t = f(x[i])
+        if t > top: top = t            ->          if t > top: top = t; at = i
+    ...                                        ...
+    for i in range(n - 1, -1, -1):             for i in range(at, max(at - 1, -1), -1):
+        top = top_stack.pop()                      x_bar[i] += top_bar * df(x[i])
+        if f(x[i]) > top:                          top_bar = 0.0
+            x_bar[i] += top_bar * df(x[i])
+            top_bar = 0.0
+
+Behind the last replacement the adjoint of the variable is zero, and what earlier ones would add is zero times something.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    For,
+    Function,
+    If,
+    Operand,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    map_blocks,
+    reads,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.dataflow import Liveness
+
+INT = Type("int64", weak=True)
+
+
+def records(fn: Function) -> Function:
+    """The program with the trip of the last replacement kept, where that tells the reversal all."""
+    if not any(isinstance(s, Pop) for s in walk(fn.body)) or any(isinstance(s, Custom) for s in walk(fn.body)):
+        return fn
+    types, names = dict(fn.types), Names(fn.types)
+    body = fn.body
+    while (found := _first(body)) is not None:
+        body = found.rewrite(body, types, names)
+    return replace(fn, body=body, types=types)
+
+
+def _first(body: Block) -> _Record | None:
+    loops = [s for s in walk(body) if isinstance(s, For)]
+    for reverse in loops:
+        for branch in reverse.body:
+            found = _Record.find(loops, reverse, branch) if isinstance(branch, If) else None
+            if found is not None:
+                return found
+    return None
+
+
+@dataclass
+class _Record:
+    """A loop, its reversal, the statements that compute the condition in both."""
+
+    forward: For
+    reverse: For
+    test: Assign
+    again: Assign
+    branch: If
+
+    @classmethod
+    def find(cls, loops: list[For], reverse: For, branch: If) -> _Record | None:
+        again = _definition(reverse.body, branch.cond)
+        if again is None or not again.op.startswith(("np.less", "np.greater")) or reverse.step != Const(-1):
+            return None
+        popped = {s.target.name: s.stack for s in reverse.body if isinstance(s, Pop)}
+        stacks = {popped[n] for n in reads(again) if n in popped}
+        for forward in loops:
+            pushed = {s.stack for s in forward.body if isinstance(s, Push)}
+            tests = [
+                d for s in forward.body if isinstance(s, If) and (d := _definition(forward.body, s.cond)) is not None and _alike(d, again)
+            ]
+            if stacks and stacks <= pushed and len(tests) == 1 and forward.step == Const(1) and forward.var == reverse.var:
+                found = cls(forward, reverse, tests[0], again, branch)
+                return found if found.legal() else None
+        return None
+
+    def legal(self) -> bool:
+        """Whether the branch adds nothing but zeros once it has run, and nothing else touches the adjoint that it ends."""
+        if any(isinstance(s, (Pop, Push, For, While)) for s in walk((self.branch,))):
+            return False
+        carried = self._carried()
+        ended = {s.target.name for s in self.branch.then if isinstance(s, Assign) and s.op == "alias" and s.args == (Const(0.0),)}
+        records = carried & ended
+        within = [id(s) for s in walk(self.branch.then)]
+        outside = [s for s in walk(self.reverse.body) if id(s) not in within]
+        touched = {n for s in outside for n in (*reads(s), *assigns(s))}
+        if not records or records & touched or [s for s in outside if self.again.target.name in set(reads(s))] != [self.branch]:
+            return False
+        zero = _zeros(self.branch.then, records, carried)
+        other = _cleared(self.branch.orelse)
+        return zero is not None and other is not None and other <= zero and not (assigned(self.branch.then) - other) & touched
+
+    def alone(self) -> bool:
+        """Whether a trip without the branch adds nothing but zeros."""
+        rest = tuple(s for s in self.reverse.body if s is not self.branch and not isinstance(s, Pop))
+        if any(isinstance(s, (If, For, While)) for s in rest):
+            return False
+        for pop in (s for s in self.reverse.body if isinstance(s, Pop)):
+            if any(pop.target.name in reads(s) for s in walk(self.reverse.body) if s is not self.again):
+                return False
+        return _zeros(rest, _cleared(self.branch.orelse) or set(), self._carried()) is not None
+
+    def _carried(self) -> set[str]:
+        return set(Liveness(self.reverse.body, ()).before & assigned(self.reverse.body))
+
+    # --------------------------------------------------------------- rewriting
+
+    def rewrite(self, body: Block, types: dict[str, Type], names: Names) -> Block:
+        at, last, stack = (names.fresh(wish) for wish in ("_at", "_at", "at_stack"))
+        types |= {at: INT, last: INT, stack: INT}
+        before = Var(names.fresh("_t"))
+        types[before.name] = INT
+        known = Assign((Var(at),), "alias", (self.forward.var,))
+        replaced = next(s for s in self.forward.body if isinstance(s, If) and s.cond == self.test.target)
+        marked = tuple(replace(s, then=(*s.then, known)) if s is replaced else s for s in self.forward.body)
+        forward = replace(self.forward, body=marked)
+        ahead = [Assign((before,), "np.subtract", (self.forward.start, Const(1))), Assign((Var(at),), "alias", (before,))]
+        pieces: dict[int, list[Stmt]] = {
+            id(self.forward): [*ahead, forward, Push(stack, Var(at))],
+            id(self.reverse): [Pop(Var(last), stack), *self._single(Var(last), types, names)],
+        }
+        return (Stack(stack), *_replaced(body, pieces))
+
+    def _single(self, last: Var, types: dict[str, Type], names: Names) -> list[Stmt]:
+        """The reversal of the one trip that counts, or with a test for it."""
+        if not self.alone():
+            test = replace(self.again, op="np.equal", args=(self.reverse.var, last))
+            return [replace(self.reverse, body=tuple(test if s is self.again else s for s in self.reverse.body))]
+        body = tuple(x for s in self.reverse.body for x in (self.branch.then if s is self.branch else (s,)) if s is not self.again)
+        below, stop = (Var(names.fresh("_t")) for _ in range(2))
+        types |= {below.name: INT, stop.name: INT}
+        bounds = [Assign((below,), "np.subtract", (last, Const(1))), Assign((stop,), "max", (below, self.reverse.stop))]
+        return [*bounds, replace(self.reverse, start=last, stop=stop, body=body)]
+
+
+def _replaced(block: Block, pieces: dict[int, list[Stmt]]) -> Block:
+    out: list[Stmt] = []
+    for stmt in block:
+        out += pieces.get(id(stmt)) or [map_blocks(lambda b: _replaced(b, pieces), stmt)]
+    return tuple(out)
+
+
+def _definition(block: Block, operand: Operand) -> Assign | None:
+    found = [s for s in block if isinstance(s, Assign) and operand in s.targets]
+    return found[0] if len(found) == 1 else None
+
+
+def _alike(test: Assign, again: Assign) -> bool:
+    return test.op == again.op and test.loc is not None and test.loc == again.loc
+
+
+def _cleared(block: Block) -> set[str] | None:
+    """The names that a block sets to zero; None if it does anything else."""
+    zero = {s.target.name for s in block if isinstance(s, Assign) and s.op == "alias" and s.args == (Const(0.0),)}
+    return zero if len(zero) == len(block) else None
+
+
+def _is_zero(stmt: Assign, zero: set[str]) -> bool:
+    inside = [isinstance(a, Var) and a.name in zero or a == Const(0.0) for a in stmt.args]
+    match stmt.op:
+        case "np.multiply":
+            return any(inside)
+        case "np.divide":
+            return inside == [True, False]
+        case "np.add" | "np.subtract":
+            return all(inside)
+        case "np.negative" | "alias":
+            return inside == [True]
+    return False
+
+
+def _zeros(block: Block, zero: set[str], carried: set[str]) -> set[str] | None:
+    """Names that are zero behind a block, if those in `zero` are ahead of it; None if it does more than add zeros to what is `carried`."""
+    known = set(zero)
+    for stmt in block:
+        if isinstance(stmt, Store):
+            if stmt.mode != "add" or not isinstance(stmt.value, Var) or stmt.value.name not in known:
+                return None
+        elif not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+            return None
+        elif _is_zero(stmt, known):
+            known.add(stmt.target.name)
+        elif stmt.target.name not in carried:
+            known.discard(stmt.target.name)
+        elif stmt.op != "np.add" or stmt.args[0] != stmt.target or not isinstance(stmt.args[1], Var) or stmt.args[1].name not in known:
+            return None
+    return known
