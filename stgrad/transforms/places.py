@@ -111,9 +111,3 @@ def version(name: str, place: Place, after: bool) -> tuple[Version, int]:
         if owner is None or (owner.is_loop and name in owner.assigned):
             return Version(name, region, -1), user
         region, stop, user = owner.region, owner.index, owner.index
-
-
-def share_loop(a: Place, b: Place) -> bool:
-    """Whether some loop contains both statements."""
-    around = set(map(id, a.loops()))
-    return any(id(loop) in around for loop in b.loops())

@@ -47,7 +47,8 @@ from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
 from stgrad.transforms.places import Place, Region, layout
-from stgrad.transforms.saves import RESTORE, Saver, declare, insert_forward, insert_reverse
+from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse
+from stgrad.transforms.saves import Saver
 
 
 def reverse(
@@ -82,7 +83,9 @@ def _active(fn: Function, wrt: Sequence[str], outputs: Sequence[int]) -> frozens
 class _Reverse:
     """The walk over the program; built and used up inside `reverse`."""
 
-    def __init__(self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int]) -> None:
+    def __init__(
+        self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int]
+    ) -> None:
         self.outputs = outputs
         self.program, self.fn, self.wrt = program, program.function, wrt
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
@@ -111,12 +114,12 @@ class _Reverse:
         code = tuple(self.builder.out)
         classes = self._classes(code)
         code = _without_dead(code, {r.name for r in results if isinstance(r, Var)}, self.builder.types, classes)
-        saver = Saver(self.builder, self.top, self.program.classes, self.adjoints.placeholders)
+        saver = Saver(self.builder, self.top, (p.name for p in self.fn.params), self.program.classes, self.adjoints.placeholders)
         saver.read_all(code)
-        saver.restore_contents(code)
+        saver.restore_contents()
         plan = saver.finish()
         forward = insert_forward(self.fn.body, self.top, plan)
-        sweep = insert_reverse(code, saver.names, plan, {})
+        sweep = insert_reverse(code, saver.names, plan)
         value = self._value(forward) if with_value else ((), ())
         body = (*declare(plan), *forward, *value[0], *map(Stack, self._bar_stacks()), *sweep)
         return self._function(body, (*value[1], *results))

@@ -5,7 +5,7 @@ def early_exit_grad(x, limit):
     """Value and gradient of early_exit with respect to x."""
     n = x.shape[0]
     v_k_1_stack = runtime.new_stack(0)
-    s_stack = runtime.new_stack(0.0)
+    t_7_stack = runtime.new_stack(False)
     s = 0.0
     break_2 = False
     t = x.shape[0]
@@ -13,13 +13,14 @@ def early_exit_grad(x, limit):
     trips = 0
     while v_k < t and not break_2:
         runtime.push(v_k_1_stack, v_k)
-        runtime.push(s_stack, s)
         if not x[v_k] < 0.0:
-            if s > limit:
+            t2 = s > limit
+            runtime.push(t_7_stack, t2)
+            if t2:
                 break_2 = True
             else:
-                t2 = x[v_k]
-                s += t2 * t2
+                t3 = x[v_k]
+                s += t3 * t3
         v_k += 1
         trips += 1
     x_bar = runtime.empty(n)
@@ -27,9 +28,8 @@ def early_exit_grad(x, limit):
         x_bar[i] = 0.0
     for k in range(trips):
         v_k_1 = runtime.pop(v_k_1_stack)
-        s_2 = runtime.pop(s_stack)
         if not x[v_k_1] < 0.0:
-            if not s_2 > limit:
+            if not runtime.pop(t_7_stack):
                 # grad of line 44: s += x[i] ** 2
                 x_bar[v_k_1] += 2.0 * x[v_k_1]
     return s, x_bar

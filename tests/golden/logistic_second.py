@@ -12,8 +12,8 @@ def logistic_grad_grad(r, x0, n):
         x = r * x * (1.0 - x)
     x_bar = 1.0
     t2 = n - 1
-    x_2_stack = runtime.empty(max(t2 + 1, 0))
     x_bar_stack = runtime.empty(max(t2 + 1, 0))
+    x_2_stack = runtime.empty(max(t2 + 1, 0))
     for t in range(t2, -1, -1):
         x_bar_stack[t2 - t] = x_bar
         x = x_stack[t]

@@ -6,14 +6,11 @@ from stgrad import runtime
 def newton_grad(a):
     """Value and gradient of newton with respect to a."""
     x_stack = runtime.new_stack(0.0)
-    t_5_stack = runtime.new_stack(0.0)
     x = a
     trips = 0
     while np.abs(x * x - a) > 1e-12:
         runtime.push(x_stack, x)
-        t = a / x
-        runtime.push(t_5_stack, t)
-        x = 0.5 * (x + t)
+        x = 0.5 * (x + a / x)
         trips += 1
     x_bar = 1.0
     a_bar = 0.0
@@ -21,7 +18,7 @@ def newton_grad(a):
         x_2 = runtime.pop(x_stack)
         # grad of line 23: x = 0.5 * (x + a / x)
         a_bar += x_bar * (0.5 * (1.0 / x_2))
-        x_bar *= 0.5 + 0.5 * (-runtime.pop(t_5_stack) / x_2)
+        x_bar *= 0.5 + 0.5 * (-(a / x_2) / x_2)
     # grad of line 21: x = a
     a_bar += x_bar
     return x, a_bar

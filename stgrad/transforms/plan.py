@@ -1,0 +1,51 @@
+"""What is pushed and restored between the sweeps, and its place in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stgrad.ir import Block, Const, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operands
+from stgrad.transforms.places import Region
+
+RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
+
+
+@dataclass
+class Plan:
+    """What to push after which forward statement, and what to restore before which reverse statement."""
+
+    pushes: dict[tuple[int, int], list[Stmt]] = field(default_factory=dict)  # (region, index): statements after it
+    before: dict[int, list[Stmt]] = field(default_factory=dict)  # place number: statements before it
+    restores: dict[tuple[int, int], list[Stmt]] = field(default_factory=dict)
+    stacks: list[str] = field(default_factory=list)
+
+
+def insert_forward(block: Block, region: Region, plan: Plan) -> Block:
+    """The forward sweep with its pushes."""
+    out: list[Stmt] = list(plan.pushes.get((id(region), -1), []))
+    for place, stmt in zip(region.places, block, strict=True):
+        inner = iter(place.inner)
+        out += plan.before.get(place.number, [])
+        out.append(map_blocks(lambda b, inner=inner: insert_forward(b, next(inner), plan), stmt))  # type: ignore[misc]
+        out += plan.pushes.get((id(region), place.index), [])
+    return tuple(out)
+
+
+def insert_reverse(block: Block, names: dict[str, Operand], plan: Plan) -> Block:
+    """The reverse sweep with its placeholders replaced and values restored at the marks."""
+
+    def leaf(operand: Operand) -> Operand:
+        return names.get(operand.name, operand) if isinstance(operand, Var) else operand
+
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, Effect) and stmt.op == RESTORE:
+            region, index = (a.value for a in stmt.args if isinstance(a, Const))
+            out += plan.restores.get((region, index), [])
+            continue
+        out.append(map_blocks(lambda b: insert_reverse(b, names, plan), map_operands(leaf, stmt)))
+    return tuple(out)
+
+
+def declare(plan: Plan) -> list[Stmt]:
+    return [Stack(name) for name in plan.stacks]
