@@ -41,7 +41,11 @@ Order = Annotated[int, typer.Option("--order", min=1, help="how many times to di
 Args = Annotated[str, typer.Option("--args", help='example arguments, a Python tuple: "(1.0, np.ones(3))"')]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
-PASSES = tuple("records sweeps small settle storage casts loops invariants registers packed growable cleanup accumulate foreign tidy products pages".split())
+_PASSES = """
+records sweeps small settle storage casts loops
+invariants registers layouts packed growable cleanup accumulate foreign tidy products pages
+"""
+PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")
 
 

@@ -57,7 +57,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-OPTIONAL = frozenset({"records", "sweeps", "small", "invariants", "registers", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
+OPTIONAL = frozenset({"records", "sweeps", "small", "invariants", "registers", "layouts", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
 
 
 def passes(options: Options) -> dict[str, Pass]:
@@ -82,7 +82,7 @@ def passes(options: Options) -> dict[str, Pass]:
     }
     steps |= {"libm": libm} if options.precise else {}
     if options.parallel:  # memory of a trip's own is what lets trips run on threads
-        steps |= {"invariants": partial(invariants, allocations=False), "parallel": parallel}
+        steps |= {"invariants": partial(invariants, allocations=False), "layouts": lambda fn: fn, "parallel": parallel}
     return {name: step for name, step in steps.items() if name not in options.without}
 
 

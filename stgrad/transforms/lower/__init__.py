@@ -13,6 +13,7 @@ from stgrad.ir import Function
 from stgrad.transforms.lower.casts import casts
 from stgrad.transforms.lower.growable import growable
 from stgrad.transforms.lower.invariants import invariants
+from stgrad.transforms.lower.layouts import layouts
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
@@ -32,6 +33,7 @@ def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
         "loops": loops,
         "invariants": invariants,
         "registers": registers,
+        "layouts": layouts,
         "packed": packed,
         "growable": growable,
     }

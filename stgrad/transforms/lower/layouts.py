@@ -1,0 +1,186 @@
+"""Matrices that inner loops walk down column by column are turned once, before all trips of the loop around.
+
+    for t in range(n):                        for j in range(m):
+        for j in range(m):                        for i in range(m):
+            for i in range(m):          ->            A_turned[j, i] = A[i, j]
+                s += A[i, j] * x[i]           for t in range(n):
+                                                  ... s += A_turned[j, i] * x[i]
+
+A walk along the last axis is packed, and reads each line of memory once. A matrix that the loop only adds to is summed up turned, and added
+behind it. Only where the outer loop's trips all see the same elements, so that the turn is paid back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    For,
+    Function,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigned,
+    blocks,
+    map_blocks,
+    operand_vars,
+    reads,
+    walk,
+)
+from stgrad.names import Names
+from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.lower.registers import definitions
+from stgrad.transforms.lower.storage import zero
+
+INT = Type("int64", weak=True)
+Path = tuple[For, ...]
+
+
+def layouts(fn: Function) -> Function:
+    """The program with matrices turned for the loops that walk down their columns."""
+    state = _Layouts(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn), definitions(fn))
+    body = tuple(s for stmt in fn.body for s in state.statement(stmt))
+    return replace(fn, body=body, types=state.types)
+
+
+@dataclass
+class _Layouts:
+    types: dict[str, Type]
+    names: Names
+    classes: Classes
+    once: dict[str, Stmt]
+
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        if not isinstance(stmt, For) or any(isinstance(s, Custom) for s in walk((stmt,))):
+            return [stmt]
+        touched = {n for s in walk(stmt.body) for n in reads(s) if self.types[n].array}
+        before: list[Stmt] = []
+        after: list[Stmt] = []
+        for name in sorted(n for n in touched if self.types[n].rank == 2 and self.types[n].dims):
+            kind = self.suits(stmt, name, touched)
+            if kind:
+                turned = self.turned(name)
+                stmt = replace(stmt, body=_swapped(stmt.body, name, turned))
+                before += self.start(name, turned, kind)
+                after += self.nest(name, turned, "back") if kind == "add" else []
+        return [*before, stmt, *after]
+
+    # ---------------------------------------------------------------- legality
+
+    def suits(self, loop: For, name: str, touched: set[str]) -> str:
+        """How a loop uses a matrix that should be turned for it: 'read' or 'add'; '' if it should not."""
+        own = self.classes.find(name)
+        if name in assigned((loop,)) or any(n != name and self.classes.find(n) == own for n in touched):
+            return ""
+        found = [
+            (path, s) for path, s in paths(loop.body, (loop,)) if name in set(reads(s)) and not (isinstance(s, Assign) and s.op == "shape")
+        ]
+        kinds = {self.kind(s, name) for _, s in found}
+        if len(kinds) != 1 or "" in kinds:
+            return ""
+        counters = {f.var.name for path, _ in found for f in path[1:]} - {loop.var.name}
+        inner = [(path, s) for path, s in found if not any(isinstance(x, For) for x in walk(path[-1].body))]
+        down = [walks_down(path[-1], index_of(s)) for path, s in inner]
+        deep = any(len(path) > 2 and d for (path, _), d in zip(inner, down, strict=True))
+        same = all(self.counts(i, counters) for _, s in inner for i in index_of(s))
+        return kinds.pop() if down and all(down) and deep and same else ""
+
+    def kind(self, stmt: Stmt, name: str) -> str:
+        if isinstance(stmt, Assign) and stmt.op == "getitem" and stmt.args[0] == Var(name):
+            whole = not self.types[stmt.target.name].array and isinstance(stmt.args[1], Pack) and len(stmt.args[1].items) == 2
+            return "read" if whole and name not in operand_vars(stmt.args[1]) else ""
+        if isinstance(stmt, Store) and stmt.target == Var(name) and stmt.mode == "add" and self.types[name].dtype == "float64":
+            own = isinstance(stmt.index, Pack) and len(stmt.index.items) == 2 and all(isinstance(i, (Var, Const)) for i in stmt.index.items)
+            alone = own and name not in {n for o in (stmt.value, stmt.index) for n in operand_vars(o)}
+            return "add" if alone and not any(self.types[n].array for n in operand_vars(stmt.value)) else ""
+        return ""
+
+    def counts(self, place: Operand, counters: set[str]) -> bool:
+        """Whether a position depends on inner counters alone."""
+        if not isinstance(place, Var):
+            return False
+        made = self.once.get(place.name)
+        if isinstance(made, Assign) and made.op in ("np.add", "np.subtract", "runtime.unsigned"):
+            return all(isinstance(a, Const) or self.counts(a, counters) for a in made.args)
+        return place.name in counters
+
+    # --------------------------------------------------------------- rewriting
+
+    def turned(self, name: str) -> str:
+        type_ = self.types[name]
+        turned = self.names.fresh(f"{name.strip('_')}_turned")
+        self.types[turned] = Type(type_.dtype, type_.dims[::-1], array=True)
+        return turned
+
+    def start(self, name: str, turned: str, kind: str) -> list[Stmt]:
+        """The turned copy, or zeros."""
+        sizes = [self.extent(name, axis) for axis in (1, 0)]
+        dtype = () if self.types[name].dtype == "float64" else (Const(np.dtype(self.types[name].dtype).type),)
+        made = Assign((Var(turned),), "np.empty", (Pack(tuple(s.target for s in sizes)), *dtype))
+        return [*sizes, made, *self.nest(name, turned, "zero" if kind == "add" else "copy")]
+
+    def extent(self, name: str, axis: int) -> Assign:
+        size = Var(self.names.fresh("n"))
+        self.types[size.name] = INT
+        return Assign((size,), "shape", (Var(name), Const(axis)))
+
+    def nest(self, name: str, turned: str, what: str) -> list[Stmt]:
+        """Loops over all elements: `turned[j, i]` from or to `name[i, j]`, or zero."""
+        outer, inner = (self.extent(turned if what != "back" else name, axis) for axis in (0, 1))
+        j, i = Var(self.names.fresh("j")), Var(self.names.fresh("i"))
+        self.types |= {j.name: INT, i.name: INT}
+        body: tuple[Stmt, ...]
+        if what == "zero":
+            body = (Store(Var(turned), Pack((j, i)), zero(self.types[turned])),)
+        else:
+            source, target = (turned, name) if what == "back" else (name, turned)
+            value = Var(self.names.fresh("_t"))
+            self.types[value.name] = Type(self.types[name].dtype)
+            load = Assign((value,), "getitem", (Var(source), Pack((i, j))))
+            body = (load, Store(Var(target), Pack((j, i)), value, "add" if what == "back" else "set"))
+        nested = For(i, Const(0), inner.target, Const(1), body)
+        return [outer, inner, For(j, Const(0), outer.target, Const(1), (nested,))]
+
+
+def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
+    """Every statement that is no loop or branch, with the loops around it."""
+    for stmt in block:
+        inner = blocks(stmt)
+        if not inner:
+            yield around, stmt
+        for b in inner:
+            yield from paths(b, (*around, stmt) if isinstance(stmt, For) else around)
+
+
+def index_of(stmt: Stmt) -> tuple[Operand, ...]:
+    index = stmt.index if isinstance(stmt, Store) else stmt.args[1] if isinstance(stmt, Assign) else None
+    assert isinstance(index, Pack)
+    return index.items
+
+
+def walks_down(loop: For, index: tuple[Operand, ...]) -> bool:
+    """Whether trips of a loop move along the first axis alone."""
+    moving = assigned((loop,))
+    first, last = (bool(moving.intersection(operand_vars(i))) for i in index)
+    return first and not last
+
+
+def _swapped(block: Block, name: str, turned: str) -> Block:
+    def one(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and stmt.op == "getitem" and stmt.args[0] == Var(name):
+            return replace(stmt, args=(Var(turned), Pack(index_of(stmt)[::-1])))
+        if isinstance(stmt, Store) and stmt.target == Var(name):
+            return replace(stmt, target=Var(turned), index=Pack(index_of(stmt)[::-1]))
+        return map_blocks(lambda b: _swapped(b, name, turned), stmt)
+
+    return tuple(map(one, block))
