@@ -37,6 +37,15 @@ def check(f: Callable[..., Any], *args: Any) -> str:
     return lowered(f, *args)
 
 
+def check_real(f: Callable[..., Any], *args: Any) -> str:
+    """The same by differences, for functions that take complex numbers in another sense."""
+    gradient = stgrad.grad(f, jit=False)(*args)
+    direction = RNG.normal(size=args[0].shape)
+    difference = (f(args[0] + 1e-6 * direction, *args[1:]) - f(args[0] - 1e-6 * direction, *args[1:])) / 2e-6
+    assert np.sum(gradient * direction) == pytest.approx(difference, rel=1e-6, abs=1e-7)
+    return lowered(f, *args)
+
+
 # ------------------------------------------------------------- windows in range
 
 
@@ -188,6 +197,53 @@ def test_windows_that_do_not_match_are_an_error() -> None:
     check(f, X, W, 2)
     with pytest.raises(ValueError, match="broadcast"):
         stgrad.grad(f, jit=False)(X, W, 3)
+
+
+# -------------------------------------------------------- views and statistics
+
+
+def recursion(x: Any, w: Any) -> Any:
+    """Durbin's: products with vectors turned round."""
+    y = x * 0.0
+    for k in range(1, len(x)):
+        y[:k] += 0.1 * np.flip(y[:k]) + x[k - 1 :: -1] * w[0]
+        y[k] = np.sum(np.flip(x[:k]) * y[:k])
+    return np.sum(y * y)
+
+
+def diagonals(a: Any) -> Any:
+    u = a.copy()
+    u[0, 0] = 2.0
+    return np.sum(np.diag(u) * np.diagonal(a)) + np.sum(np.moveaxis(u, 0, 1)[1:, 2] ** 2) + np.sum(np.fliplr(a)[0] * a[:, 1])
+
+
+def spreads(x: Any) -> Any:
+    total = 0.0
+    for t in range(3, len(x)):
+        total += np.var(x[t - 3 : t]) * np.var(x[t - 3 : t], ddof=1) * x[t]
+    return total
+
+
+@pytest.mark.parametrize("f, args", [(recursion, (X, W)), (diagonals, (A,)), (spreads, (X,))])
+def test_no_call_into_python_is_left(f: Callable[..., Any], args: Any) -> None:
+    assert "call_python" not in check_real(f, *args)
+
+
+def test_variances_over_axes() -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.var(a, axis=0) * np.var(a, axis=1, ddof=1, keepdims=True)) + np.var(a)
+
+    assert "call_python" not in check_real(f, A)
+
+
+def test_rows_before_others_are_updated_in_place() -> None:
+    def f(a: Any) -> Any:
+        u = a.copy()
+        for k in range(len(u) - 1):
+            u[k + 1 :, :] -= u[k, :] * 0.1
+        return np.sum(u)
+
+    assert check(f, A).count("empty") == 3  # u, its adjoint and a row
 
 
 # ------------------------------------------------------------------------- fuzz

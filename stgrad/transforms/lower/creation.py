@@ -152,6 +152,57 @@ def swapaxes(state: Scalariser, stmt: Assign) -> bool:
     return permute(state, stmt, order)
 
 
+@handles("np.moveaxis")
+def moveaxis(state: Scalariser, stmt: Assign) -> bool:
+    rank = state.types[stmt.target.name].rank
+    source, destination = (axes_of(argument(stmt, k, name, Const(None)), rank) for k, name in ((1, "source"), (2, "destination")))
+    if source is None or destination is None or len(source) != len(destination):
+        return False
+    order = [k for k in range(rank) if k not in source]
+    for to, axis in sorted(zip(destination, source, strict=True)):
+        order.insert(to, axis)
+    return permute(state, stmt, order)
+
+
+def axes_of(operand: Operand, rank: int) -> list[int] | None:
+    """Axes, in the order in which they are given, counted from 0."""
+    items = operand.items if isinstance(operand, Pack) else (operand,)
+    if not all(isinstance(i, Const) and type(i.value) is int for i in items):
+        return None
+    return [i.value % rank for i in items if isinstance(i, Const)]
+
+
+@handles("np.flip", "np.flipud", "np.fliplr")
+def flip(state: Scalariser, stmt: Assign) -> bool:
+    """A view that runs backwards along some axes."""
+    source = stmt.args[0]
+    if not isinstance(source, Var) or not state.types[source.name].array:
+        return False
+    view = state.view(source.name)
+    given = {"np.flipud": Const(0), "np.fliplr": Const(1)}.get(stmt.op, argument(stmt, 1, "axis", Const(None)))
+    axes = list(range(len(view.dims))) if given == Const(None) else axes_of(given, len(view.dims))
+    if axes is None:
+        return False
+    places: list[Entry] = [
+        Axis(k, -1, Dim(d.symbol, d.offset - 1)) if k in axes else Axis(k) for k, d in enumerate(map(state.extents.canonical, view.dims))
+    ]
+    index = compose(view.index, places)
+    return index is not None and state.bind_view(stmt, View(view.base, index, view.dims))
+
+
+@handles("np.diag", "np.diagonal")
+def diagonal(state: Scalariser, stmt: Assign) -> bool:
+    """The diagonal of a square matrix."""
+    source = stmt.args[0]
+    if len(stmt.args) > 1 or stmt.kwargs or not isinstance(source, Var) or state.types[source.name].rank != 2:
+        return False
+    view = state.view(source.name)
+    index = compose(view.index, [Axis(0), Axis(0)])
+    if index is None or not state.extents.same(*view.dims):
+        return False
+    return state.bind_view(stmt, View(view.base, index, view.dims[:1]))
+
+
 def permute(state: Scalariser, stmt: Assign, order: list[int]) -> bool:
     """Axis k of the target is axis `order[k]` of the source."""
     source = stmt.args[0]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from stgrad.transforms.lower.nest import (
     Access,
     Axis,
+    Entry,
     Fixed,
     Gather,
     Index,
@@ -67,17 +68,27 @@ def _clash(x: Access, y: Access, shares: Same) -> bool:
 
 
 def disjoint(a: Index | None, b: Index | None) -> bool:
-    """Whether two accesses of one buffer are elsewhere for sure: two different constants on one axis."""
+    """Whether two accesses of one buffer are elsewhere for sure: on one axis two different constants, or ranges that do not meet."""
     if a is None or b is None:
         return False
     for x, y in zip(a, b, strict=True):
         if isinstance(x, Fixed) and isinstance(y, Fixed) and minus(x.position, y.position) not in (0, None):
+            return True
+        if _before(x, y) or _before(y, x):
             return True
         if isinstance(x, Axis) and isinstance(y, Axis) and x.scale == y.scale and abs(x.scale) > 1:
             distance = minus(x.offset, y.offset)
             if distance is not None and distance % x.scale:
                 return True
     return False
+
+
+def _before(x: Entry, y: Entry) -> bool:
+    """Whether a position stands before all that a loop runs through: `k` and `k + 1 + i`."""
+    if not (isinstance(x, Fixed) and isinstance(y, Axis) and y.scale > 0):
+        return False
+    gap = minus(y.offset, x.position)
+    return gap is not None and gap > 0
 
 
 def is_fill(unit: Unit) -> bool:

@@ -23,7 +23,7 @@ from stgrad.transforms.lower.nest import (
     Load,
 )
 from stgrad.transforms.lower.numeric import as_dtype, literal, typed
-from stgrad.transforms.lower.scalarise import ONE, Scalariser, argument, handles
+from stgrad.transforms.lower.scalarise import HANDLERS, ONE, Scalariser, argument, handles
 from stgrad.transforms.lower.views import View
 
 MODES = {
@@ -76,7 +76,7 @@ def reduction(state: Scalariser, stmt: Assign) -> bool:
     if axes is None or len(stmt.args) > 2 or not isinstance(keep, Const):
         return False
     if stmt.op == "np.mean":
-        return mean(state, stmt, source, axes, bool(keep.value))
+        return average(state, stmt, source, axes, bool(keep.value))
     return reduce_into(state, stmt, stmt.target.name, MODES[stmt.op], source, axes, bool(keep.value))
 
 
@@ -128,8 +128,8 @@ def guard_nonempty(state: Scalariser, stmt: Assign, dims: list[Dim], mode: str) 
             state.units.append(Guard(dim, None, message, state.extents.witnesses((dim,)), stmt.loc))
 
 
-def mean(state: Scalariser, stmt: Assign, source: Var, axes: tuple[int, ...], keep: bool) -> bool:
-    """A sum, divided by the number of elements."""
+def average(state: Scalariser, stmt: Assign, source: Var, axes: tuple[int, ...], keep: bool, less: int = 0) -> bool:
+    """A sum, divided by the number of elements, or some less."""
     name, type_ = stmt.target.name, state.types[stmt.target.name]
     if np.dtype(type_.dtype).kind not in "fc":
         return False
@@ -141,9 +141,39 @@ def mean(state: Scalariser, stmt: Assign, source: Var, axes: tuple[int, ...], ke
     for axis in axes:
         extent = Extent(state.extents.canonical(dims[axis]))
         count = extent if isinstance(count, Lit) else Call("np.multiply", (count, extent), "int64")
+    if less:
+        count = Call("max", (Call("np.subtract", (count, Lit(Const(less), "int64")), "int64"), Lit(Const(0), "int64")), "int64")
     left = state.view(total).dims if type_.array else ()
     load = Load(total, tuple(state.layout(left)[1]), type_.dtype)
     return state.define(name, typed("np.divide", (load, as_dtype(count, type_.dtype)), type_.dtype), left, stmt)
+
+
+@handles("np.var")
+def variance(state: Scalariser, stmt: Assign) -> bool:
+    """The mean square of deviations, in two passes."""
+    options = dict(stmt.kwargs)
+    source, ddof = stmt.args[0], options.pop("ddof", Const(0))
+    if not isinstance(source, Var) or not isinstance(ddof, Const) or len(stmt.args) > 2 or options.keys() - {"axis", "keepdims"}:
+        return False
+    given, type_ = state.types[source.name], state.types[stmt.target.name]
+    axis = argument(stmt, 1, "axis", Const(None))
+    axes = axes_of(axis, given.rank)
+    if axes is None or not given.array or given.dtype != type_.dtype or not type_.dtype.startswith("float"):
+        return False
+    kept = tuple(ONE if k in axes else d for k, d in enumerate(given.dims))
+    steps = (
+        ("np.mean", (source,), kept, (("axis", axis), ("keepdims", Const(True)))),
+        ("np.subtract", (source, None), given.dims, ()),
+        ("np.multiply", (None, None), given.dims, ()),
+    )
+    last = source
+    for op, args, dims, kwargs in steps:
+        name = Var(state.temporary("_t", Type(type_.dtype, dims, array=True)))
+        made = Assign((name,), op, tuple(last if a is None else a for a in args), kwargs, stmt.loc, stmt.note)
+        if not HANDLERS[op](state, made):
+            return False
+        last = name
+    return average(state, stmt, last, axes, options.get("keepdims") == Const(True), int(ddof.value))
 
 
 @handles("unbroadcast")

@@ -41,6 +41,7 @@ from stgrad.transforms.lower.nest import (
     Entry,
     Expr,
     Fixed,
+    Given,
     Guard,
     Index,
     Kernel,
@@ -205,7 +206,16 @@ class Scalariser:
 
     def region(self, array: str, index: Operand) -> View | None:
         """`array[index]` as an index map, where its positions are known to be in range."""
-        return subscript(self.view(array), index, self.types, self.slice_of, lambda a, b: plus(a, b) or self.sums(self, a, b))
+        return subscript(self.view(array), index, self.types, self)
+
+    def position(self, item: Var) -> Entry:
+        total = self.integers.value(item)
+        if total is None or not self.integers.nonnegative(total):
+            return Given(item)
+        return Fixed(self.number(item))
+
+    def sum_of(self, a: Dim, b: Dim) -> Dim:
+        return plus(a, b) or self.sums(self, a, b)
 
     def slice_of(self, item: Slice, extent: Dim, axis: int) -> tuple[Entry, Dim] | None:
         return self.slices(self, item, extent, axis)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
 from stgrad.transforms.lower.nest import (
@@ -15,15 +16,25 @@ from stgrad.transforms.lower.nest import (
     Axis,
     Entry,
     Fixed,
-    Given,
     Index,
     plus,
     times,
 )
 
 ONE = Dim(None, 1)
-Slices = Callable[[Slice, Dim, int], "tuple[Entry, Dim] | None"]  # position and extent of a slice of an axis
 Add = Callable[[Dim, Dim], "Dim | None"]
+
+
+class Reader(Protocol):
+    """Knows the integers of the statements around."""
+
+    def slice_of(self, item: Slice, extent: Dim, axis: int) -> tuple[Entry, Dim] | None:
+        """Position and extent of a slice of an axis."""
+
+    def position(self, item: Var) -> Entry:
+        """Where a scalar points."""
+
+    def sum_of(self, a: Dim, b: Dim) -> Dim | None: ...
 
 
 @dataclass(frozen=True)
@@ -82,8 +93,8 @@ def items_of(index: Operand, rank: int) -> list[Operand] | None:
     return items[:at] + full + items[at + len(dots) :]
 
 
-def subscript(view: View, index: Operand, types: Mapping[str, Type], slices: Slices, add: Add = plus) -> View | None:
-    """`view[index]` for integers, slices, None and the ellipsis; None where a position is not provably in range."""
+def subscript(view: View, index: Operand, types: Mapping[str, Type], reader: Reader) -> View | None:
+    """`view[index]` for integers, slices, None and the ellipsis; None where a position has no form."""
     items = items_of(index, len(view.dims))
     if items is None:
         return None
@@ -97,21 +108,21 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type], slices: Sli
         extent = view.dims[axis]
         axis += 1
         if isinstance(item, Slice):
-            part = slices(item, extent, len(dims))
+            part = reader.slice_of(item, extent, len(dims))
             if part is None:
                 return None
             places.append(part[0])
             dims.append(part[1])
         else:
-            place = _position(item, extent, types)
+            place = _position(item, extent, types, reader)
             if place is None:
                 return None
             places.append(place)
-    composed = compose(view.index, places, add)
+    composed = compose(view.index, places, reader.sum_of)
     return None if composed is None else View(view.base, composed, tuple(dims))
 
 
-def _position(item: Operand, extent: Dim, types: Mapping[str, Type]) -> Entry | None:
+def _position(item: Operand, extent: Dim, types: Mapping[str, Type], reader: Reader) -> Entry | None:
     if isinstance(item, Const) and isinstance(item.value, int) and not isinstance(item.value, bool):
         if item.value >= 0:
             return Fixed(Dim(None, item.value))
@@ -119,7 +130,7 @@ def _position(item: Operand, extent: Dim, types: Mapping[str, Type]) -> Entry | 
     if isinstance(item, Var):
         type_ = types[item.name]
         if not type_.array and type_.dtype.startswith(("int", "uint")):
-            return Given(item)
+            return reader.position(item)
     return None
 
 
