@@ -13,6 +13,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
@@ -188,6 +189,7 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         return _left_method(frame, owner, name, *args)
     if isinstance(owner, (list, Growing)) and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
+    known_text(frame, *args)
     if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)

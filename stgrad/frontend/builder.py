@@ -28,6 +28,8 @@ class Builder:
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
+    once: dict[int, Value] = field(default_factory=dict)  # items of iterators that stand as lists
+    consumed: dict[int, Value] = field(default_factory=dict)  # iterators that a name stood for when it was read
     loops: list[tuple[Any, set[str]]] = field(default_factory=list)  # the open loops: their activation and the names that they bind
     unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
     merged: dict[int, tuple[Value, Value, bool]] = field(

@@ -16,6 +16,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, chosen, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Effect, Type
 
@@ -73,6 +74,7 @@ def _len(frame: Frame, value: Value) -> Value:
         return value.count
     if isinstance(value, Record) and hasattr(value.cls, "__len__"):
         return frame.call(value.cls.__len__, (value,), {})
+    known_text(frame, value)
     if isinstance(value, (tuple, list, dict)) or is_static(value):
         return len(value)
     raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
@@ -383,9 +385,18 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     return hasattr(owner, name)
 
 
-@handles(str, repr, format)
+@handles(repr)
+def _repr(frame: Frame, value: Value) -> Value:
+    known = static_of(value)
+    return repr(known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
+
+
+@handles(str, format)
 def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
-    return str(static_of(value)) if is_static(static_of(value)) else "{...}"
+    known = static_of(value)
+    if not is_static(known) or isinstance(known, RunTimeText):
+        return RunTimeText(UNKNOWN)
+    return format(known, *spec) if spec else str(known)
 
 
 @handles(print)

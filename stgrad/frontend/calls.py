@@ -17,9 +17,11 @@ from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
+from stgrad.frontend.iteration import once
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import unwrapped
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.rules import lookup
@@ -69,7 +71,9 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return hook(function, frame, args, kwargs)
     handler = builtins.HANDLERS.get(function) if _hashable(function) else None
     if handler is not None:
-        return handler(frame, *args, **kwargs)
+        found = handler(frame, *args, **kwargs)
+        iterator = function is filter or getattr(function, "__module__", "") == "itertools"
+        return once(frame, found) if iterator and isinstance(found, (list, Growing)) else found
     return call_python(frame, function, args, kwargs)
 
 
@@ -112,6 +116,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return inline_rule(frame, rule.composite, args, kwargs)
     if rule is not None or isinstance(function, np.ufunc):
         return _call_operation(frame, function, args, kwargs)
+    known_text(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) and function.__name__ != "join" else ()))
     if function in STATIC or _computes(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):

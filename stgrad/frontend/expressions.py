@@ -13,9 +13,10 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
-from stgrad.frontend.iteration import TEST, comprehension
+from stgrad.frontend.iteration import TEST, comprehension, once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
+from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
 
@@ -27,7 +28,7 @@ def constant(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Name)
 def name(frame: Frame, node: Any) -> Value:
-    return read_name(frame, node)
+    return used_once(frame, read_name(frame, node), node)
 
 
 @evaluates(gast.BinOp)
@@ -95,11 +96,14 @@ def compare(frame: Frame, node: Any) -> Value:
         left, right = unwrapped(frame, left), unwrapped(frame, right)
     else:
         left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
+    known_text(frame, left, right)
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
             return _compared_items(frame, node, kind, left, right)
+        if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
+            frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
         if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
             return COMPARE[kind][0](left, right)
         return binary(frame, kind, left, right)
@@ -314,9 +318,20 @@ def closure(frame: Frame, tree: Any) -> Closure:
     return Closure(tree, frame, defaults, kw_defaults)
 
 
-@evaluates(gast.ListComp, gast.GeneratorExp)
+@evaluates(gast.ListComp)
 def list_comprehension(frame: Frame, node: Any) -> Value:
     return comprehension(frame, node, lambda inner: inner.evaluate(node.elt))
+
+
+@evaluates(gast.GeneratorExp)
+def generator_expression(frame: Frame, node: Any) -> Value:
+    """Its items, computed at once."""
+    return once(frame, list_comprehension(frame, node))
+
+
+@evaluates(gast.SetComp)
+def set_comprehension(frame: Frame, node: Any) -> Value:
+    return frame.call(set, (list_comprehension(frame, node),), {})
 
 
 @evaluates(gast.DictComp)
@@ -329,9 +344,10 @@ def dict_comprehension(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.JoinedStr)
 def fstring(frame: Frame, node: Any) -> Value:
-    """An f-string: the text where it is known, else a tuple-like template for print and raise."""
-    parts = [frame.evaluate(v) for v in node.values]
-    return "".join(p if isinstance(p, str) else "{...}" for p in parts)
+    """An f-string: the text where it is known."""
+    found = [frame.evaluate(v) for v in node.values]
+    text = "".join(p if isinstance(p, str) else UNKNOWN for p in found)
+    return text if all(isinstance(p, str) and not isinstance(p, RunTimeText) for p in found) else RunTimeText(text)
 
 
 @evaluates(gast.FormattedValue)
@@ -340,7 +356,7 @@ def formatted(frame: Frame, node: Any) -> Value:
     if not is_static(value):
         return value
     spec = frame.evaluate(node.format_spec) if node.format_spec is not None else ""
-    return format(value, spec)
+    return value if isinstance(value, RunTimeText) else format(value, spec)
 
 
 __all__ = ["Const", "binding_counts", "closure"]

@@ -114,6 +114,14 @@ class Frame:
 
     def mutate(self, container: Value, node: Any = None) -> None:
         """Announce a change of what a container holds."""
+        outside = self.captured.name_of(container)
+        if outside is not None:
+            raise errors.AliasingError(
+                f"the function changes `{outside}`, a {type(container).__name__} from outside of it",
+                self.builder.loc if node is None else self.loc(node),
+                reason="what other code would see of the change cannot be differentiated, nor made again in the next call",
+                hint=f"pass `{outside}` as an argument, or work on a copy of it",
+            )
         if any(r.closed and key(container) in r.outside for r in self.builder.regions):
             raise errors.UnsupportedSyntaxError(
                 "a function that has a derivative of its own changes a list, dict or object from outside of it",
@@ -293,6 +301,19 @@ class Captures:
     def __init__(self) -> None:
         self.found: dict[tuple[int, str], tuple[Capture, Value]] = {}
         self._arrays: dict[int, Value] = {}
+        self._containers: dict[int, tuple[str, Any]] = {}
+
+    def protect(self, name: str, value: Any) -> None:
+        """Note the containers of a value from outside, which the program must not change."""
+        if isinstance(value, (list, dict, set)) and id(value) not in self._containers:
+            self._containers[id(value)] = (name, value)
+        if isinstance(value, (list, tuple, dict)):
+            for item in value.values() if isinstance(value, dict) else value:
+                self.protect(name, item)
+
+    def name_of(self, container: Any) -> str | None:
+        """Where a container from outside was found."""
+        return self._containers[id(container)][0] if id(container) in self._containers else None
 
     def take(self, builder: Builder, owner: Any, name: str, value: Any) -> Value:
         hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
@@ -305,6 +326,7 @@ class Captures:
             stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value
             variable = stands_for.name if isinstance(stands_for, Sym) else None
             self.found[key] = (Capture(owner, name, value, variable), stands_for)
+            self.protect(name, value)
         return self.found[key][1]
 
     def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:

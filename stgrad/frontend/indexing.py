@@ -11,6 +11,7 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
@@ -43,6 +44,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             raise errors.NeedStaticError(
                 "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
             )
+        known_text(frame, owner, known)
         if isinstance(owner, dict):
             _missing(frame, owner, known)
         try:

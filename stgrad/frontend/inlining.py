@@ -28,6 +28,8 @@ def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     defaults = function.__defaults__ or ()
     kw_defaults = function.__kwdefaults__ or {}
     tree = desugared(source)
+    for default in (*defaults, *kw_defaults.values()):
+        frame.captured.protect(f"a default of {function.__name__}", default)
     kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
     unroll = frame.unroll if unroll is None else unroll
     return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)

@@ -302,6 +302,24 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
     return inner.env[name]
 
 
+ONCE = (Zip, Enumerate, Reversed, Mapped, Product, Combinations, Chain, Counted)
+
+
+def once(frame: Frame, items: Value) -> Value:
+    """The items of an iterator, which can be used once."""
+    frame.builder.once[id(items)] = items
+    return items
+
+
+def used_once(frame: Frame, value: Value, node: Any) -> Value:
+    """A value that a name stands for; an iterator is empty after its first use."""
+    if isinstance(value, ONCE) or id(value) in frame.builder.once:
+        if id(value) in frame.builder.consumed:
+            frame.unsupported(node, "an iterator is used a second time", reason="it is empty after its first use", hint="make it a list: list(...)")
+        frame.builder.consumed[id(value)] = value
+    return value
+
+
 def chosen(frame: Frame, values: Value, keep: Callable[[Value], Value]) -> Value:
     """The items for which `keep` holds, as a list; one that grows where that is not known at compile time."""
     name = frame.hidden_name("items")

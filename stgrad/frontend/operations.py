@@ -187,7 +187,9 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
             return bool(static)
         if isinstance(static, Growing):
             return truth(frame, binary(frame, gast.Gt, static.count, 0))
-        return True if isinstance(static, (Record, Method)) else len(static) > 0
+        if isinstance(static, Record):
+            return _truth_of_instance(frame, static, node)
+        return True if isinstance(static, Method) else len(static) > 0
     if value.type.array and value.type.rank:
         raise errors.TypeInferenceError(
             "the truth value of an array is ambiguous", frame.loc(node) if node is not None else frame.builder.loc, hint="use np.any(...) or np.all(...)"
@@ -195,6 +197,14 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
     if value.type.dtype == "bool":
         return value
     return frame.builder.call("bool", (value,), Type("bool", weak=True))
+
+
+def _truth_of_instance(frame: Frame, record: Record, node: Any) -> Value:
+    """What its class says: `__bool__`, else whether `__len__` is not 0."""
+    for name in ("__bool__", "__len__"):
+        if hasattr(record.cls, name):
+            return truth(frame, frame.call(getattr(record.cls, name), (record,), {}), node)
+    return True
 
 
 def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:

@@ -8,10 +8,11 @@ So a window is as long as its weights without a check, and what a loop keeps of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, blocks
+from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, assigns, blocks, walk
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents, parameter_extents
 from stgrad.transforms.lower.integers import EXTENT, SHAPED, Integers, Sum, number
@@ -39,7 +40,8 @@ def settled(fn: Function) -> dict[str, Sum]:
     """Symbols as sums of extents of arguments."""
     sources = parameter_extents(fn)
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
-    search = _Search(Integers(fn.types, Definitions.of(fn), extents))
+    bound = Counter(name for stmt in walk(fn.body) for name in assigns(stmt))
+    search = _Search(Integers(fn.types, Definitions.of(fn), extents), frozenset(name for name, times in bound.items() if times == 1))
     search.block(fn.body)
     return search.found
 
@@ -57,11 +59,12 @@ def as_dim(total: Sum) -> Dim | None:
 @dataclass
 class _Search:
     integers: Integers
+    once: frozenset[str]  # names with one assignment; the extents of others may be those of several arrays
     found: dict[str, Sum] = field(default_factory=dict)
 
     def block(self, body: Block) -> None:
         for stmt in body:
-            if isinstance(stmt, Assign) and len(stmt.targets) == 1:
+            if isinstance(stmt, Assign) and len(stmt.targets) == 1 and stmt.target.name in self.once:
                 for dim, total in self.extents(stmt):
                     self.learn(dim, total)
             around = self.integers.loops
