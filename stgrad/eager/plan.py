@@ -18,6 +18,7 @@ from stgrad.ir import Operand, Type, Var, map_operand, operand_vars
 from stgrad.straight import Layout, Step, Straight, Sweep, layout_of, load, reverse_sweep, warm
 
 LONGEST = 100  # nodes in one program: native code is made in a time that grows faster than its length
+LINES = 300  # of one program, beyond which its nodes are divided
 SHORTEST = 3  # nodes that are worth a program
 LAYOUTS = 4  # native versions of one program
 
@@ -114,7 +115,7 @@ def make_plan(facts: Facts, refused: set[Any]) -> Plan:
     while True:
         pieces = list(_pieces(facts, refused))
         try:
-            return Plan([piece if isinstance(piece, int) else _run(facts, piece) for piece in pieces][::-1])
+            return Plan([step for piece in pieces for step in ([piece] if isinstance(piece, int) else _runs(facts, piece))][::-1])
         except _refusals():
             culprits = _culprits(facts, [p for p in pieces if isinstance(p, list)]) - refused
             if not culprits:
@@ -172,6 +173,14 @@ def _whole(run: list[Fact]) -> Iterator[list[Fact] | int]:
         yield from [fact.index for fact in run]
     else:
         yield run
+
+
+def _runs(facts: Facts, run: list[Fact]) -> list[Run]:
+    """Consecutive nodes as one program, or as several where it would be too long to compile."""
+    whole, half = _run(facts, run), len(run) // 2
+    if whole.sweep.text.count("\n") <= LINES or half < SHORTEST:
+        return [whole]
+    return [*_runs(facts, run[:half]), *_runs(facts, run[half:])]
 
 
 def _run(facts: Facts, run: list[Fact]) -> Run:
