@@ -273,6 +273,9 @@ class Frame:
         old = self.env.get(name)
         old = old.value if isinstance(old, Maybe) else old
         if isinstance(old, Sym) and isinstance(old.operand, Var) and old.name in self.owned and same_type(old.type, value.type):
+            known = self.builder.types[old.name]
+            if known.value != value.type.value:  # what the name stands for is not one integer any more
+                self.builder.types[old.name] = replace(known, value=None)
             return Sym(old.operand, value.type)
         new = self.builder.variable(name, value.type)
         self.owned.add(new.name)

@@ -285,6 +285,16 @@ class Writer:
         )
 
 
+def test_bounds_that_a_name_takes_one_after_the_other() -> None:
+    """In the rule of np.concatenate `total = 0` comes first: the 0 is not what the name stands for later."""
+
+    def joined(x: Any) -> Any:
+        return np.sum(np.concatenate((x[0], x[1], x[2])) * np.reshape(x, -1))
+
+    x = X[:9].reshape(3, 3).copy()
+    np.testing.assert_allclose(stgrad.grad(joined, jit=False)(x), 2.0 * x)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_windows(seed: int) -> None:
     source = Writer(seed).program()
