@@ -38,6 +38,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     map_blocks,
+    operand_vars,
     reads,
     walk,
 )
@@ -75,24 +76,24 @@ class _Record:
     forward: For
     reverse: For
     test: Assign
-    again: Assign
+    again: Assign | Pop  # computed again, or kept
     branch: If
 
     @classmethod
     def find(cls, loops: list[For], reverse: For, branch: If) -> _Record | None:
         again = _definition(reverse.body, branch.cond)
-        if again is None or not again.op.startswith(("np.less", "np.greater")) or reverse.step != Const(-1):
+        if again is None or reverse.step != Const(-1) or isinstance(again, Assign) and not again.op.startswith(("np.less", "np.greater")):
             return None
         popped = {s.target.name: s.stack for s in reverse.body if isinstance(s, Pop)}
-        stacks = {popped[n] for n in reads(again) if n in popped}
+        stacks = {again.stack} if isinstance(again, Pop) else {popped[n] for n in reads(again) if n in popped}
         for forward in loops:
-            pushed = {s.stack for s in forward.body if isinstance(s, Push)}
-            tests = [
-                d for s in forward.body if isinstance(s, If) and (d := _definition(forward.body, s.cond)) is not None and _alike(d, again)
-            ]
-            if stacks and stacks <= pushed and len(tests) == 1 and forward.step == Const(1) and forward.var == reverse.var:
-                found = cls(forward, reverse, tests[0], again, branch)
-                return found if found.legal() else None
+            pushed = {s.stack: s.value for s in forward.body if isinstance(s, Push)}
+            if not stacks or not stacks <= pushed.keys() or forward.step != Const(1) or forward.var != reverse.var:
+                continue
+            conditions = [_definition(forward.body, s.cond) for s in forward.body if isinstance(s, If)]
+            tests = [d for d in conditions if isinstance(d, Assign) and _alike(d, again, pushed)]
+            found = cls(forward, reverse, tests[0], again, branch) if len(tests) == 1 else None
+            return found if found is not None and found.legal() else None
         return None
 
     def legal(self) -> bool:
@@ -105,7 +106,8 @@ class _Record:
         within = [id(s) for s in walk(self.branch.then)]
         outside = [s for s in walk(self.reverse.body) if id(s) not in within]
         touched = {n for s in outside for n in (*reads(s), *assigns(s))}
-        if not records or records & touched or [s for s in outside if self.again.target.name in set(reads(s))] != [self.branch]:
+        condition = self.branch.cond
+        if not records or records & touched or [s for s in outside if set(operand_vars(condition)) & set(reads(s))] != [self.branch]:
             return False
         zero = _zeros(self.branch.then, records, carried)
         other = _cleared(self.branch.orelse)
@@ -117,7 +119,8 @@ class _Record:
         if any(isinstance(s, (If, For, While)) for s in rest):
             return False
         for pop in (s for s in self.reverse.body if isinstance(s, Pop)):
-            if any(pop.target.name in reads(s) for s in walk(self.reverse.body) if s is not self.again):
+            users = [s for s in walk(self.reverse.body) if pop.target.name in reads(s)]
+            if pop is not self.again and any(s is not self.again for s in users):
                 return False
         return _zeros(rest, _cleared(self.branch.orelse) or set(), self._carried()) is not None
 
@@ -145,7 +148,7 @@ class _Record:
     def _single(self, last: Var, types: dict[str, Type], names: Names) -> list[Stmt]:
         """The reversal of the one trip that counts, or with a test for it."""
         if not self.alone():
-            test = replace(self.again, op="np.equal", args=(self.reverse.var, last))
+            test = Assign((self.again.target,), "np.equal", (self.reverse.var, last), (), self.again.loc)
             return [replace(self.reverse, body=tuple(test if s is self.again else s for s in self.reverse.body))]
         body = tuple(x for s in self.reverse.body for x in (self.branch.then if s is self.branch else (s,)) if s is not self.again)
         below, stop = (Var(names.fresh("_t")) for _ in range(2))
@@ -161,12 +164,15 @@ def _replaced(block: Block, pieces: dict[int, list[Stmt]]) -> Block:
     return tuple(out)
 
 
-def _definition(block: Block, operand: Operand) -> Assign | None:
-    found = [s for s in block if isinstance(s, Assign) and operand in s.targets]
+def _definition(block: Block, operand: Operand) -> Assign | Pop | None:
+    found = [s for s in block if isinstance(s, (Assign, Pop)) and operand in (s.targets if isinstance(s, Assign) else (s.target,))]
     return found[0] if len(found) == 1 else None
 
 
-def _alike(test: Assign, again: Assign) -> bool:
+def _alike(test: Assign, again: Assign | Pop, pushed: dict[str, Operand]) -> bool:
+    """Whether a condition of the forward loop is the one that the reversal asks for."""
+    if isinstance(again, Pop):
+        return pushed[again.stack] == test.target
     return test.op == again.op and test.loc is not None and test.loc == again.loc
 
 

@@ -141,7 +141,7 @@ class _Packing:
     def apart(self, loop: For) -> bool:
         """Whether each trip writes to places of its own, and reads no places that others write."""
         stores = [s for s in walk(loop.body) if isinstance(s, Store)]
-        places: dict[str, tuple[str, Operand]] = {}
+        places: dict[str, tuple[str, tuple[object, ...]]] = {}
         moving = assigned((loop,))
         for store in stores:
             items = store.index.items if isinstance(store.index, Pack) else (store.index,)
@@ -149,17 +149,22 @@ class _Packing:
             fixed = all(o or not moving.intersection(operand_vars(i)) for o, i in zip(moved, items, strict=True))
             if not fixed or not any(moved) or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
                 return False
-            if places.setdefault(self.classes.find(store.target.name), (store.target.name, store.index)) != (
-                store.target.name,
-                store.index,
-            ):
+            place = (store.target.name, self.place(store.index, loop))
+            if places.setdefault(self.classes.find(store.target.name), place) != place:
                 return False
         for stmt in walk(loop.body):
             if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
                 own = places.get(self.classes.find(stmt.args[0].name))
-                if own is not None and own != (stmt.args[0].name, stmt.args[1]):
+                if own is not None and own != (stmt.args[0].name, self.place(stmt.args[1], loop)):
                     return False
         return len(places) <= MAX_WRITES and loop.step in (Const(1), Const(-1))
+
+    def place(self, index: Operand, loop: For) -> tuple[object, ...]:
+        """A subscript, with sums of the counter written out: equal places are equal."""
+        items = index.items if isinstance(index, Pack) else (index,)
+        made = [self.defined.get(i.name) if isinstance(i, Var) else None for i in items]
+        sums = [isinstance(m, Assign) and m.op in ("np.add", "np.subtract") and loop.var in m.args for m in made]
+        return tuple((m.op, m.args) if known and isinstance(m, Assign) else i for known, m, i in zip(sums, made, items, strict=True))
 
     def moves_with(self, place: Operand, loop: For, moving: set[str]) -> bool:
         """Whether a position is another one in each trip: the counter, plus or minus what stands still."""
