@@ -115,13 +115,13 @@ def _packed(name: str, args: tuple[Value, ...]) -> tuple[Value, ...]:
     return args
 
 
-def _astype(frame: Frame, x: Sym, dtype: Value, **_: Value) -> Value:
+def _astype(frame: Frame, x: Sym, dtype: Value, *_: Value, copy: Value = True, **__: Value) -> Value:
     dtype = static_of(dtype)
     name = str(np.dtype(dtype))
     if not x.type.array:
         return frame.builder.call("cast", (x, name), Type(name))
     if name == x.type.dtype:
-        return operation(frame, np.copy, (x,))
+        return operation(frame, np.copy, (x,)) if static_of(copy) else x
     return frame.builder.call("np.astype", (x, np.dtype(name)), Type(name, x.type.dims, array=True))
 
 

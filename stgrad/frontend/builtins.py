@@ -160,6 +160,8 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,))
+    if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
+        return operations.operation(frame, np.sum, (values,), {"axis": 0})
     return _accumulate(frame, values, start)
 
 

@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import builtins, growing, iterators, objects, operations, ufuncs
+from stgrad.frontend import builtins, growing, iterators, library, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, Frame, evaluates
@@ -96,8 +96,10 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     """The value of a call of a function from outside the program."""
     if any(isinstance(a, Growing) for a in args) and (lookup(function) is not None or _of_library(function)):
         if function in builtins.SEQUENCES and isinstance(args[0], Growing):
-            return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
+            return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
         args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
+    if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
+        return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
     body = LIBRARY.get(function) if _hashable(function) else None
     if body is not None:
         return _from_library(frame, body, args, kwargs)
@@ -107,11 +109,11 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     rule = lookup(function)
     if rule is not None or isinstance(function, np.ufunc):
         args, kwargs, target = ufuncs.without_target(frame, function, args, kwargs)
+        args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), kwargs)
         if target is not None:
             return ufuncs.into(frame, function, args, kwargs, target)
         if ufuncs.is_masked(function, kwargs):
             return ufuncs.masked(frame, function, args, kwargs)
-        args = as_arrays(frame, function, args)
     if rule is not None and rule.composite is not None:
         return inline_rule(frame, rule.composite, args, kwargs)
     if rule is not None or isinstance(function, np.ufunc):
@@ -226,16 +228,20 @@ def _has_arrays(value: Any) -> bool:
     return any(isinstance(v, np.ndarray) for v in value) if isinstance(value, tuple) else False
 
 
-def _of_rows(frame: Frame, function: Any, rows: Growing, options: tuple[Value, ...]) -> Value:
-    """`np.stack`, `np.concatenate`... of a growing list of arrays, which are the rows of one array."""
-    array = growing.as_array(frame, rows)
-    plain = options in ((), (0,)) and isinstance(array, Sym)
-    if plain and (function is np.stack or function is np.vstack and array.type.rank == 2):
-        return frame.call(np.copy, (array,), {})
-    if plain and function in (np.concatenate, np.hstack) and array.type.rank == 2:
-        return frame.call(np.copy, (frame.call(np.ravel, (array,), {}),), {})
-    if plain and function is np.column_stack and array.type.rank == 2:
-        return frame.call(np.copy, (frame.call(np.transpose, (array,), {}),), {})
+_JOINED = {
+    np.stack: library.stacked,
+    np.concatenate: library.end_to_end,
+    np.vstack: library.below_each_other,
+    np.hstack: library.beside_each_other,
+    np.column_stack: library.as_columns,
+}
+
+
+def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ...]) -> Value:
+    """`np.stack`, `np.concatenate`... of the rows of one array."""
+    joined = _JOINED.get(function)
+    if joined is not None and isinstance(array, Sym) and array.type.rank > 1:
+        return frame.call(joined, (array, *options), {})
     raise errors.UnsupportedSyntaxError(
         f"`np.{function.__name__}` of a list that grows in a loop is not supported here", frame.builder.loc, hint="use np.array(...) of the list"
     )

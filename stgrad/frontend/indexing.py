@@ -25,6 +25,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Method) and owner.name == "flat":
         owner = frame.call(np.ravel, (owner.owner,), {})
     if isinstance(owner, Sym):
+        if not owner.type.array and index == ():
+            return owner
         if not owner.type.array:
             raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         entries = normalise(frame, owner, index, node)
@@ -138,6 +140,10 @@ def _entry(frame: Frame, entry: Value, node: Any) -> Value:
         entry = frame.call(np.array, (entry,), {})
     if isinstance(entry, Known):
         return entry.const if not entry.type.array else entry
+    if not type_of(entry).array and type_of(entry).dtype == "bool" if isinstance(entry, (Sym, bool, np.bool_)) else False:
+        raise errors.TypeInferenceError(
+            "an index is a bool", frame.loc(node), reason="it would select all or nothing along a new axis", hint="write int(...), or an array of bools"
+        )
     if isinstance(entry, Sym) and entry.type.dtype.startswith(("float", "complex")):
         raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {entry.type}", hint="write int(...)")
     return entry

@@ -37,7 +37,11 @@ def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
 
 def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded."""
-    return inline_function(frame, rule, args, kwargs, unroll=True)
+    try:
+        return inline_function(frame, rule, args, kwargs, unroll=True)
+    except errors.UnsupportedSyntaxError as error:  # said by `refuse`: about the call, not about the rule
+        error.loc = frame.builder.loc
+        raise
 
 
 def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

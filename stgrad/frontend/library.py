@@ -55,6 +55,18 @@ def scan(ufunc, array, axis=0):  # type: ignore[no-untyped-def]
     return np.moveaxis(y, 0, axis)
 
 
+@means()
+def segments(ufunc, array, indices, axis=0):  # type: ignore[no-untyped-def]
+    """`ufunc.reduceat`: from each index up to the next one; one element where the next one is not greater."""
+    rows, first = np.moveaxis(array, axis, 0), np.asarray(indices)
+    y = np.copy(rows[first])
+    for i in range(len(first)):
+        stop = first[i + 1] if i + 1 < len(first) else len(rows)
+        for k in range(first[i] + 1, stop):
+            y[i] = ufunc(y[i], rows[k])
+    return np.moveaxis(y, 0, axis)
+
+
 # --------------------------------------------------------------------------- reductions with where=
 
 
@@ -147,6 +159,48 @@ def put_along_axis(arr, indices, values, axis):  # type: ignore[no-untyped-def]
     arr[tuple(indices if k == at else np.reshape(np.arange(np.shape(arr)[k]), (1,) * k + (-1,) + (1,) * (n - k - 1)) for k in range(n))] = values
 
 
+# --------------------------------------------------------------------------- elementwise
+
+
+@means()
+def unit(x):  # type: ignore[no-untyped-def]
+    """`np.sign` of complex numbers."""
+    size = np.abs(x)
+    return x / np.where(size == 0.0, 1.0, size)
+
+
+# --------------------------------------------------------------------------- rows of one array joined
+
+
+@means()
+def stacked(a, axis=0):  # type: ignore[no-untyped-def]
+    return np.copy(a if axis == 0 else np.moveaxis(a, 0, axis))
+
+
+@means()
+def end_to_end(a, axis=0):  # type: ignore[no-untyped-def]
+    if axis is None:
+        return np.copy(np.ravel(a))
+    at = axis % (np.ndim(a) - 1)
+    moved, shape = a if at == 0 else np.moveaxis(a, 0, at), np.shape(a)[1:]
+    return np.copy(np.reshape(moved, (*shape[:at], -1, *shape[at + 1 :])))
+
+
+@means()
+def below_each_other(a):  # type: ignore[no-untyped-def]
+    return np.copy(a) if np.ndim(a) == 2 else end_to_end(a, 0)
+
+
+@means()
+def beside_each_other(a):  # type: ignore[no-untyped-def]
+    return end_to_end(a, 0 if np.ndim(a) == 2 else 1)
+
+
+@means()
+def as_columns(a):  # type: ignore[no-untyped-def]
+    return np.copy(np.transpose(a)) if np.ndim(a) == 2 else end_to_end(a, 1)
+
+
 # --------------------------------------------------------------------------- functions of functions
 
 
@@ -165,17 +219,53 @@ def piecewise(x, condlist, funclist):  # type: ignore[no-untyped-def]
 
 @means(np.apply_along_axis)
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):  # type: ignore[no-untyped-def]
-    """Of an array of one or two axes."""
+    """Row by row; what the function returns takes the place of the axis."""
     if np.ndim(arr) == 1:
         return func1d(arr, *args, **kwargs)
-    refuse(np.ndim(arr) != 2, "np.apply_along_axis of more than two axes is not supported", "write it as a loop")
-    rows = np.swapaxes(arr, axis, -1)
+    moved = np.moveaxis(arr, axis, -1)
+    rows = np.reshape(moved, (-1, np.shape(moved)[-1]))
     first = func1d(rows[0], *args, **kwargs)
-    y = np.zeros((np.shape(rows)[0], *np.shape(first)))
+    y = np.zeros((np.shape(rows)[0], *np.shape(first)), dtype=np.result_type(first))
     y[0] = first
     for i in range(1, np.shape(rows)[0]):
         y[i] = func1d(rows[i], *args, **kwargs)
-    return y if np.ndim(first) == 0 or axis % 2 == 1 else np.swapaxes(y, 0, 1)
+    whole = np.reshape(y, (*np.shape(moved)[:-1], *np.shape(first)))
+    at = axis % np.ndim(arr)
+    return np.moveaxis(whole, tuple(range(-np.ndim(first), 0)), tuple(range(at, at + np.ndim(first)))) if np.ndim(first) > 0 else whole
+
+
+@means(np.apply_over_axes)
+def apply_over_axes(func, a, axes):  # type: ignore[no-untyped-def]
+    y = a
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        reduced = func(y, axis)
+        y = reduced if np.ndim(reduced) == np.ndim(a) else np.expand_dims(reduced, axis)
+    return y
+
+
+@means(np.fromfunction)
+def fromfunction(function, shape, *, dtype=float, **kwargs):  # type: ignore[no-untyped-def]
+    n = len(shape)
+    return function(*[np.broadcast_to(np.reshape(np.arange(1.0 * shape[i]), (1,) * i + (-1,) + (1,) * (n - i - 1)), shape).copy() for i in range(n)], **kwargs)
+
+
+@means(np.real_if_close)
+def real_if_close(a, tol=100):  # type: ignore[no-untyped-def]
+    refuse(np.iscomplexobj(a), "np.real_if_close decides by the values whether its result is complex", "take .real, or leave the array as it is")
+    return a
+
+
+@means(np.trim_zeros)
+def trim_zeros(filt, trim="fb", axis=None):  # type: ignore[no-untyped-def]
+    refuse(np.ndim(filt) != 1, "np.trim_zeros of several axes is not supported", "cut the array with slices")
+    first, stop = 0, len(filt)
+    if "f" in trim.lower():
+        while first < stop and filt[first] == 0:
+            first = first + 1
+    if "b" in trim.lower():
+        while stop > first and filt[stop - 1] == 0:
+            stop = stop - 1
+    return filt[first:stop]
 
 
 @means(np.resize)

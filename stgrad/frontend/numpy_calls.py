@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
+import gast
 import numpy as np
 
 from stgrad import errors, rules
@@ -15,6 +17,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
+from stgrad.frontend.library import unit
 from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
 
@@ -40,6 +43,62 @@ def _isscalar(frame: Frame, a: Value) -> Value:
     return not a.type.array if isinstance(a, Sym) else np.isscalar(a)
 
 
+@handles(np.sum)
+def _sum(frame: Frame, a: Value, *args: Value, **options: Value) -> Value:
+    """`initial` is added, so that it may be differentiated in."""
+    initial = options.pop("initial", 0.0)
+    if isinstance(options.get("where"), (list, tuple)):
+        options["where"] = frame.call(np.array, (options["where"],), {})
+    if is_static(static_of(initial)):
+        return emit(frame, np.sum, a, *args, **options, **({} if is_number(initial) and initial == 0.0 else {"initial": initial}))
+    return operations.binary(frame, gast.Add, emit(frame, np.sum, a, *args, **options), initial)
+
+
+@handles(np.linspace)
+def _linspace(
+    frame: Frame, start: Value, stop: Value, num: Value = 50, endpoint: Value = True, retstep: Value = False, dtype: Value = None, axis: Value = 0, **_: Value
+) -> Value:
+    points = emit(frame, np.linspace, start, stop, num, endpoint=endpoint, **({} if dtype is None else {"dtype": dtype}))
+    if axis != 0 and points.type.rank > 1:
+        points = frame.call(np.moveaxis, (points, 0, axis), {})
+    if not static_of(retstep):
+        return points
+    count = operations.binary(frame, gast.Sub, num, 1) if static_of(endpoint) else num
+    return points, operations.binary(frame, gast.Div, operations.binary(frame, gast.Sub, stop, start), count)
+
+
+@handles(np.real)
+def _real(frame: Frame, val: Value) -> Value:
+    """A real array is its own real part."""
+    return val if isinstance(val, Sym) and not val.type.dtype.startswith("complex") else emit(frame, np.real, val)
+
+
+@handles(np.sign)
+def _sign(frame: Frame, x: Value, *args: Value, **options: Value) -> Value:
+    """Of a complex number it is x / abs(x), which turns with x."""
+    return frame.call(unit, (x,), options) if isinstance(x, Sym) and x.type.dtype.startswith("complex") else emit(frame, np.sign, x, *args, **options)
+
+
+@handles(np.nan_to_num)
+def _nan_to_num(frame: Frame, x: Value, copy: Value = True, **options: Value) -> Value:
+    if static_of(copy) or not isinstance(x, Sym) or not x.type.array:
+        return emit(frame, np.nan_to_num, x, **options)
+    store(frame, x, Ellipsis, emit(frame, np.nan_to_num, x, **options), None)
+    return x
+
+
+@handles(operator.getitem)
+def _getitem(frame: Frame, a: Value, b: Value) -> Value:
+    return load(frame, a, b, None)
+
+
+def emit(frame: Frame, function: Any, *args: Value, **options: Value) -> Value:
+    """A call past the handler of the function."""
+    from stgrad.frontend.calls import call_python
+
+    return call_python(frame, function, args, options)
+
+
 @handles(np.iscomplexobj)
 def _iscomplexobj(frame: Frame, a: Value) -> Value:
     return type_of(a).dtype.startswith("complex")
@@ -55,9 +114,33 @@ def _result_type(frame: Frame, *values: Value) -> Value:
     return np.result_type(*(np.dtype(v.type.dtype) if isinstance(v, Sym) else v for v in values))
 
 
-@handles(np.array, np.asarray, np.ascontiguousarray, np.asfarray if hasattr(np, "asfarray") else np.asanyarray)
-def _array(frame: Frame, value: Value, dtype: Value = None, copy: Value = True, **_: Value) -> Value:
+@handles(np.asarray, np.asanyarray)
+def _asarray(frame: Frame, a: Value, dtype: Value = None, order: Value = None, *, copy: Value = None, **_: Value) -> Value:
+    """The array itself where nothing has to change."""
+    same = isinstance(a, Sym) and a.type.array and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
+    if same and not static_of(copy) and static_of(order) in (None, "K", "A"):
+        return a
+    return _array(frame, a, dtype) if static_of(copy) or not same else operations.operation(frame, np.asarray, (a,), {"order": order})
+
+
+@handles(np.ascontiguousarray, np.asfortranarray)
+def _ascontiguousarray(frame: Frame, a: Value, dtype: Value = None, **_: Value) -> Value:
+    """The array itself or a copy, by its strides."""
+    same = isinstance(a, Sym) and a.type.rank and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
+    return operations.operation(frame, np.ascontiguousarray, (a,)) if same else _array(frame, a, dtype, ndmin=1)
+
+
+@handles(np.array)
+def _array(frame: Frame, object: Value, dtype: Value = None, *, copy: Value = True, order: Value = "K", ndmin: Value = 0, **_: Value) -> Value:  # noqa: A002
     """`np.array` of a number, an array, or nested lists of those."""
+    if static_of(copy) is not True and isinstance(object, Sym):
+        return _asarray(frame, object, dtype, copy=copy)
+    array = _new_array(frame, object, dtype)
+    missing = static_of(ndmin) - type_of(array).rank
+    return frame.call(np.reshape, (array, (*(1,) * missing, *operations.shape_of(frame, array))), {}) if missing > 0 else array
+
+
+def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
     if isinstance(value, Growing):
         named = references(frame)[id(value)] > 0
         value = growing.as_array(frame, value)

@@ -78,6 +78,10 @@ def _einsum(frame: Frame, *operands: Value, **options: Value) -> Value:
 
     if operands and not isinstance(operands[0], str):
         operands = _written_out(operands)
+    options = {k: v for k, v in options.items() if k not in ("order", "casting")}
+    dtype = options.pop("dtype", None)
+    if dtype is not None:
+        operands = (operands[0], *(frame.call(np.asarray, (x, dtype), {}) for x in operands[1:]))
     return call_python(frame, np.einsum, operands, options)
 
 

@@ -52,6 +52,14 @@ def dtype_of(frame: Frame, dtype: Value, default: str) -> str:
     return str(np.dtype(dtype))
 
 
+def _check_order(frame: Frame, a: Value, order: Value) -> None:
+    """Refuse the orders that follow the strides of an array, which are no part of its type."""
+    if static_of(order) in ("A", "K") and type_of(a).rank > 1:
+        raise errors.UnsupportedSyntaxError(
+            f"order={static_of(order)!r} depends on how the array lies in memory", frame.builder.loc, hint="write order='C' or order='F'"
+        )
+
+
 @shaped(np.zeros, np.ones, np.empty)
 def _zeros(frame: Frame, shape: Value, dtype: Value = None, order: Value = "C", **_: Value) -> Type:
     return Type(dtype_of(frame, dtype, "float64"), dims_of(frame, shape), array=True)
@@ -114,6 +122,7 @@ def _eye(frame: Frame, n: Value = None, m: Value = None, k: Value = 0, dtype: Va
 def _reshape(frame: Frame, a: Value, shape: Value = None, order: Value = "C", *, newshape: Value = None) -> Type | None:
     if not isinstance(a, Sym):
         return None
+    _check_order(frame, a, order)
     shape = newshape if shape is None else shape
     dims = list(dims_of(frame, shape))
     sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -148,7 +157,7 @@ def _quotient(frame: Frame, t: Type, others: list[Dim]) -> Dim:
 
 @shaped(np.ravel)
 def _ravel(frame: Frame, a: Value, order: Value = "C") -> Type | None:
-    return _reshape(frame, a, -1) if isinstance(a, Sym) and a.type.rank else None
+    return _reshape(frame, a, -1, order) if isinstance(a, Sym) and a.type.rank else None
 
 
 @shaped(np.broadcast_to)

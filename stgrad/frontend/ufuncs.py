@@ -18,7 +18,7 @@ from stgrad import errors
 from stgrad.frontend import library, operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, store
-from stgrad.frontend.values import Sym, Value, operand_of, static_of, type_of
+from stgrad.frontend.values import Method, Sym, Value, operand_of, static_of, type_of
 from stgrad.ir import Store
 
 # What a ufunc does along an axis, where NumPy has a function for it.
@@ -102,6 +102,15 @@ def masked(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[st
     return frame.call(_MASKED[function], args, kwargs)
 
 
+def in_dtype(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """A call of a ufunc without `dtype`: its operands are cast instead."""
+    if not isinstance(function, np.ufunc) or kwargs.get("dtype") is None:
+        return args, kwargs
+    dtype = np.dtype(static_of(kwargs["dtype"]))
+    cast = tuple(frame.call(Method(a, "astype"), (dtype,), {}) if isinstance(a, Sym) else dtype.type(static_of(a)) for a in args)
+    return cast, {k: v for k, v in kwargs.items() if k != "dtype"}
+
+
 def is_masked(function: Any, kwargs: dict[str, Value]) -> bool:
     where = static_of(kwargs.get("where", True))
     return where is not True and (isinstance(function, np.ufunc) or function in _MASKED)
@@ -134,6 +143,10 @@ def _accumulate(frame: Frame, ufunc: Any, array: Value, axis: Value = 0, dtype: 
     return frame.call(library.scan, (ufunc, array, axis), {})
 
 
+def _reduceat(frame: Frame, ufunc: Any, array: Value, indices: Value, axis: Value = 0, dtype: Value = None, out: Value = None) -> Value:
+    return frame.call(library.segments, (ufunc, array, indices, axis), {})
+
+
 def _outer(frame: Frame, ufunc: Any, a: Value, b: Value, **options: Value) -> Value:
     stretched = a
     if type_of(a).rank and type_of(b).rank:
@@ -155,6 +168,6 @@ def _at(frame: Frame, ufunc: Any, array: Value, index: Value, value: Value = Non
     frame.builder.emit(Store(array.operand, operand, operand_of(value), "add_at", frame.builder.loc, frame.builder.note))
 
 
-_METHODS: dict[str, Callable[..., Value]] = {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}
+_METHODS: dict[str, Callable[..., Value]] = {"reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at}
 
 __all__ = ["into", "is_masked", "masked", "ufunc_method", "without_target"]

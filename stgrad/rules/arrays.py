@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .core import adjoint, composite, linear, samples, static, tangent
+from .core import adjoint, composite, linear, refuse, samples, static, tangent
 
 # ------------------------------------------------------------------ shapes and orders
 
@@ -117,6 +117,42 @@ def roll(y, y_bar, a, shift, axis=None):
     if np.ndim(shift) == 0:
         return np.roll(y_bar, -shift, axis)
     return np.roll(y_bar, tuple(-s for s in shift), axis)
+
+
+def overlapped(y_bar, shape, axis):
+    """Add windows, which stand along the last axis, to the places along `axis` that they show."""
+    windows = np.moveaxis(y_bar, axis, 0)
+    rows = np.copy(np.moveaxis(np.zeros(shape, dtype=y_bar.dtype), axis, 0))
+    for k in range(np.shape(y_bar)[-1]):
+        rows[k : k + np.shape(windows)[0]] += windows[..., k]
+    return np.moveaxis(rows, 0, axis)
+
+
+@static
+def window_axes(window_shape, axis, rank):
+    """The axes that windows slide along, in the order of the windows."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+@linear(np.lib.stride_tricks.sliding_window_view, views=0)
+def sliding_window_view(y, y_bar, x, window_shape, axis=None, *, subok=False, writeable=False):
+    refuse(writeable, "a writeable sliding_window_view is not supported", "write to the array itself")
+    r = y_bar
+    for axis_ in window_axes(window_shape, axis, np.ndim(x))[::-1]:
+        place = np.ndim(r) - 1
+        shape = tuple(np.shape(r)[i] + (np.shape(r)[place] - 1 if i == axis_ else 0) for i in range(place))
+        r = overlapped(r, shape, axis_)
+    return r
+
+
+@samples(np.lib.stride_tricks.sliding_window_view)
+def _(rng):
+    yield (rng.normal(size=6), 3), {}
+    yield (rng.normal(size=(4, 5)), (2, 3)), {}
+    yield (rng.normal(size=(4, 5)), 2, -1), {}
+    yield (rng.normal(size=(4, 5)), (2, 3), (1, 0)), {}
 
 
 def raised(x, rank):

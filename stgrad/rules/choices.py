@@ -99,7 +99,7 @@ def dist_dot(y, p, q, p_dot, q_dot):
 
 @linear(math.fsum)
 def fsum(y, y_bar, seq):
-    return tuple(y_bar for _ in seq)
+    return tuple(y_bar for _ in seq) if isinstance(seq, (tuple, list)) else np.broadcast_to(y_bar, np.shape(seq))
 
 
 @adjoint(np.where)

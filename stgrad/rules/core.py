@@ -48,6 +48,8 @@ from typing import Any, TypeVar
 
 import numpy as np  # noqa: F401  (doctest)
 
+from stgrad import errors
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -78,7 +80,7 @@ STATIC: set[Any] = set()  # helpers that run at compile time on static arguments
 
 
 # Where operations live, by the prefix that generated code writes. SciPy's are looked at only once they are imported.
-_PREFIXES = ("np", "np.linalg", "np.fft", "math", "operator", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.fft")
+_PREFIXES = ("np", "np.linalg", "np.fft", "np.lib.stride_tricks", "math", "operator", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.fft")
 
 
 def op_name(op: Callable[..., Any]) -> str:
@@ -171,6 +173,13 @@ def static(helper: F) -> F:
     """Mark a helper that rule bodies call on static values (ints, tuples, None, str): it runs at compile time."""
     STATIC.add(helper)
     return helper
+
+
+@static
+def refuse(wrong: bool, message: str, hint: str = "") -> None:
+    """Stop where a call is not covered, with what to write instead."""
+    if wrong:
+        raise errors.UnsupportedSyntaxError(message, hint=hint)
 
 
 def samples(*ops: Callable[..., Any]) -> Callable[[F], F]:

@@ -128,6 +128,7 @@ def fractions(y, num, endpoint, dtype):
 
 @adjoint(np.linspace)
 def linspace(y, y_bar, start, stop, num=50, endpoint=True, *, dtype=None):
+    """Rows first and without the step: `axis` and `retstep` are the front end's."""
     way = fractions(y, num, endpoint, y.dtype)
     return unbroadcast(np.sum((1.0 - way) * y_bar, axis=0), start), unbroadcast(np.sum(way * y_bar, axis=0), stop)
 

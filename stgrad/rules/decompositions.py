@@ -234,6 +234,11 @@ def unknown(part):
     return np.where(np.any(part != 0.0), np.nan, 0.0)
 
 
+def phase(x):
+    """The imaginary part as it stands in x: where `a` is complex, the columns of u turn and those of v do not."""
+    return 1j * np.imag(x) if np.iscomplexobj(x) else 0.0
+
+
 @adjoint(np.linalg.svd)
 def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
     """a (m, n) = u s vh. The columns that full_matrices adds are a free choice: a cotangent that reaches them gives NaN."""
@@ -248,7 +253,7 @@ def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     left, right = np.matmul(hermitian(u), u_bar), np.matmul(hermitian(v), v_bar)
     inner = times_columns(f * (left - hermitian(left)), s) + np.expand_dims(s, -1) * (f * (right - hermitian(right)))
-    a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1]), vh)
+    a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1] + phase(diagonal_of(left)) * one_over_s), vh)
     a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s), vh)
     a_bar = a_bar + np.matmul(times_columns(u, one_over_s), hermitian(projected(v, v_bar)))
     if full_matrices:
@@ -267,7 +272,8 @@ def svd_dot(y, a, a_dot, full_matrices=True, compute_uv=True):
     f = inverse_gaps(s * s)
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     scaled, other = times_columns(inner, s), np.expand_dims(s, -1) * inner
-    u_dot = np.matmul(u, f * (scaled + hermitian(scaled))) + times_columns(projected(u, np.matmul(a_dot, v)), one_over_s)
+    turned = times_columns(u, phase(diagonal_of(inner)) * one_over_s)
+    u_dot = np.matmul(u, f * (scaled + hermitian(scaled))) + turned + times_columns(projected(u, np.matmul(a_dot, v)), one_over_s)
     v_dot = np.matmul(v, f * (other + hermitian(other))) + times_columns(projected(v, np.matmul(hermitian(a_dot), u)), one_over_s)
     vh_dot = hermitian(v_dot)
     if full_matrices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import TABLE, adjoint, composite, nondiff, samples, tangent
+from .core import TABLE, adjoint, composite, nondiff, refuse, samples, tangent
 from .products import conj, hermitian
 from .reductions import axes, back, last
 
@@ -111,8 +111,14 @@ def _(rng):
 
 
 @composite(np.interp)
-def interp(x, xp, fp, left=None, right=None):
-    """Piecewise linear; on a knot the slope is that to its right."""
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """Piecewise linear, in double precision; on a knot the slope is that to its right."""
+    if period is not None:
+        order = np.argsort(xp % period)
+        xs, ys = (xp % period)[order], fp[order]
+        around = np.concatenate((xs[-1:] - period, xs, xs[:1] + period))
+        return np.interp(x % period, around, np.concatenate((ys[-1:], ys, ys[:1])))
+    x, xp, fp = np.asarray(x, dtype=np.float64), np.asarray(xp, dtype=np.float64), np.asarray(fp, dtype=np.result_type(np.asarray(fp), np.float64))
     at = np.minimum(np.maximum(np.searchsorted(xp, x, side="right"), 1), np.size(xp) - 1)
     inside = np.minimum(np.maximum(x, xp[0]), xp[-1])
     weight = (inside - xp[at - 1]) / (xp[at] - xp[at - 1])
@@ -127,6 +133,9 @@ def _(rng):
     yield (np.array([[-1.0, 0.2], [1.1, 3.2], [3.4, 4.0]]), xp, fp), {}
     yield (np.array([-1.0, 0.2, 4.0]), xp, fp), {"left": 0.0, "right": 7.0}
     yield (0.7, xp, fp), {}
+    yield (np.array([0.2, 1.1]).astype(np.float32), xp.astype(np.float32), fp.astype(np.float32)), {}
+    yield (np.array([-1.0, 0.2, 4.0, 9.1]), xp, fp), {"period": 3.7}
+    yield (np.array([-1.0, 0.2, 4.0]), np.array([0.5, 3.3, 1.2]), fp[:3]), {"period": 2.1}
 
 
 # ------------------------------------------------------------------ histograms and statistics
@@ -147,20 +156,28 @@ TABLE["np.bincount"].fresh_shape = True
 
 @adjoint(np.histogram)
 def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
-    """In the weights; counts are piecewise constant in `a`."""
+    """In the weights; counts are piecewise constant in `a`, edges are not where the extent of `a` decides them."""
+    fixed = 0.0 if range is not None or np.ndim(bins) > 0 else None
     if weights is None:
-        return None
-    if density:
-        raise NotImplementedError("np.histogram with density=True has no derivative rule: divide by the sum and the widths")
+        return fixed
     edges = y[1]
     at = np.minimum(np.maximum(np.searchsorted(edges, a, side="right") - 1, 0), np.size(edges) - 2)
     inside = np.logical_and(a >= edges[0], a <= edges[-1])
-    return None, None, None, None, np.where(inside, y_bar[0][at], 0.0)
+    counts_bar = y_bar[0]
+    if density:  # counts / total / widths
+        total = np.sum(np.where(inside, weights, 0.0))
+        counts_bar = (y_bar[0] / np.diff(edges) - np.sum(y_bar[0] * y[0])) / total
+    return fixed, None, None, None, np.where(inside, counts_bar[at], 0.0)
 
 
 @tangent(np.histogram)
 def histogram_dot(y, a, bins, range, density, weights, weights_dot):
-    return np.histogram(a, y[1], weights=weights_dot)[0], np.zeros_like(y[1])
+    counts_dot = np.histogram(a, y[1], weights=weights_dot)[0]
+    if density:
+        inside = np.logical_and(a >= y[1][0], a <= y[1][-1])
+        total = np.sum(np.where(inside, weights, 0.0))
+        counts_dot = (counts_dot / np.diff(y[1]) - y[0] * np.sum(np.where(inside, weights_dot, 0.0))) / total
+    return counts_dot, np.zeros_like(y[1])
 
 
 def observations(m, rowvar):
@@ -170,21 +187,30 @@ def observations(m, rowvar):
 
 
 @composite(np.cov)
-def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """In double precision, whatever the data."""
     x = observations(m, rowvar)
     if y is not None:
         x = np.concatenate((x, observations(y, rowvar)), axis=0)
-    n = np.shape(x)[1] - ((0 if bias else 1) if ddof is None else ddof)
-    deviation = x - np.mean(x, axis=1, keepdims=True)
-    c = np.matmul(deviation, hermitian(deviation)) / n
+    x = x.astype(np.result_type(x, np.float64) if dtype is None else dtype)
+    lost = (0 if bias else 1) if ddof is None else ddof
+    if fweights is None and aweights is None:
+        deviation = x - np.mean(x, axis=1, keepdims=True)
+        c = np.matmul(deviation, hermitian(deviation)) / (np.shape(x)[1] - lost)
+    else:
+        w = np.asarray(fweights if aweights is None else aweights) * (1.0 if fweights is None or aweights is None else np.asarray(fweights))
+        total = np.sum(w)
+        less = lost if aweights is None else lost * np.sum(w * np.asarray(aweights)) / total
+        deviation = x - np.expand_dims(np.sum(x * w, axis=1) / total, 1)
+        c = np.matmul(deviation * w, hermitian(deviation)) / (total - less)
     return np.reshape(c, ()) if np.ndim(m) == 1 and y is None else c
 
 
 @composite(np.corrcoef)
-def corrcoef(x, y=None, rowvar=True):
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     if np.ndim(x) == 1 and y is None:
-        return np.cov(x) / np.cov(x)
-    c = np.cov(x, y, rowvar)
+        return np.cov(x, dtype=dtype) / np.cov(x, dtype=dtype)
+    c = np.cov(x, y, rowvar, dtype=dtype)
     scale = np.sqrt(np.real(np.diagonal(c)))
     return c / np.expand_dims(scale, 1) / scale
 
@@ -197,6 +223,7 @@ def _(rng):
 @samples(np.histogram)
 def _(rng):
     yield (np.array([0, 2, 2, 5]), 4, (1, 5), None, rng.normal(size=4)), {}
+    yield (np.array([0, 2, 2, 5]), 4, (1, 5), True, rng.uniform(0.5, 1.0, size=4)), {}
 
 
 @samples(np.cov, np.corrcoef)
@@ -204,10 +231,15 @@ def _(rng):
     yield (rng.normal(size=(2, 5)),), {}
     yield (rng.normal(size=5), rng.normal(size=5)), {}
     yield (rng.normal(size=(5, 2)),), {"rowvar": False}
+    yield (rng.normal(size=(2, 5)).astype(np.float32),), {}
+    yield (rng.normal(size=(2, 5)).astype(np.float32),), {"dtype": np.float32}
 
 
 @samples(np.cov)
 def _(rng):
+    yield (rng.normal(size=(2, 5)),), {"fweights": np.array([1, 2, 1, 3, 1])}
+    yield (rng.normal(size=(2, 5)),), {"aweights": rng.uniform(0.5, 1.0, size=5)}
+    yield (rng.normal(size=(2, 5)),), {"aweights": rng.uniform(0.5, 1.0, size=5), "fweights": np.array([1, 2, 1, 3, 1]), "ddof": 0}
     yield (rng.normal(size=5),), {"ddof": 0}
     yield (rng.normal(size=(2, 5)) + 1j * rng.normal(size=(2, 5)),), {"bias": True}
 
@@ -235,9 +267,50 @@ def polyder(p, m=1):
     return np.polyder(p[:-1] * np.arange(np.size(p) - 1, 0, -1), m - 1)
 
 
+@composite(np.polyint)
+def polyint(p, m=1, k=None):
+    """The constants of integration are 0."""
+    refuse(k is not None, "np.polyint with constants of integration is not supported", "add the constants to the result")
+    if m == 0:
+        return p
+    return np.polyint(np.append(p / np.arange(np.size(p), 0, -1), 0.0), m - 1)
+
+
+def aligned(p, n):
+    """Coefficients with zeros before them, n of them in all."""
+    return np.concatenate((np.zeros(n - np.size(p)), p)) if np.ndim(p) > 0 else aligned(np.reshape(p, (1,)), n)
+
+
+@composite(np.polyadd)
+def polyadd(a1, a2):
+    n = max(np.size(a1), np.size(a2))
+    return aligned(a1, n) + aligned(a2, n)
+
+
+@composite(np.polysub)
+def polysub(a1, a2):
+    n = max(np.size(a1), np.size(a2))
+    return aligned(a1, n) - aligned(a2, n)
+
+
+@composite(np.poly)
+def poly(seq_of_zeros):
+    """Of roots: the product of the factors x - root."""
+    refuse(np.ndim(seq_of_zeros) != 1, "np.poly of a matrix is not supported", "pass its eigenvalues: np.linalg.eigvals")
+    c = np.zeros(np.size(seq_of_zeros) + 1, dtype=seq_of_zeros.dtype)
+    c[0] = 1.0
+    for i in range(np.size(seq_of_zeros)):
+        c[1:] = c[1:] - c[:-1] * seq_of_zeros[i]
+    return c
+
+
 @composite(np.polyfit)
-def polyfit(x, y, deg):
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    refuse(full or cov or rcond is not None, "np.polyfit gives its coefficients alone here", "leave out full, cov and rcond")
     powers = np.vander(x, deg + 1)
+    if w is not None:
+        powers = powers * np.expand_dims(w, 1)
+        y = y * (w if np.ndim(y) == 1 else np.expand_dims(w, 1))
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     c = np.linalg.lstsq(powers / scale, y)[0]
     return c / (scale if np.ndim(y) == 1 else np.expand_dims(scale, 1))
@@ -262,6 +335,23 @@ def _(rng):
 @samples(np.polyfit)
 def _(rng):
     yield (rng.normal(size=6), rng.normal(size=6), 2), {}
+    yield (rng.normal(size=6), rng.normal(size=6), 1), {"w": rng.uniform(0.5, 1.0, size=6)}
+
+
+@samples(np.polyadd, np.polysub)
+def _(rng):
+    yield (rng.normal(size=4), rng.normal(size=2)), {}
+    yield (rng.normal(size=2), rng.normal(size=3)), {}
+
+
+@samples(np.polyint)
+def _(rng):
+    yield (rng.normal(size=4), 2), {}
+
+
+@samples(np.poly)
+def _(rng):
+    yield (rng.normal(size=3),), {}
 
 
 nondiff(np.histogram_bin_edges, np.hanning, np.hamming, np.blackman, np.bartlett)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import raised
-from .core import composite, linear, samples
-from .reductions import back, last, part
+from .core import composite, linear, refuse, samples
+from .reductions import back, last, leading_axis, part
 
 # ------------------------------------------------------------------ joining
 
@@ -37,12 +37,14 @@ def stack(y, y_bar, arrays, axis=0, out=None, *, dtype=None):
 
 @composite(np.vstack)
 def vstack(tup, *, dtype=None):
-    return np.concatenate(tuple(raised(a, 2) for a in tup), axis=0)
+    y = np.concatenate(tuple(raised(a, 2) for a in tup), axis=0)
+    return y if dtype is None else y.astype(dtype)
 
 
 @composite(np.hstack)
 def hstack(tup, *, dtype=None):
-    return np.concatenate(tuple(raised(a, 1) for a in tup), axis=0 if np.ndim(tup[0]) <= 1 else 1)
+    y = np.concatenate(tuple(raised(a, 1) for a in tup), axis=0 if np.ndim(tup[0]) <= 1 else 1)
+    return y if dtype is None else y.astype(dtype)
 
 
 @composite(np.dstack)
@@ -64,21 +66,40 @@ def append(arr, values, axis=None):
 
 @composite(np.insert)
 def insert(arr, obj, values, axis=None):
-    """At one integer position; the values take the dtype of the array."""
+    """The values take the dtype of the array."""
     if axis is None:
         return np.insert(np.ravel(arr), obj, values, 0)
+    if np.ndim(obj) > 0:
+        return inserted(leading_axis(arr, axis), np.asarray(obj), values, axis)
     n = np.shape(arr)[axis]
     at = obj + n if obj < 0 else obj
     new = (np.ravel(values) if np.ndim(arr) == 1 else np.expand_dims(values, axis)).astype(arr.dtype)
     return np.concatenate((part(arr, 0, at, axis), new, part(arr, at, n, axis)), axis=axis)
 
 
+def inserted(rows, places, values, axis):
+    """At several positions, all of which count in the array as it was."""
+    refuse(np.ndim(values) > 1, "np.insert of several rows at several positions is not supported", "join the parts with np.concatenate")
+    order = np.argsort(places % (np.shape(rows)[0] + 1), kind="stable")
+    at = np.zeros(np.size(places), dtype=np.int64)
+    at[order] = (places % (np.shape(rows)[0] + 1))[order] + np.arange(np.size(places))
+    old = np.ones(np.shape(rows)[0] + np.size(places), dtype=bool)
+    old[at] = False
+    r = np.zeros((np.shape(rows)[0] + np.size(places),) + np.shape(rows)[1:], dtype=rows.dtype)
+    r[np.flatnonzero(old)] = rows
+    r[at] = values
+    return np.moveaxis(r, 0, axis)
+
+
 @composite(np.delete)
 def delete(arr, obj, axis=None):
-    """One integer position."""
     if axis is None:
         return np.delete(np.ravel(arr), obj, 0)
     n = np.shape(arr)[axis]
+    if isinstance(obj, slice) or np.ndim(obj) > 0:
+        kept = np.ones(n, dtype=bool)
+        kept[obj if isinstance(obj, slice) else np.asarray(obj)] = False
+        return np.take(arr, np.flatnonzero(kept), axis=axis)
     at = obj + n if obj < 0 else obj
     return np.concatenate((part(arr, 0, at, axis), part(arr, at + 1, n, axis)), axis=axis)
 
@@ -130,12 +151,17 @@ def _(rng):
 def _(rng):
     yield (rng.normal(size=3), 1, 2.0), {}
     yield (rng.normal(size=(2, 3)), -1, rng.normal(size=2), 1), {}
+    yield (rng.normal(size=4), np.array([3, 1, 1]), rng.normal(size=3)), {}
+    yield (rng.normal(size=(2, 3)), [0, 2], 1.5, 1), {}
 
 
 @samples(np.delete)
 def _(rng):
     yield (rng.normal(size=3), -1), {}
     yield (rng.normal(size=(2, 3)), 1, 1), {}
+    yield (rng.normal(size=(4, 3)), [0, -1], 0), {}
+    yield (rng.normal(size=(4, 3)), slice(0, 2), 0), {}
+    yield (rng.normal(size=3), np.array([True, False, True])), {}
 
 
 @samples(np.block)

@@ -90,7 +90,7 @@ def lstsq(y, y_bar, a, b, rcond=None):
         r_bar = 2.0 * y_bar[1] * (columns(b) - np.matmul(a, columns(y[0])))
         a_bar = a_bar - np.matmul(r_bar, hermitian(columns(y[0])))
         b_bar = b_bar + r_bar
-    return a_bar, np.reshape(b_bar, np.shape(b))
+    return a_bar, b_bar if np.ndim(b) == 2 else b_bar[:, 0]
 
 
 @tangent(np.linalg.lstsq)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .core import adjoint, composite, linear, nondiff, samples, static, tangent
+from .core import adjoint, composite, linear, nondiff, refuse, samples, static, tangent
 
 # ------------------------------------------------------------------ shapes of reductions
 
@@ -121,12 +121,15 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
 @composite(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    if np.ndim(weights) < np.ndim(a):  # one weight for each index of the one axis
-        shape = tuple(-1 if i in axes(axis, np.ndim(a)) else 1 for i in range(np.ndim(a)))
-        weights = np.broadcast_to(np.reshape(weights, shape), np.shape(a))
-    total = np.sum(weights, axis=axis, keepdims=keepdims)
-    return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+        y = np.mean(a, axis=axis, keepdims=keepdims)
+        return (y, np.full_like(y, extent(a, axis))) if returned else y
+    w = np.asarray(weights)
+    if np.ndim(w) < np.ndim(a):  # one weight for each index of the axes that are averaged
+        shape = tuple(np.shape(a)[i] if i in axes(axis, np.ndim(a)) else 1 for i in range(np.ndim(a)))
+        w = np.broadcast_to(np.reshape(w, shape), np.shape(a))
+    total = np.sum(w, axis=axis, keepdims=keepdims)
+    y = np.sum(a * w, axis=axis, keepdims=keepdims) / total
+    return (y, total) if returned else y
 
 
 @samples(np.sum, np.mean)
@@ -163,6 +166,9 @@ def _(rng):
     yield (x, 1, rng.uniform(0.5, 1.0, size=3)), {}
     yield (x, None, rng.uniform(0.5, 1.0, size=(2, 3))), {}
     yield (x, 0), {"weights": rng.uniform(0.5, 1.0, size=2), "keepdims": True}
+    yield (rng.normal(size=(2, 3, 4)), (0, 1), rng.uniform(0.5, 1.0, size=(2, 3))), {}
+    yield (x, 1, rng.uniform(0.5, 1.0, size=3), True), {}
+    yield (x, 1, None, True), {}
 
 
 # ------------------------------------------------------------------ variance
@@ -174,14 +180,14 @@ def squared(d):
 
 
 @adjoint(np.var)
-def var(y, y_bar, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=0):
+def var(y, y_bar, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, mean=None, correction=0):
     """2 (a - mean) / (n - ddof): the share that goes through the mean sums to zero."""
     deviation = a - np.mean(a, axis=axis, keepdims=True)
     return 2.0 / (extent(a, axis) - ddof - correction) * restore(y_bar, axis, keepdims) * deviation
 
 
 @tangent(np.var)
-def var_dot(y, a, a_dot, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=0):
+def var_dot(y, a, a_dot, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, mean=None, correction=0):
     deviation = a - np.mean(a, axis=axis, keepdims=True)
     change = np.real(np.conjugate(deviation) * a_dot) if np.iscomplexobj(a) else deviation * a_dot
     return 2.0 / (extent(a, axis) - ddof - correction) * np.sum(change, axis=axis, keepdims=keepdims)
@@ -268,12 +274,46 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return kept(0.5 * (r[..., (n - 1) // 2] + r[..., n // 2]), a, axis, keepdims)
 
 
+# Hyndman and Fan, Sample quantiles in statistical packages (1996): the position is n q + alpha + q (1 - alpha - beta) - 1.
+PLOTTING = {
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1.0 / 3.0, 1.0 / 3.0),
+    "normal_unbiased": (0.375, 0.375),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}
+
+
+def place_of(q, n, method):
+    """Where a quantile lies among n sorted elements, counted from 0; between two of them it is interpolated."""
+    if method == "linear":
+        return q * (n - 1.0)
+    if method in PLOTTING:
+        alpha, beta = PLOTTING[method]
+        return np.clip(n * q + (alpha + q * (1.0 - alpha - beta)) - 1.0, 0.0, n - 1.0)
+    if method in ("lower", "higher", "nearest", "midpoint"):
+        at = q * (n - 1.0)
+        below, above = np.floor(at), np.ceil(at)
+        if method == "midpoint":
+            return 0.5 * (below + above)
+        return below if method == "lower" else above if method == "higher" else np.rint(at)
+    at = n * q - (0.5 if method == "closest_observation" else 0.0)
+    if method == "closest_observation":  # of the two neighbours of a tie, the even one
+        tie = np.logical_and(at == np.floor(at), np.floor(at) % 2.0 == 1.0)
+        return np.clip(np.where(tie, at - 1.0, np.floor(at)), 0.0, n - 1.0)
+    last = np.clip(np.ceil(at) - 1.0, 0.0, n - 1.0)
+    if method == "averaged_inverted_cdf":
+        return np.where(at == np.floor(at), np.clip(at - 0.5, 0.0, n - 1.0), last)
+    refuse(method != "inverted_cdf", "np.quantile does not know the method " + method)
+    return last
+
+
 @composite(np.quantile)
-def quantile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False):
-    """Linear between neighbours, as NumPy's default; the axes of `q` come first."""
+def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    """Of sorted elements, interpolated as `method` says; the axes of `q` come first."""
     r = np.sort(rows(a, axis), axis=-1)
     n = np.shape(r)[-1]
-    position = q * (n - 1.0)
+    position = place_of(q, n, method)
     if isinstance(position, float):  # a Python number does not widen float32
         lower = math.floor(position)
         upper, weight = min(lower + 1, n - 1), position - lower
@@ -287,8 +327,41 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False
 
 
 @composite(np.percentile)
-def percentile(a, q, axis=None, out=None, overwrite_input=False, *, keepdims=False):
-    return np.quantile(a, np.asarray(q) / 100.0, axis=axis, keepdims=keepdims)
+def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    return np.quantile(a, np.asarray(q) / 100.0, axis=axis, method=method, keepdims=keepdims)
+
+
+def numbers_first(a, axis):
+    """The reduced axes of `a` as one last one, sorted, NaN behind; and how many numbers there are."""
+    r = np.sort(rows(a, axis), axis=-1)
+    return r, np.sum(np.logical_not(np.isnan(r)), axis=-1)
+
+
+def between(r, position, n):
+    """Elements of sorted rows at positions between integers, of the first n of each; NaN where n is 0."""
+    lower = np.floor(np.maximum(position, 0.0)).astype(np.int64)
+    weight = position - np.floor(position)
+    upper = np.minimum(lower + 1, np.maximum(n - 1, 0))
+    first = np.take_along_axis(r, np.expand_dims(lower, -1), -1)[..., 0]
+    second = np.take_along_axis(r, np.expand_dims(upper, -1), -1)[..., 0]
+    return (first * (1.0 - weight) + second * weight).astype(r.dtype)
+
+
+@composite(np.nanquantile)
+def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    refuse(np.ndim(q) > 0, "np.nanquantile of several quantiles is not supported", "call it once for each")
+    r, n = numbers_first(a, axis)
+    return kept(between(r, place_of(q, 1.0 * n, method), n), a, axis, keepdims)
+
+
+@composite(np.nanpercentile)
+def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    return np.nanquantile(a, q / 100.0, axis=axis, method=method, keepdims=keepdims)
+
+
+@composite(np.nanmedian)
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    return np.nanquantile(a, 0.5, axis=axis, keepdims=keepdims)
 
 
 @samples(np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)
@@ -320,6 +393,29 @@ def _(rng):
     yield (x, np.array([0.0, 0.25, 1.0])), {"axis": 1}
     yield (x, 0.9), {"axis": (0, 2), "keepdims": True}
     yield (x, np.array([0.5, 0.6])), {"axis": -1, "keepdims": True}
+    for method in (*PLOTTING, "lower", "higher", "nearest", "midpoint", "inverted_cdf", "averaged_inverted_cdf", "closest_observation"):
+        for q in (0.0, 0.25, 0.31, 0.5, 0.77, 1.0):
+            yield (x, q), {"axis": 2, "method": method}
+            yield (x, q), {"method": method}
+
+
+def with_gaps(rng):
+    x = rng.normal(size=(4, 3, 2))
+    x[0, 1, 0] = x[1, 1, 0] = x[2, 0, 1] = np.nan
+    return x
+
+
+@samples(np.nanmedian)
+def _(rng):
+    for axis in (None, 0, (0, 2)):
+        yield (with_gaps(rng),), {"axis": axis, "keepdims": axis == 0}
+
+
+@samples(np.nanquantile, np.nanpercentile)
+def _(rng):
+    for axis in (None, 0, (0, 2)):
+        yield (with_gaps(rng), 0.31), {"axis": axis}
+    yield (with_gaps(rng), 0.31), {"axis": 0, "keepdims": True, "method": "hazen"}
 
 
 nondiff(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.any, np.all, np.count_nonzero)

@@ -37,7 +37,9 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
 
 @linear(math.prod)
 def math_prod(y, y_bar, iterable, start=1.0):
-    """Of a tuple of scalars: the product of the others."""
+    """Of scalars: the product of the others."""
+    if not isinstance(iterable, (tuple, list)):
+        return y_bar * start * np.ravel(others(np.reshape(iterable, (1, -1))))
     return tuple(y_bar * without(iterable, i, start) for i in range(len(iterable)))
 
 
@@ -159,8 +161,13 @@ def beside(value, a, axis):
 
 
 @composite(np.ediff1d)
-def ediff1d(ary):
-    return np.diff(np.ravel(ary))
+def ediff1d(ary, to_end=None, to_begin=None):
+    y = np.diff(np.ravel(ary))
+    if to_end is None and to_begin is None:
+        return y
+    before = y[:0] if to_begin is None else np.ravel(to_begin)
+    after = y[:0] if to_end is None else np.ravel(to_end)
+    return np.concatenate((before, y, after)).astype(y.dtype)
 
 
 @composite(np.trapezoid)
@@ -206,6 +213,7 @@ def _(rng):
 @samples(np.ediff1d)
 def _(rng):
     yield (rng.normal(size=(2, 2)),), {}
+    yield (rng.normal(size=4), np.array([1.0, 2.0]), 0.5), {}
 
 
 @samples(np.trapezoid)

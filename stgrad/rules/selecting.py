@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import TABLE, adjoint, composite, linear, nondiff, samples, tangent
+from .core import TABLE, adjoint, composite, linear, nondiff, refuse, samples, tangent
 from .reductions import leading_axis
 
 # ------------------------------------------------------------------ reads
@@ -79,10 +79,12 @@ def select(condlist, choicelist, default=0):
 
 
 @composite(np.choose)
-def choose(a, choices, out=None):
-    r = choices[-1]
-    for i, choice in enumerate(choices[:-1]):
-        r = np.where(a == i, choice, r)
+def choose(a, choices, out=None, mode="raise"):
+    n = len(choices)
+    which = a % n if mode == "wrap" else np.clip(a, 0, n - 1) if mode == "clip" else a
+    r = choices[n - 1]
+    for i in range(n - 1):
+        r = np.where(which == i, choices[i], r)
     return r
 
 
@@ -125,6 +127,8 @@ def _(rng):
 @samples(np.choose)
 def _(rng):
     yield (np.array([0, 1, 1]), (rng.normal(size=3), rng.normal(size=3))), {}
+    yield (np.array([-3, 4, 1]), (rng.normal(size=3), rng.normal(size=3))), {"mode": "clip"}
+    yield (np.array([-3, 4, 1]), (rng.normal(size=3), rng.normal(size=3))), {"mode": "wrap"}
 
 
 # ------------------------------------------------------------------ orders
@@ -211,6 +215,9 @@ def widths(pad_width, rank):
     return tuple(pad_width) * rank if len(pad_width) == 1 else tuple(pad_width)
 
 
+COPIED = ("edge", "reflect", "symmetric", "wrap")  # the modes that repeat elements
+
+
 def folded(y_bar, axis, n, before_after, mode):
     """Add what np.pad copied along one axis back to where it came from; the axis has extent `n` again."""
     source = np.pad(np.arange(n), before_after, mode=mode)
@@ -225,8 +232,7 @@ def pad(y, y_bar, array, pad_width, mode="constant", *, constant_values=0.0):
     wide = widths(pad_width, np.ndim(array))
     if mode == "constant":
         return y_bar[tuple(slice(wide[i][0], wide[i][0] + np.shape(array)[i]) for i in range(np.ndim(array)))]
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError("np.pad has derivative rules for the modes constant, edge, reflect, symmetric and wrap")
+    refuse(mode not in COPIED, "np.pad with the mode " + mode + " is not supported", "join the array with what is to stand beside it: np.concatenate")
     r = y_bar
     for axis, before_after in enumerate(wide):
         r = folded(r, axis, np.shape(array)[axis], before_after, mode)

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.special as sp
 
 from .core import adjoint, nondiff, partials, samples, tangent
+from .products import conj
 from .reductions import restore
 from .sampling import binary, unary
 
@@ -193,10 +194,10 @@ def _(rng):
 @adjoint(sp.logsumexp)
 def logsumexp(y, y_bar, a, axis=None, b=None, keepdims=False):
     top = restore(np.where(y == -np.inf, 0.0, y), axis, keepdims)
-    share = restore(y_bar, axis, keepdims) * np.exp(a - top)
+    share = restore(y_bar, axis, keepdims) * conj(np.exp(a - top))
     if b is None:
         return share
-    return share * b, None, share
+    return share * conj(b), None, share
 
 
 @tangent(sp.logsumexp)

@@ -307,7 +307,7 @@ class _Check:
         def projected(args: Any, directions: Any) -> Any:
             total = 0.0
             for g, v in zip(_flat(gradient(*args)), directions, strict=True):
-                total = total + np.sum(g * v)
+                total = total + np.sum(np.real(np.conj(g) * v))
             return total
 
         products = self.run(lambda *a: grad(projected, 0, jit=self.jit)(a, flat))
