@@ -255,19 +255,6 @@ def real_if_close(a, tol=100):  # type: ignore[no-untyped-def]
     return a
 
 
-@means(np.trim_zeros)
-def trim_zeros(filt, trim="fb", axis=None):  # type: ignore[no-untyped-def]
-    refuse(np.ndim(filt) != 1, "np.trim_zeros of several axes is not supported", "cut the array with slices")
-    first, stop = 0, len(filt)
-    if "f" in trim.lower():
-        while first < stop and filt[first] == 0:
-            first = first + 1
-    if "b" in trim.lower():
-        while stop > first and filt[stop - 1] == 0:
-            stop = stop - 1
-    return filt[first:stop]
-
-
 @means(np.resize)
 def resize(a, new_shape):  # type: ignore[no-untyped-def]
     shape = new_shape if isinstance(new_shape, tuple) else (new_shape,)
