@@ -9,6 +9,7 @@ from stgrad import source as sources
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Closure, Value
+from stgrad.rules.core import NotCovered
 from stgrad.transforms.desugar import desugar
 
 _DESUGARED: dict[Any, Any] = {}
@@ -39,9 +40,8 @@ def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[s
     """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded."""
     try:
         return inline_function(frame, rule, args, kwargs, unroll=True)
-    except errors.UnsupportedSyntaxError as error:  # said by `refuse`: about the call, not about the rule
-        error.loc = frame.builder.loc
-        raise
+    except NotCovered as problem:  # about the call, not about the rule
+        raise errors.UnsupportedSyntaxError(str(problem), frame.builder.loc, hint=problem.hint) from None
 
 
 def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

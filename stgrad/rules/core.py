@@ -48,8 +48,6 @@ from typing import Any, TypeVar
 
 import numpy as np  # noqa: F401  (doctest)
 
-from stgrad import errors
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -175,11 +173,19 @@ def static(helper: F) -> F:
     return helper
 
 
+class NotCovered(NotImplementedError):
+    """A rule does not cover a call; the compiler says where it stands."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 @static
 def refuse(wrong: bool, message: str, hint: str = "") -> None:
     """Stop where a call is not covered, with what to write instead."""
     if wrong:
-        raise errors.UnsupportedSyntaxError(message, hint=hint)
+        raise NotCovered(message, hint)
 
 
 def samples(*ops: Callable[..., Any]) -> Callable[[F], F]:
