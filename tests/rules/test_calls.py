@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.linalg
-import scipy.special
-import scipy.stats
 
 import stgrad
 from stgrad.errors import UnsupportedSyntaxError
