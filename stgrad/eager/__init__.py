@@ -8,6 +8,7 @@ operations are NumPy functions, and the tape pulls back by the same rules that t
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from types import SimpleNamespace
 
 from stgrad.eager import operators, protocols
@@ -20,6 +21,7 @@ protocols.install(Tensor, Variable)
 # ruff: noqa: E402, A004
 from stgrad.eager import (
     bitwise,
+    checkpoint,
     compilation,
     compiled,
     config,
@@ -34,6 +36,7 @@ from stgrad.eager import (
     signal,
     structures,
 )
+from stgrad.eager import data as data
 from stgrad.eager import saved_model as saved_model
 from stgrad.eager import testing as test
 from stgrad.eager.compilation import RunsEagerlyWarning
@@ -118,10 +121,15 @@ from stgrad.eager.registry import Graph, RegisterGradient, get_default_graph, no
 from stgrad.eager.shapes import TensorShape, TensorSpec
 from stgrad.eager.structures import UnconnectedGradients
 from stgrad.eager.tape import GradientTape
+from stgrad.eager.tensor_array import TensorArray
 
 compiled.install(Tensor, Variable)
 compilation.install(Tensor, Variable)
 newaxis = None
+__version__ = version("stgrad")
+train = SimpleNamespace(
+    Checkpoint=checkpoint.Checkpoint, CheckpointManager=checkpoint.CheckpointManager, latest_checkpoint=checkpoint.latest_checkpoint,
+)  # fmt: skip
 autodiff = SimpleNamespace(ForwardAccumulator=ForwardAccumulator, GradientTape=GradientTape)
 nest = SimpleNamespace(
     flatten=structures.flatten, map_structure=structures.map_structure, pack_sequence_as=structures.pack_sequence_as,

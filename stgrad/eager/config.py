@@ -23,4 +23,24 @@ def get_jit() -> str:
     return "autoclustering" if settings.enabled else ""
 
 
+def run_functions_eagerly(run_eagerly: bool) -> None:
+    """Run every `tf.function` as the Python function that it is."""
+    functions.eagerly = bool(run_eagerly)
+
+
+def functions_run_eagerly() -> bool:
+    return functions.eagerly
+
+
+def list_physical_devices(device_type: str | None = None) -> list[Any]:
+    """The one CPU."""
+    return [SimpleNamespace(name="/physical_device:CPU:0", device_type="CPU")] if device_type in (None, "CPU") else []
+
+
+def list_logical_devices(device_type: str | None = None) -> list[Any]:
+    return [SimpleNamespace(name="/device:CPU:0", device_type="CPU")] if device_type in (None, "CPU") else []
+
+
+functions = SimpleNamespace(eagerly=False)
+experimental = SimpleNamespace(list_physical_devices=list_physical_devices)
 optimizer = SimpleNamespace(set_jit=set_jit, get_jit=get_jit)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.eager import structures
+from stgrad.eager import config, structures
 from stgrad.eager.compilation import NotCompiledError, Program, compiler_failures, form_of, warn
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.logs import logger
@@ -113,6 +113,8 @@ class Function:
     # -------------------------------------------------------------- calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if config.functions.eagerly:
+            return self.python_function(*args, **kwargs)
         args, kwargs = self._bind(args, kwargs)
         key = _key((args, kwargs))
         concrete = self._find(key)
@@ -209,11 +211,22 @@ class Function:
         """The trace for these arguments, which may be TensorSpecs; made if it is new."""
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
+        else:
+            args, kwargs = self._with_defaults(args, kwargs)
         key = _key((tuple(args), kwargs))
         found = self._find(key)
         if found is None:
             found = self._traces[key] = ConcreteFunction(self, key, list(args), kwargs)
         return found
+
+    def _with_defaults(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Arguments in their places, with defaults."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:  # said when it is called
+            return args, kwargs
+        bound.apply_defaults()
+        return bound.args, dict(bound.kwargs)
 
     def experimental_get_tracing_count(self) -> int:
         return len(self._traces)
@@ -247,7 +260,24 @@ class ConcreteFunction:
     def name(self) -> str:
         return str(getattr(self._owner, "__name__", "function"))
 
+    def _filled(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """A call with the tensors alone: the Python values are those of the trace.
+
+        Raises TypeError where one of them is given another value.
+        """
+        names = list(self._owner._signature.parameters)
+        fixed = {n: v for n, v in zip(names, self.structured_input_signature[0]) if not structures.flatten(v) or not _has_spec(v)}
+        fixed |= {n: v for n, v in self.structured_input_signature[1].items() if not _has_spec(v)}
+        given = dict(zip([n for n in names if n not in fixed], args)) if len(args) <= len(names) - len(fixed) else dict(zip(names, args))
+        given |= kwargs
+        for name, value in fixed.items():
+            if name in given and not (type(given[name]) is type(value) and given[name] == value):
+                raise TypeError(f"Binding inputs to tf.function failed due to `{name}` being {value!r} in this trace, not {given[name]!r}.")
+        return (), {**fixed, **given}
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.structured_input_signature[0] or self.structured_input_signature[1]:
+            args, kwargs = self._filled(args, kwargs)
         args, kwargs = self._owner._bind(args, kwargs)
         if not _covers(self.key, _key((args, kwargs))):
             raise TypeError(
@@ -323,6 +353,10 @@ class ConcreteFunction:
 
     def __str__(self) -> str:
         return f"{self.name}{self._owner._signature}: {self.structured_input_signature}"
+
+
+def _has_spec(value: Any) -> bool:
+    return any(isinstance(leaf, TensorSpec) or is_tensor(leaf) for leaf in structures.flatten(value))
 
 
 def _read(y: Any) -> Any:

@@ -19,7 +19,7 @@ def value_text(value: Any, is_repr: bool) -> str:
         else:
             text = repr(np.asarray(value))
     else:
-        text = str(value[()] if value.ndim == 0 and isinstance(value, np.ndarray) else value)
+        text = str(value if isinstance(value, bytes) else value[()] if value.ndim == 0 and isinstance(value, np.ndarray) else value)
     return "\n" + text if "\n" in text else text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import linecache
+import operator
 import types
 import uuid
 import weakref
@@ -22,6 +23,7 @@ from stgrad.eager.core_writer import Writer
 from stgrad.eager.custom import custom_gradient, forget_gradient
 from stgrad.eager.function import Function
 from stgrad.eager.generated import define, programs_of, texts
+from stgrad.eager.keras.functional import KerasTensor
 from stgrad.eager.logs import logger
 from stgrad.eager.module import Module
 from stgrad.eager.saved_programs import StoredProgram, described, form_of_described
@@ -31,7 +33,8 @@ from stgrad.errors import SourceNotFoundError
 
 _live: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()  # custom gradients of this process that were saved without
 _LAYERS = {n: getattr(keras.layers, n) for n in keras.layers.__all__ if n not in ("Lambda", "Layer")}
-_LAYERS |= {"Sequential": keras.Sequential}
+_LAYERS |= {"Sequential": keras.Sequential, "Model": keras.Model}
+_OPERATORS = {name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "neg")}  # of functional models
 
 
 class RestoredModule(Module):
@@ -96,6 +99,8 @@ class Encoder:
             return {"shape": None if value.rank is None else list(value)}
         if isinstance(value, shapes.TensorSpec):
             return {"spec": [self.value(value.shape), value.dtype.name]}
+        if getattr(value, "__name__", "") in _OPERATORS and _OPERATORS[value.__name__] is value:
+            return {"operator": value.__name__}
         path = path_of(value)
         return {"operation": path} if path is not None else {"object": self.number(value)}
 
@@ -124,6 +129,16 @@ class Encoder:
             return {"kind": "variable", "array": self._array(value._a), "name": value.name, "trainable": value.trainable, "shape": shape}
         if isinstance(value, (Tensor, np.ndarray, np.generic)):
             return {"kind": "tensor" if isinstance(value, Tensor) else "array", "array": self._array(getattr(value, "_a", value))}
+        if isinstance(value, KerasTensor):
+            unknown = [i for i, n in enumerate(value.shape) if n is None]
+            arguments = self.value(value.arguments)
+            return {
+                "kind": "symbol",
+                "array": self._array(value.example._a),
+                "open": unknown,
+                "layer": self.value(value.layer),
+                "arguments": arguments,
+            }
         if isinstance(value, Function):
             raw, given = value._raw()
             options = {"autograph": value._autograph, "reduce": value._reduce}
@@ -300,6 +315,8 @@ class Decoder:
                 return shapes.TensorSpec(self.value(shape), dtypes.as_dtype(dtype))
             case {"operation": str(path)} if path in operations():
                 return operations()[path]
+            case {"operator": str(name)} if name in _OPERATORS:
+                return _OPERATORS[name]
             case {"unsaved": str(why)}:
                 return _unsaved(why)
             case {"object": int(number)} if type(number) is int and 0 <= number < len(self.objects):
@@ -319,6 +336,9 @@ class Decoder:
                 made = convert.convert_to_tensor(self._array(array))
             case {"kind": "array", "array": array}:
                 made = self._array(array)
+            case {"kind": "symbol", "array": array, "open": [*unknown], "layer": layer, "arguments": arguments}:
+                example = convert.convert_to_tensor(self._array(array))
+                made = KerasTensor(example, self.value(layer), self.value(arguments), tuple(map(int, unknown)))
             case {"kind": "python", "python": name}:
                 made = self._function(name)
             case {"kind": "function", "python": name, "signature": signature, "autograph": bool(autograph), "reduce": bool(reduce)}:

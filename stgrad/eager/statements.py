@@ -162,5 +162,3 @@ class _Reader:
 
 def _kind(op: Any, kwargs: Any) -> Any:
     return (op.key, tuple(kwargs) if kwargs else ())
-
-

@@ -101,7 +101,9 @@ class Tracing:
         watching = {id(v) for r in state.recorders for v in getattr(r, "variables", {}).values()}
         for reference in self.created:
             variable = reference()
-            if variable is None or (id(variable) in watching and sys.getrefcount(variable) <= 2 + len(state.recorders)):
+            returned = 2 if result is variable else sum(leaf is variable for leaf in structures.flatten(result))
+            kept = 2 + (len(state.recorders) if id(variable) in watching else 0) + returned
+            if variable is None or ((id(variable) in watching or returned) and sys.getrefcount(variable) <= kept):
                 raise ValueError(_SINGLETON)
 
 

@@ -645,7 +645,9 @@ class Net(tf.keras.Model):
 
 def test_keras_models(tmp_path):
     x = tf.ones([2, 3])
-    for number, model in enumerate((Net(), tf.keras.Sequential([tf.keras.layers.Dense(2, activation="tanh")]))):
+    inputs = tf.keras.Input((3,))
+    between = tf.keras.Model(inputs, tf.keras.layers.Dense(2)(tf.keras.layers.Dense(3)(inputs) + 1.0))
+    for number, model in enumerate((Net(), between, tf.keras.Sequential([tf.keras.layers.Dense(2, activation="tanh")]))):
         expected = value(model(x))
         tf.saved_model.save(model, tmp_path / str(number))
         loaded = tf.saved_model.load(tmp_path / str(number))

@@ -8,7 +8,7 @@ from typing import Any
 
 from stgrad.eager import dtypes, structures
 from stgrad.eager.convert import convert_to_tensor
-from stgrad.eager.keras import initializers, regularizers
+from stgrad.eager.keras import functional, initializers, regularizers
 from stgrad.eager.module import Module
 from stgrad.eager.scopes import name_scope
 from stgrad.eager.tensor import is_tensor
@@ -31,6 +31,9 @@ class Layer(Module):
         self.built = False
         self._dtype = dtypes.as_dtype(dtypes.float32 if dtype is None else dtype)
         self._own: list[Variable] = []
+        shape = kwargs.get("input_shape", (kwargs["input_dim"],) if "input_dim" in kwargs else None)
+        if shape is not None:
+            self._input_shape = tuple(shape)
 
     def build(self, input_shape: Any) -> None:
         self.built = True
@@ -39,6 +42,8 @@ class Layer(Module):
         raise NotImplementedError(f"Layer {type(self).__name__} does not have a `call()` method implemented.")
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_tensor(inputs) and functional.symbolic((inputs, args)):
+            return functional.apply(self, (inputs, *args), kwargs)
         inputs = structures.map_structure(
             lambda x: x if is_tensor(x) or x is None else convert_to_tensor(x, dtype_hint=self._dtype), inputs
         )

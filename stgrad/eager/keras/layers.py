@@ -10,7 +10,7 @@ import numpy as np
 from stgrad.eager import nn, ops_math, random
 from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.errors import InvalidArgumentError
-from stgrad.eager.keras import activations
+from stgrad.eager.keras import activations, functional
 from stgrad.eager.keras.layer import Layer
 from stgrad.eager.ops_array import concat, reshape
 from stgrad.eager.ops_index import gather
@@ -391,6 +391,4 @@ class InputLayer(Layer):
         return inputs
 
 
-def Input(shape: Any = None, **kwargs: Any) -> InputLayer:  # noqa: N802
-    """The first entry of a `Sequential`."""
-    return InputLayer(shape)
+Input = functional.make_input

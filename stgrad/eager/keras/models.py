@@ -10,16 +10,76 @@ import numpy as np
 
 from stgrad.eager import structures
 from stgrad.eager.convert import convert_to_tensor
-from stgrad.eager.keras import losses, metrics, optimizers
+from stgrad.eager.errors import InvalidArgumentError
+from stgrad.eager.keras import functional, losses, metrics, optimizers
 from stgrad.eager.keras.layer import Layer
+from stgrad.eager.keras.layers import InputLayer
 from stgrad.eager.logs import logger
 from stgrad.eager.ops_array import concat
 from stgrad.eager.ops_math import add_n
+from stgrad.eager.record import recorders
 from stgrad.eager.tape import GradientTape
 
 
 class Model(Layer):
-    """A layer that can be trained: `compile`, then `fit`, `evaluate`, `predict`; or a tape of your own."""
+    """A layer that can be trained: `compile`, then `fit`, `evaluate`, `predict`; or a tape of your own.
+
+    `Model(inputs, outputs)` is the model between symbolic tensors (see `functional`); subclasses write `call`.
+    """
+
+    def __init__(self, *args: Any, inputs: Any = None, outputs: Any = None, **kwargs: Any) -> None:
+        if inputs is None and args and functional.symbolic(args[0]):
+            inputs, outputs = args[0], args[1] if len(args) > 1 else outputs
+        super().__init__(**kwargs)
+        self._graph = None if inputs is None else (inputs, outputs)
+        if inputs is not None:
+            self._layers = functional.layers_between(outputs)
+            self.built = True
+
+    def call(self, inputs: Any, *args: Any, training: Any = None, **kwargs: Any) -> Any:
+        if self.__dict__.get("_graph") is None:
+            return super().call(inputs)
+        symbols, outputs = self._graph
+        names = [id(s) for s in structures.flatten(symbols)]
+        known = dict(zip(names, structures.flatten(inputs)))
+        return functional.evaluate(outputs, known, lambda layer, given, named: layer(*given, **{**_training(layer, training), **named}))
+
+    @property
+    def inputs(self) -> Any:
+        return structures.flatten(self._graph[0]) if self._graph else None
+
+    @property
+    def outputs(self) -> Any:
+        return structures.flatten(self._graph[1]) if self._graph else None
+
+    @property
+    def layers(self) -> list[Any]:
+        """The layers that this model is made of."""
+        found = self.__dict__.get("_layers")
+        return found if found is not None else _layers_among([v for k, v in vars(self).items() if not k.startswith("_")])
+
+    @layers.setter
+    def layers(self, layers: Any) -> None:
+        self._layers = layers
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
+        """A layer by name or place."""
+        if index is not None:
+            return self.layers[index]
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. Existing layers are: {[layer.name for layer in self.layers]}.")
+
+    def save_weights(self, filepath: Any, **_: Any) -> None:
+        """Write the weights, in order, to an archive of arrays."""
+        with open(filepath, "wb") as file:
+            np.savez(file, **{f"w{i}": w for i, w in enumerate(self.get_weights())})
+
+    def load_weights(self, filepath: Any, **_: Any) -> None:
+        """Read what `save_weights` wrote."""
+        with np.load(filepath, allow_pickle=False) as stored:
+            self.set_weights([stored[f"w{i}"] for i in range(len(stored.files))])
 
     def compile(self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, **_: Any) -> None:
         """Choose the optimiser, the loss and the metrics, by name or as objects."""
@@ -104,17 +164,34 @@ class Sequential(Model):
 
     def __init__(self, layers: Any = None, trainable: bool = True, name: str | None = None) -> None:
         super().__init__(trainable=trainable, name=name)
-        self.layers: list[Any] = []
+        self.layers = []
+        self._example: Any = None  # zeros of the shape that comes next, where the shape of the input is known
         for layer in layers or []:
             self.add(layer)
 
     def add(self, layer: Any) -> None:
         """Append a layer."""
+        if isinstance(layer, functional.KerasTensor):
+            self._example = layer.example
+            return
         if not callable(layer):
             raise ValueError(
                 f"Only instances of `keras.Layer` can be added to a Sequential model. Received: {layer} (of type {type(layer)})"
             )
         self.layers.append(layer)
+        self._build_next(layer)
+
+    def _build_next(self, layer: Any) -> None:
+        """Make the weights of a layer whose input has a known shape."""
+        shape = getattr(layer, "_input_shape", getattr(layer, "shape", None) if isinstance(layer, InputLayer) else None)
+        if self._example is None and shape is not None:
+            self._example = functional.make_input(shape).example
+        if self._example is not None:
+            try:
+                with recorders(()):
+                    self._example = layer(self._example)
+            except (InvalidArgumentError, ValueError):  # an extent of 1 stands for an open one, and may be too small
+                self._example = None
 
     def pop(self) -> Any:
         return self.layers.pop()
@@ -123,6 +200,15 @@ class Sequential(Model):
         for layer in self.layers:
             inputs = layer(inputs, **_training(layer, training))
         return inputs
+
+
+def _layers_among(values: Any) -> list[Any]:
+    found: dict[int, Any] = {}
+    for value in values:
+        inner = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else None
+        for layer in _layers_among(inner) if inner is not None else [value] if isinstance(value, Layer) else []:
+            found.setdefault(id(layer), layer)
+    return list(found.values())
 
 
 def _training(layer: Any, training: Any) -> dict[str, Any]:

@@ -37,6 +37,8 @@ def layer(frame: Any, owner: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any
         raise _refused(frame, owner, "it makes its weights in this call")
     if not cls.call.__module__.startswith("stgrad."):
         return frame.call(cls.call, (owner, inputs, *args), kwargs)
+    if cls is keras.Model and owner._graph is not None:
+        return _functional(frame, owner, inputs, *args, **kwargs)
     if cls is keras.Sequential:
         return _sequential(frame, owner, inputs, *args, **kwargs)
     training = kwargs.get("training", args[0] if args else None)
@@ -62,6 +64,18 @@ def _sequential(frame: Any, owner: Any, inputs: Any, training: Any = None) -> An
         takes = training is not None and "training" in inspect.signature(getattr(part, "call", part)).parameters
         inputs = frame.call(part, (inputs,), {"training": training} if takes else {})
     return inputs
+
+
+def _functional(frame: Any, owner: Any, inputs: Any, training: Any = None) -> Any:
+    from stgrad.eager.keras import functional
+
+    def call(part: Any, args: Any, kwargs: Any) -> Any:
+        takes = training is not None and "training" in inspect.signature(getattr(part, "call", part)).parameters
+        return frame.call(part, tuple(args), {**({"training": training} if takes else {}), **kwargs})
+
+    symbols, outputs = owner._graph
+    given = inputs if isinstance(symbols, (list, tuple)) else [inputs]
+    return functional.evaluate(outputs, dict(zip(map(id, symbols if isinstance(symbols, (list, tuple)) else [symbols]), given)), call)
 
 
 def _dense(frame: Any, owner: Any, inputs: Any, training: Any) -> Any:
