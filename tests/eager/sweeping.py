@@ -18,4 +18,5 @@ def set_settings(monkeypatch, settings):
         monkeypatch.setattr(repeats.settings, name, value)
     monkeypatch.setattr(repeats, "_entries", {})
     monkeypatch.setattr(repeats, "_refused", set())
+    monkeypatch.setattr(repeats._Count, "programs", 0)
     monkeypatch.setattr(state, "new_structures", 0)
