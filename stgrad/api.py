@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.transformed import Transformed
@@ -72,6 +73,9 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options) 
         return lambda function: _make(function, mode, argnums, has_aux, options)
     if not callable(f):
         raise TypeError(f"{mode} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{mode}(argnums=...)")
+    if isinstance(f, type):
+        raise TypeError(f"{mode} takes a function, not the class {f.__name__}; pass a function that makes an instance and calls it")
+    f = as_python(f)
     names = parameter_names(f, argnums)
     single = isinstance(argnums, (int, str))
     return Transformed(Derivative(f, mode, names, single, has_aux), options)
@@ -115,6 +119,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
         cotangents, one for each primal (None for what has no derivative).
     """
+    f = as_python(f)
     names = parameter_names(f, range(len(primals)))
     primals = closed(map_leaves(_copied, opened(primals)))  # the pullback is of this moment
     floats = [n for n, v in zip(names, primals, strict=False) if _has_floats(v)]

@@ -119,12 +119,23 @@ def _outputs(request: Derivative, inner: Reading) -> tuple[Value, Value]:
 def _must_be_scalar(request: Derivative, result: Value) -> None:
     if isinstance(result, Sym) and not result.type.rank and result.type.is_float or isinstance(result, float):
         return
-    what = f"a {result.type}" if isinstance(result, Sym) else f"a {type(result).__name__}"
+    what = _spoken(result)
     raise errors.NotDifferentiableError(
         f"the gradient of a function that returns {what} is not defined",
         reason="`grad` needs one real number as result",
         hint="reduce the result (np.sum), use `has_aux=True` for extra results, or `stgrad.vjp`",
     )
+
+
+def _spoken(value: Value) -> str:
+    """What a value is, in words."""
+    if isinstance(value, Sym):
+        t = value.type
+        return f"an array of {t.dtype}" if t.rank else f"{'an' if str(t)[0] in 'aeiou' else 'a'} {t}"
+    if isinstance(value, (tuple, list, dict, Record)):
+        kind = value.cls if isinstance(value, Record) else type(value)
+        return f"a {kind.__name__}" if any(_is_float(v) for v in leaves(value)) else f"a {kind.__name__} without floats"
+    return "None (is a `return` missing?)" if value is None else f"{value!r:.60}"
 
 
 def _is_float(value: Value) -> bool:
@@ -135,9 +146,8 @@ def _differentiable(name: str, value: Value) -> list[Sym]:
     """The float leaves of an argument."""
     found = [leaf for leaf in leaves(value) if _is_float(leaf)]
     if not found:
-        what = f"a {value.type}" if isinstance(value, Sym) else f"{value!r:.60}"
         raise errors.NotDifferentiableError(
-            f"cannot differentiate with respect to `{name}`", reason=f"it is {what}", hint="pass a float, or choose other arguments with `argnums`"
+            f"cannot differentiate with respect to `{name}`", reason=f"it is {_spoken(value)}", hint="pass a float, or choose other arguments with `argnums`"
         )
     return found
 

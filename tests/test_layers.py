@@ -20,7 +20,7 @@ LAYERS = [
     {"calling", "program_cache", "rules", "transforms.desugar", "guess"},
     {"frontend"},
     {"transforms"},
-    {"program", "memory", "straight"},
+    {"program", "as_python", "memory", "straight"},
     {"adapter", "callable_type"},
     {"cfunctions"},
     {"transformed"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -48,7 +49,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     try:
         value = getattr(owner, name)
     except AttributeError as problem:
-        raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None) from None
+        close = difflib.get_close_matches(name, dir(owner), 1)
+        hint = f"did you mean `{close[0]}`?" if close else ""
+        raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from problem
     if isinstance(owner, (ModuleType, type)) or callable(value) or isinstance(owner, (tuple, np.dtype)):
         return value
     return frame.capture_attribute(owner, name, value)
@@ -104,7 +107,9 @@ def call_method(frame: Frame, method: Method, args: tuple[Value, ...], kwargs: d
             return special(frame, owner, *args, **kwargs)
         if name in _FUNCTIONS:
             return frame.call(getattr(np, name), (owner, *_packed(name, args)), kwargs)
-        raise errors.UnknownFunctionError(f"the array method `{name}` is not supported", frame.builder.loc, hint="use the NumPy function")
+        close = difflib.get_close_matches(name, [n for n in dir(np.ndarray) if n[0] != "_"], 1)
+        hint = f"did you mean `{close[0]}`?" if close and close[0] != name else "use the NumPy function"
+        raise errors.UnknownFunctionError(f"the array method `{name}` is not supported", frame.builder.loc, hint=hint)
     return _container_method(frame, owner, name, args, kwargs)
 
 

@@ -30,7 +30,9 @@ class Builder:
     frames: list[Any] = field(default_factory=list)  # the open activations
     once: dict[int, Value] = field(default_factory=dict)  # items of iterators that stand as lists
     consumed: dict[int, Value] = field(default_factory=dict)  # iterators that a name stood for when it was read
-    loops: list[tuple[Any, set[str]]] = field(default_factory=list)  # the open loops: their activation and the names that they bind
+    loops: list[tuple[Any, set[str], set[int]]] = field(
+        default_factory=list
+    )  # the open loops: their activation, the names that they bind, the values that names had before
     unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins as python
 import collections
 from collections.abc import Callable
 from typing import Any
@@ -409,3 +410,17 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
         for leaf in leaves(a)
     )
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
+
+
+def _refused(what: str, why: str, instead: str) -> Callable[..., Value]:
+    def handler(frame: Frame, *args: Value, **options: Value) -> Value:
+        raise errors.UnsupportedSyntaxError(f"`{what}` is not supported", frame.builder.loc, reason=why, hint=instead)
+
+    return handler
+
+
+_STATE = "it looks at or changes the state of the running Python program"
+for _outside in (input, open):
+    HANDLERS[_outside] = _refused(_outside.__name__, "it would run once, while the function is compiled", "read outside, and pass the data in")
+for _name in ("next", "globals", "breakpoint", "delattr"):
+    HANDLERS[getattr(python, _name)] = _refused(_name, _STATE, "do it outside of the function")

@@ -65,7 +65,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
             else frame.call(getattr(function.cls, "__call__", None), (function, *args), kwargs)  # noqa: B004
         )
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
-        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {type(function).__name__}")
+        what = str(function.type) if isinstance(function, Sym) else type(function).__name__
+        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
     hook = getattr(type(function), "_stgrad_call_", None)
     if hook is not None:
         return hook(function, frame, args, kwargs)

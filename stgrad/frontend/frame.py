@@ -180,7 +180,7 @@ class Frame:
         return value
 
     def unassigned(self, name: str, node: Any) -> NoReturn:
-        later = any(frame is self and name in names for frame, names in self.builder.loops)  # a later trip of a loop may find it assigned
+        later = any(frame is self and name in names for frame, names, _ in self.builder.loops)  # a later trip of a loop may find it assigned
         error = (Unreached if later else errors.UndefinedNameError)(
             f"`{name}` may be unassigned here",
             self.loc(node) if node is not None else None,

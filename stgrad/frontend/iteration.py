@@ -314,7 +314,8 @@ def once(frame: Frame, items: Value) -> Value:
 def used_once(frame: Frame, value: Value, node: Any) -> Value:
     """A value that a name stands for; an iterator is empty after its first use."""
     if isinstance(value, ONCE) or id(value) in frame.builder.once:
-        if id(value) in frame.builder.consumed:
+        held = any(id(value) in before for _, _, before in frame.builder.loops)
+        if held or id(value) in frame.builder.consumed:
             frame.unsupported(node, "an iterator is used a second time", reason="it is empty after its first use", hint="make it a list: list(...)")
         frame.builder.consumed[id(value)] = value
     return value

@@ -14,7 +14,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
 from stgrad.frontend.frame import Frame, binding_counts
-from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, key, path_of, put, reachable
+from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
 from stgrad.frontend.joins import describe, join_types, merge, same
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.unassigned import first_value_later
@@ -312,7 +312,7 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             carried.filled = [g for g in filled if g.trip is not None]
             before = first_value_later(frame)
             unreached = len(frame.builder.unreached)
-            frame.builder.loops.append((frame, names))
+            frame.builder.loops.append((frame, names, {id(v) for f in frames_of(frame) for v in f.env.values()}))
             read(carried)
         except Grows as found:
             if found.depth != depth:

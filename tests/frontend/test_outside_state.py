@@ -1,0 +1,160 @@
+"""What a program may not do silently: change what is outside, use an iterator twice, compute with made-up texts."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+HISTORY = []
+TABLE = {"a": 1.0}
+NESTED = [[1.0]]
+
+
+class Holder:
+    def __init__(self):
+        self.items = []
+
+
+HOLDER = Holder()
+
+
+def appends_to_a_global(x):
+    HISTORY.append(x)
+    return x * x
+
+
+def sets_a_global_entry(x):
+    TABLE["a"] = x
+    return TABLE["a"] * x
+
+
+def adds_to_a_global_entry(x):
+    TABLE["a"] += 1.0
+    return TABLE["a"] * x
+
+
+def changes_a_nested_global(x):
+    NESTED[0].append(2.0)
+    return x * len(NESTED[0])
+
+
+def changes_a_global_object(x):
+    HOLDER.items.append(x)
+    return x
+
+
+def helper_with_a_default(x, seen=[]):  # noqa: B006
+    seen.append(1.0)
+    return x * len(seen)
+
+
+def changes_a_default(x):
+    return helper_with_a_default(x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [appends_to_a_global, sets_a_global_entry, adds_to_a_global_entry, changes_a_nested_global, changes_a_global_object, changes_a_default],
+)
+def test_changes_outside_are_refused_and_not_made(function):
+    with pytest.raises(errors.AliasingError, match="from outside of it"):
+        stgrad.grad(function, jit=False)(2.0)
+    assert (HISTORY, TABLE, NESTED, HOLDER.items, helper_with_a_default.__defaults__) == ([], {"a": 1.0}, [[1.0]], [], ([],))
+
+
+def zip_twice(x):
+    pairs = zip([x, x], [1.0, 2.0])
+    return sum(a * b for a, b in pairs) + sum(a * b for a, b in pairs)
+
+
+def map_twice(x):
+    scaled = map(lambda t: t * x, [1.0, 2.0])
+    return sum(scaled) + sum(scaled)
+
+
+def generator_twice(x):
+    scaled = (t * x for t in [1.0, 2.0])
+    return sum(scaled) + sum(scaled)
+
+
+def iterator_in_every_trip(x):
+    scaled, s = map(lambda t: t * x, [1.0, 2.0]), 0.0
+    for _ in range(3):
+        s += sum(scaled)
+    return s
+
+
+@pytest.mark.parametrize("function", [zip_twice, map_twice, generator_twice, iterator_in_every_trip])
+def test_an_iterator_is_used_once(function):
+    with pytest.raises(errors.UnsupportedSyntaxError, match="an iterator is used a second time"):
+        stgrad.grad(function, jit=False)(2.0)
+
+
+def compared_text(x):
+    return x if f"{x}" == "2.0" else 0.0
+
+
+def text_as_key(x):
+    return {"2.0": x}.get(str(x), 0.0)
+
+
+def length_of_text(x):
+    return x * len(str(x))
+
+
+@pytest.mark.parametrize("function", [compared_text, text_as_key, length_of_text])
+def test_texts_of_run_time_values_are_for_printing(function):
+    with pytest.raises(errors.NeedStaticError, match="for more than printing"):
+        stgrad.grad(function, jit=False)(2.0)
+
+
+def test_known_texts_may_be_used():
+    def keyed(x, n):
+        return {"w_2": x * x}[f"w_{n}"] * len(str(n))
+
+    assert stgrad.grad(keyed, jit=False)(3.0, 2) == 6.0
+
+
+class Empty:
+    def __len__(self):
+        return 0
+
+
+class No:
+    def __bool__(self):
+        return False
+
+
+@pytest.mark.parametrize("cls", [Empty, No])
+def test_truth_of_instances(cls):
+    def chosen(x):
+        return x if cls() else x * x
+
+    assert stgrad.grad(chosen, jit=False)(3.0) == 6.0
+
+
+def test_dicts_of_run_time_values_have_no_comparison():
+    def compared(x):
+        return x * x if {"a": x} == {"a": x + 1.0} else x
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="comparing dicts"):
+        stgrad.grad(compared, jit=False)(2.0)
+
+
+def test_identity_of_run_time_values_is_refused():
+    def identical(x):
+        y = x + 0.0
+        return x * x if y is x else x
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="`is` of two values"):
+        stgrad.grad(identical, jit=False)(np.ones(2))
+
+
+def test_shapes_are_compared_when_the_program_runs():
+    def by_shape(x):
+        return np.sum(x * x) if x.shape == (3,) else np.sum(x)
+
+    g = stgrad.grad(by_shape, jit=False)
+    assert g(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    assert g(np.ones(2)).tolist() == [1.0, 1.0]
