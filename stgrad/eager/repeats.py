@@ -36,7 +36,7 @@ class Settings:
 
     enabled: bool = True
     seen: int = 3  # times
-    seconds: float = 0.05  # of interpreted sweeps, all together
+    seconds: float = 0.2  # of interpreted sweeps, all together: native code takes seconds to make
     shortest: int = 4  # nodes
     longest: int = 5000
     structures: int = 256  # kept, the least recently used ones go

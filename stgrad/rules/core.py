@@ -42,6 +42,7 @@ from __future__ import annotations
 import math  # noqa: F401  (doctest)
 import re
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -216,10 +217,18 @@ def lookup(op: Any) -> Rule | None:
     is asked for and the program has imported the module.
     """
     rule = _find(op)
-    if rule is None and LATE:
-        wanted = [m for m in LATE if m in sys.modules or (isinstance(op, str) and op.startswith(m + "."))]
-        for module in wanted:
-            LATE.pop(module)()
-        if wanted:
+    if rule is None and (LATE or _registering):
+        with _late:  # another thread may be about to register what is asked for
+            wanted = [m for m in LATE if m in sys.modules or (isinstance(op, str) and op.startswith(m + "."))]
+            for module in wanted:
+                _registering.append(module)
+                try:
+                    LATE.pop(module)()
+                finally:
+                    _registering.remove(module)
             rule = _find(op)
     return rule
+
+
+_late = threading.RLock()
+_registering: list[str] = []  # modules whose rules are being registered

@@ -14,7 +14,7 @@ from stgrad.eager import plan, repeats
 from stgrad.eager.record import state
 
 matplotlib.use("Agg")
-COMPILED = {"test_tape", "test_gradient", "test_jacobians", "test_rules_on_tensors", "test_custom"}
+COMPILED = {"test_tape", "test_gradient", "test_jacobians", "test_rules_on_tensors", "test_custom", "test_guides", "test_keras"}
 
 
 def pytest_generate_tests(metafunc):

@@ -552,6 +552,37 @@ def test_threads_in_the_background(monkeypatch):
     assert not wrong and entries()
 
 
+def test_the_compiler_on_several_threads(monkeypatch):
+    """Programs are generated on the calling threads while tapes are compiled on the other."""
+    import stgrad
+
+    set_settings(monkeypatch, repeats.Settings(seen=1, seconds=0.0, trials=0, jit=False))
+    wrong = []
+
+    def run(seed):
+        rng = np.random.default_rng(seed)
+        for n in range(6):
+            factor = float(seed + n)
+
+            def loss(x):
+                return np.sum(np.tanh(x * factor) * x)  # noqa: B023
+
+            x = rng.normal(size=4)
+            t = np.tanh(x * factor)
+            if not np.allclose(stgrad.grad(loss, jit=False)(x), (1 - t * t) * factor * x + t):
+                wrong.append(n)
+            for _ in range(3):
+                both(lambda z: tf.reduce_sum(tf.tanh(z[: 1 + n]) * z[: 1 + n]) + tf.cumsum(z)[n], matrix(8), times=1)  # noqa: B023
+
+    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    repeats.worker.wait()
+    assert not wrong and entries("made") + entries() and not entries("refused")
+
+
 def test_training_in_the_background(monkeypatch):
     """A loop that is overtaken by the compiler ends where the interpreted one ends."""
     data = tf.constant(RNG.normal(size=(20, 3)), tf.float64)
