@@ -20,7 +20,7 @@ def test_gradients_of_library_functions():
 def test_keywords_of_library_functions():
     value, pullback = stgrad.vjp(lambda x: np.sum(x, axis=0), np.ones((2, 3)), jit=False)
     assert pullback(np.arange(3.0))[0].tolist() == [[0.0, 1.0, 2.0]] * 2
-    assert stgrad.grad(np.linalg.norm, jit=False)(np.array([3.0, 4.0])).tolist() == [0.6, 0.8]
+    assert np.allclose(stgrad.grad(np.linalg.norm, jit=False)(np.array([3.0, 4.0])), [0.6, 0.8])
 
 
 class Model:
