@@ -93,7 +93,8 @@ def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Valu
         if not isinstance(t, Type):
             return t
         inner = next(sizes) if extents is not None else tuple(0 if d == ANY else d.offset for d in t.dims)
-        return frame.builder.named(_empty(frame, capacity, inner, t), f"{what}{path}")
+        made = _empty(frame, capacity, inner, t)
+        return frame.builder.named(made if extents is not None else _open(frame, made, t), f"{what}{path}")
 
     what = path_of(frame, origin)
     items = list(origin)
@@ -113,6 +114,14 @@ def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Valu
 
 def _empty(frame: Frame, capacity: Value, inner: tuple[Value, ...], t: Type) -> Sym:
     return frame.call(np.empty, ((capacity, *inner) if inner else capacity, np.dtype(t.dtype)), {})
+
+
+def _open(frame: Frame, buffer: Sym, t: Type) -> Sym:
+    """An empty buffer whose extents the first item will tell."""
+    dims = (buffer.type.dims[0], *(frame.builder.fresh_dim() if d == ANY else d for d in t.dims))
+    opened = frame.builder.variable("_t", replace(buffer.type, dims=dims))
+    frame.builder.copy_to(opened, buffer)
+    return opened
 
 
 def _extents(frame: Frame, item: Value, shape: Value) -> list[tuple[Value, ...]] | None:

@@ -17,6 +17,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
 
+FLOATS = ("float64", "float32")  # of matrices whose factorisations keep the dtype
 SHAPES: dict[Any, Callable[..., Any]] = {}
 
 
@@ -261,3 +262,23 @@ def _lstsq(frame: Frame, a: Value, b: Value, rcond: Value = None) -> tuple[Type,
     x = Type(dtype, (ta.dims[1], *tb.dims[1:]), array=True)
     real = str(np.empty(0, dtype).real.dtype)
     return x, Type(real, (fresh(),), array=True), Type("int64"), Type(real, (fresh(),), array=True)
+
+
+@shaped(np.linalg.solve)
+def _solve(frame: Frame, a: Value, b: Value) -> Type | None:
+    """The solution has the extents of the right-hand side."""
+    ta, tb = type_of(a), type_of(b)
+    return replace(tb, weak=False, value=None) if ta.rank == 2 and 1 <= tb.rank <= 2 and ta.dtype == tb.dtype in FLOATS else None
+
+
+@shaped(np.linalg.inv, np.linalg.cholesky)
+def _square(frame: Frame, a: Value, *, upper: Value = False) -> Type | None:
+    """A matrix of the extents of the operand."""
+    return replace(a.type, weak=False, value=None) if isinstance(a, Sym) and a.type.rank >= 2 and a.type.dtype in FLOATS else None
+
+
+@shaped(np.linalg.pinv)
+def _pinv(frame: Frame, a: Value, *rest: Value, **options: Value) -> Type | None:
+    """The extents of the transpose."""
+    t = type_of(a)
+    return replace(t, dims=(*t.dims[:-2], t.dims[-1], t.dims[-2])) if t.rank >= 2 and t.dtype in FLOATS else None

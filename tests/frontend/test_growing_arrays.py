@@ -1,0 +1,71 @@
+"""Lists that get an array in each trip, whose extents no one knows before the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+
+def regulator(A, B, Q, R, x, n):
+    """A linear-quadratic regulator: gains backwards in time, the states forwards."""
+    P = Q
+    gains = []
+    for _ in range(n):
+        K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+        P = Q + A.T @ P @ (A - B @ K)
+        gains.append(K)
+    cost = 0.0
+    for t in range(n):
+        u = -gains[n - 1 - t] @ x
+        cost += x @ Q @ x + u @ R @ u
+        x = A @ x + B @ u
+    return cost + x @ Q @ x
+
+
+def gated(W, U, x):
+    h = c = np.zeros(U.shape[0])
+    states = []
+    for t in range(x.shape[0]):
+        i, f, o, g = np.split(x[t] @ W + h @ U, 4)
+        c = c / (1.0 + np.exp(-f)) + np.tanh(g) * i
+        h = o * np.tanh(c)
+        states.append(h)
+    return np.sum(np.stack(states) ** 2)
+
+
+def parts(x, n):
+    found = []
+    for k in range(n):
+        found.append(np.split(x, 2)[0] * (k + 1.0))
+    total = 0.0
+    for part in found:
+        total += np.sum(part**3)
+    return total
+
+
+RNG = np.random.default_rng(0)
+A, B = RNG.standard_normal((3, 3)) / 2.0, RNG.standard_normal((3, 2))
+CASES = [
+    (regulator, (A, B, np.eye(3), 2.0 * np.eye(2), RNG.standard_normal(3), 4), range(5)),
+    (gated, (RNG.standard_normal((2, 12)), RNG.standard_normal((3, 12)), RNG.standard_normal((5, 2))), range(3)),
+    (parts, (RNG.standard_normal(4), 3), range(1)),
+]
+
+
+@pytest.mark.parametrize(("function", "args", "argnums"), CASES, ids=lambda v: getattr(v, "__name__", ""))
+def test_gradients_are_right(function, args, argnums):
+    check_gradient(function, args, argnums=argnums)
+
+
+def test_compiled():
+    function, args, argnums = CASES[2]
+    np.testing.assert_allclose(stgrad.grad(function)(*args), stgrad.grad(function, jit=False)(*args))
+
+
+def test_a_solution_has_the_extents_of_the_right_hand_side():
+    """So the buffer is made before the loop, and nothing is copied as it grows."""
+    function, args, argnums = CASES[0]
+    assert "gains_count" not in stgrad.jit(function).source(*args)
