@@ -69,3 +69,18 @@ def test_a_solution_has_the_extents_of_the_right_hand_side():
     """So the buffer is made before the loop, and nothing is copied as it grows."""
     function, args, argnums = CASES[0]
     assert "gains_count" not in stgrad.jit(function).source(*args)
+
+
+def shrinking(x, n):
+    """`h` has n items in the first trip, and two in all others."""
+    h = np.zeros(n)
+    total = 0.0
+    for t in range(3):
+        total += np.sum(np.sin(h) * h)
+        h = x[t : t + 2] * x[0]
+    return total + np.sum(h)
+
+
+def test_a_name_that_starts_longer_than_it_goes_on():
+    check_gradient(shrinking, (np.arange(1.0, 7.0), 4), argnums=(0,))
+    np.testing.assert_allclose(stgrad.grad(shrinking)(np.arange(1.0, 7.0), 4), stgrad.grad(shrinking, jit=False)(np.arange(1.0, 7.0), 4))
