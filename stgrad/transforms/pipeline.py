@@ -57,7 +57,8 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-OPTIONAL = frozenset({"records", "sweeps", "small", "invariants", "registers", "layouts", "packed", "accumulate", "tidy", "products", "pages", *SWITCHES})
+_OPTIONAL = "records sweeps small invariants registers layouts tables packed accumulate tidy products pages"
+OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
 
 
 def passes(options: Options) -> dict[str, Pass]:

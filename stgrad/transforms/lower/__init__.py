@@ -19,6 +19,7 @@ from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
 from stgrad.transforms.lower.settled import settle
 from stgrad.transforms.lower.storage import storage
+from stgrad.transforms.lower.tables import tables
 
 Pass = Callable[[Function], Function]
 
@@ -34,6 +35,7 @@ def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
         "invariants": invariants,
         "registers": registers,
         "layouts": layouts,
+        "tables": tables,
         "packed": packed,
         "growable": growable,
     }
