@@ -127,6 +127,13 @@ compiled.install(Tensor, Variable)
 compilation.install(Tensor, Variable)
 newaxis = None
 __version__ = version("stgrad")
+losses, metrics, optimizers, initializers = keras.losses, keras.metrics, keras.optimizers, keras.initializers
+assert_equal, assert_greater, assert_less, assert_rank = (
+    debugging.assert_equal, debugging.assert_greater, debugging.assert_less, debugging.assert_rank,
+)  # fmt: skip
+autograph = SimpleNamespace(
+    experimental=SimpleNamespace(do_not_convert=lambda func=None: (lambda f: f) if func is None else func), set_verbosity=lambda *_: None,
+)  # fmt: skip
 train = SimpleNamespace(
     Checkpoint=checkpoint.Checkpoint, CheckpointManager=checkpoint.CheckpointManager, latest_checkpoint=checkpoint.latest_checkpoint,
 )  # fmt: skip
@@ -148,7 +155,10 @@ def executing_eagerly() -> bool:
 
 
 def __getattr__(name: str) -> None:
+    import difflib
+
+    near = difflib.get_close_matches(name, [n for n in globals() if not n.startswith("_")], 3, 0.7)
     raise AttributeError(
         f"stgrad.eager has no {name!r}: it covers TensorFlow's automatic differentiation and what code around tapes uses, "
-        "not all of TensorFlow"
+        f"not all of TensorFlow{'; there is ' + ', '.join(near) if near else ''}"
     )

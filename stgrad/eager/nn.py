@@ -22,18 +22,21 @@ from stgrad.eager.windows import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
     conv1d,
     conv2d,
     conv2d_transpose,
+    conv3d,
     convolution,
     depthwise_conv2d,
     max_pool,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 
 __all__ = [
-    "log_poisson_loss", "normalize_moments", "separable_conv2d",
+    "avg_pool3d", "conv3d", "max_pool3d", "log_poisson_loss", "normalize_moments", "separable_conv2d",
     "atrous_conv2d", "avg_pool", "avg_pool1d", "avg_pool2d", "batch_normalization", "bias_add", "conv1d", "conv2d",
     "conv2d_transpose", "convolution", "crelu", "depthwise_conv2d", "dropout", "elu", "embedding_lookup", "gelu", "in_top_k",
     "l2_loss", "l2_normalize", "leaky_relu", "log_sigmoid", "log_softmax", "max_pool", "max_pool1d", "max_pool2d", "moments",

@@ -271,3 +271,20 @@ def avg_pool1d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
 def avg_pool(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str | None = None, name: str | None = None) -> Tensor:  # noqa: A002
     """The mean over windows, for any number of spatial axes."""
     return _pool(input, ksize, strides, padding, data_format, convert_to_tensor(input)._a.ndim - 2, True)
+
+
+def conv3d(
+    input: Any, filters: Any, strides: Any, padding: Any, data_format: str = "NDHWC", dilations: Any = None, name: str | None = None,  # noqa: A002
+) -> Tensor:  # fmt: skip
+    """3-D convolution of volumes (b, d, h, w, c) with filters (d, h, w, c, k)."""
+    return convolution(input, filters, strides, padding, data_format, dilations)
+
+
+def max_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC", name: str | None = None) -> Tensor:  # noqa: A002
+    """The maximum over windows of (b, d, h, w, c)."""
+    return _pool(input, ksize, strides, padding, data_format, 3, False)
+
+
+def avg_pool3d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NDHWC", name: str | None = None) -> Tensor:  # noqa: A002
+    """The mean over windows of (b, d, h, w, c)."""
+    return _pool(input, ksize, strides, padding, data_format, 3, True)

@@ -191,3 +191,8 @@ def test_a_variable_that_is_returned_is_made_again():
 
     with pytest.raises(ValueError, match="singleton"):
         f(tf.constant(1.0))
+
+
+def test_a_missing_name_says_what_is_there():
+    with pytest.raises(AttributeError, match="has no 'reduce_summ'.*there is reduce_sum"):
+        tf.reduce_summ([1.0])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.eager import dtypes, random
+from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.ops_array import eye, fill, ones, zeros
 
 
@@ -124,7 +125,24 @@ class LecunNormal(VarianceScaling):
         super().__init__(1.0, "fan_in", "truncated_normal", seed)
 
 
+class Orthogonal(Initializer):
+    """A matrix with orthogonal rows or columns."""
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        self.gain, self.seed = gain, seed
+
+    def __call__(self, shape: Any, dtype: Any = dtypes.float32, **_: Any) -> Any:
+        rows, columns = int(np.prod(shape[:-1])), int(shape[-1])
+        values = random.normal([max(rows, columns), min(rows, columns)], seed=self.seed)._a
+        q, r = np.linalg.qr(values)
+        q = q * np.where(np.diag(r) < 0, -1, 1)
+        matrix = q if rows >= columns else q.T
+        return convert_to_tensor((self.gain * matrix).reshape(tuple(shape)).astype(dtypes.as_dtype(dtype).dtype))
+
+
+OrthogonalInitializer = Orthogonal
 _BY_NAME: dict[str, Any] = {
+    "orthogonal": Orthogonal,
     "zeros": Zeros, "ones": Ones, "constant": Constant, "identity": Identity, "random_normal": RandomNormal,
     "random_uniform": RandomUniform, "truncated_normal": TruncatedNormal, "glorot_uniform": GlorotUniform,
     "glorot_normal": GlorotNormal, "he_uniform": HeUniform, "he_normal": HeNormal, "lecun_uniform": LecunUniform,

@@ -12,7 +12,7 @@ from stgrad.eager.convert import convert_to_tensor
 from stgrad.eager.ops_array import one_hot
 from stgrad.eager.ops_index import where
 from stgrad.eager.ops_products import clip_by_value, l2_normalize
-from stgrad.eager.ops_reduce import reduce_mean, reduce_sum
+from stgrad.eager.ops_reduce import reduce_max, reduce_mean, reduce_sum
 from stgrad.eager.tensor import Tensor
 
 _EPSILON = 1e-7
@@ -100,6 +100,27 @@ def poisson(y_true: Any, y_pred: Any) -> Any:
     return reduce_mean(p - t * ops_math.log(p + _EPSILON), -1)
 
 
+def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
+    t, p = _pair(y_true, y_pred)
+    return ops_math.maximum(reduce_max((1.0 - t) * p, -1) - reduce_sum(t * p, -1) + 1.0, 0.0)
+
+
+def squared_hinge(y_true: Any, y_pred: Any) -> Any:
+    t, p = _pair(y_true, y_pred)
+    t = where(t > 0, t, t * 2.0 - 1.0) if np.all((t._a == 0) | (t._a == 1)) else t
+    return reduce_mean(ops_math.square(ops_math.maximum(1.0 - t * p, 0.0)), -1)
+
+
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Any:
+    t, p = _pair(y_true, y_pred)
+    return 100.0 * reduce_mean(ops_math.abs((t - p) / ops_math.maximum(ops_math.abs(t), _EPSILON)), -1)
+
+
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
+    t, p = (ops_math.log(ops_math.maximum(x, _EPSILON) + 1.0) for x in _pair(y_true, y_pred))
+    return reduce_mean(ops_math.squared_difference(p, t), -1)
+
+
 class Loss:
     """A loss function with a reduction over the batch."""
 
@@ -137,9 +158,16 @@ KLDivergence, CosineSimilarity, Poisson = (
     _loss(cosine_similarity, "CosineSimilarity"),
     _loss(poisson, "Poisson"),
 )
+CategoricalHinge, SquaredHinge = _loss(categorical_hinge, "CategoricalHinge"), _loss(squared_hinge, "SquaredHinge")
+MeanAbsolutePercentageError = _loss(mean_absolute_percentage_error, "MeanAbsolutePercentageError")
+MeanSquaredLogarithmicError = _loss(mean_squared_logarithmic_error, "MeanSquaredLogarithmicError")
+MAPE = mape = mean_absolute_percentage_error
+MSLE = msle = mean_squared_logarithmic_error
+KLD = kld = kl_divergence
+logcosh = log_cosh
 MSE = mse = mean_squared_error
 MAE = mae = mean_absolute_error
-_SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error", "kld": "kl_divergence"}
+_SHORT = {"mse": "mean_squared_error", "mae": "mean_absolute_error", "kld": "kl_divergence", "mape": "mean_absolute_percentage_error"}
 
 
 def get(identifier: Any) -> Any:

@@ -122,6 +122,63 @@ class RootMeanSquaredError(Mean):
         return Tensor(np.sqrt(super().result()._a))
 
 
+CategoricalCrossentropy = _metric(losses.categorical_crossentropy, "CategoricalCrossentropy")
+SparseCategoricalCrossentropy = _metric(losses.sparse_categorical_crossentropy, "SparseCategoricalCrossentropy")
+KLDivergence, Poisson = _metric(losses.kl_divergence, "KLDivergence"), _metric(losses.poisson, "Poisson")
+Hinge, LogCoshError = _metric(losses.hinge, "Hinge"), _metric(losses.log_cosh, "LogCoshError")
+CosineSimilarity = _metric(lambda t, p, axis=-1: -losses.cosine_similarity(t, p, axis), "CosineSimilarity")
+MeanAbsolutePercentageError = _metric(losses.mean_absolute_percentage_error, "MeanAbsolutePercentageError")
+
+
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+    return sparse_top_k_categorical_accuracy(np.argmax(_arrays(y_true, y_pred)[0], -1), y_pred, k)
+
+
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Tensor:
+    t, p = _arrays(y_true, y_pred)
+    own = np.take_along_axis(p, np.asarray(t, np.int64).reshape(*p.shape[:-1], 1), axis=-1)
+    return Tensor((np.sum(p > own, -1) < k).astype(np.float32))
+
+
+TopKCategoricalAccuracy = _metric(top_k_categorical_accuracy, "TopKCategoricalAccuracy")
+SparseTopKCategoricalAccuracy = _metric(sparse_top_k_categorical_accuracy, "SparseTopKCategoricalAccuracy")
+
+
+class _Confusion(Metric):
+    """Counts of right and wrong answers at a threshold."""
+
+    def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
+        self.threshold = 0.5 if thresholds is None else float(thresholds)
+        super().__init__(name, dtype)
+
+    def reset_state(self) -> None:
+        self.counts = np.zeros((2, 2))
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        t, p = _arrays(y_true, y_pred)
+        t, said = np.ravel(t).astype(bool), np.ravel(p) > self.threshold
+        w = np.ones(t.shape) if sample_weight is None else np.broadcast_to(np.ravel(convert_to_tensor(sample_weight)._a), t.shape)
+        for i in (0, 1):
+            for j in (0, 1):
+                self.counts[i, j] += np.sum(w * ((t == i) & (said == j)))
+
+    def result(self) -> Tensor:
+        return Tensor(np.float32(self.value(*self.counts.ravel())))
+
+    def value(self, tn: float, fp: float, fn: float, tp: float) -> float:
+        raise NotImplementedError
+
+
+def _confusion(name: str, value: Callable[..., float], doc: str) -> Any:
+    return type(name, (_Confusion,), {"value": lambda self, *counts: value(*counts), "__doc__": doc})
+
+
+TrueNegatives = _confusion("TrueNegatives", lambda tn, fp, fn, tp: tn, "The number of right denials.")
+FalsePositives = _confusion("FalsePositives", lambda tn, fp, fn, tp: fp, "The number of wrong assents.")
+FalseNegatives = _confusion("FalseNegatives", lambda tn, fp, fn, tp: fn, "The number of wrong denials.")
+TruePositives = _confusion("TruePositives", lambda tn, fp, fn, tp: tp, "The number of right assents.")
+Precision = _confusion("Precision", lambda tn, fp, fn, tp: tp / max(tp + fp, 1e-30), "The share of assents that are right.")
+Recall = _confusion("Recall", lambda tn, fp, fn, tp: tp / max(tp + fn, 1e-30), "The share of what is true that is found.")
 _BY_NAME: dict[str, Any] = {
     "accuracy": accuracy, "acc": accuracy, "binary_accuracy": binary_accuracy, "categorical_accuracy": categorical_accuracy,
     "sparse_categorical_accuracy": sparse_categorical_accuracy, "mse": losses.mean_squared_error, "mae": losses.mean_absolute_error,

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.eager import ops_math, ops_products
+from stgrad.eager import ops_products
 from stgrad.eager.convert import convert_to_tensor
+from stgrad.eager.keras import schedules as schedules
+from stgrad.eager.keras.schedules import ExponentialDecay as ExponentialDecay
 from stgrad.eager.record import recorders, state
 from stgrad.eager.tape import GradientTape
 from stgrad.eager.variable import Variable
@@ -200,24 +202,42 @@ class Adagrad(Optimizer):
         return value - rate * g / np.sqrt(total + self.epsilon)
 
 
-class ExponentialDecay:
-    """initial_learning_rate * decay_rate ** (step / decay_steps)."""
+class Adamax(Optimizer):
+    """Adam by the maximum norm."""
 
-    def __init__(self, initial_learning_rate: float, decay_steps: int, decay_rate: float, staircase: bool = False) -> None:
-        self.initial, self.steps, self.rate, self.staircase = initial_learning_rate, decay_steps, decay_rate, staircase
+    slots = ("m", "u")
 
-    def __call__(self, step: Any) -> Any:
-        power = ops_math.cast(step, np.float32) / float(self.steps)
-        return self.initial * self.rate ** (ops_math.floor(power) if self.staircase else power)
+    def __init__(
+        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate, **kwargs)
+        self.beta_1, self.beta_2, self.epsilon = beta_1, beta_2, epsilon
+
+    def update(self, value: Any, g: Any, slots: dict[str, Any], rate: float, step: int) -> Any:
+        m = slots["m"] = slots["m"] + (g - slots["m"]) * (1 - self.beta_1)
+        u = slots["u"] = np.maximum(self.beta_2 * slots["u"], np.abs(g))
+        return value - (rate * m) / ((1 - self.beta_1**step) * (u + self.epsilon))
 
 
-class schedules:  # noqa: N801
-    """`keras.optimizers.schedules`."""
+class Adadelta(Optimizer):
+    """Steps by the ratio of two running means of squares."""
 
-    ExponentialDecay = ExponentialDecay
+    slots = ("squares", "steps")
+
+    def __init__(self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any) -> None:
+        super().__init__(learning_rate, **kwargs)
+        self.rho, self.epsilon = rho, epsilon
+
+    def update(self, value: Any, g: Any, slots: dict[str, Any], rate: float, step: int) -> Any:
+        squares = slots["squares"] = self.rho * slots["squares"] + (1 - self.rho) * g * g
+        change = -np.sqrt(slots["steps"] + self.epsilon) * g / np.sqrt(squares + self.epsilon)
+        slots["steps"] = self.rho * slots["steps"] + (1 - self.rho) * change * change
+        return value + rate * change
 
 
-_BY_NAME: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW, "rmsprop": RMSprop, "adagrad": Adagrad}
+_BY_NAME: dict[str, Callable[..., Optimizer]] = {
+    "sgd": SGD, "adam": Adam, "adamw": AdamW, "rmsprop": RMSprop, "adagrad": Adagrad, "adamax": Adamax, "adadelta": Adadelta,
+}  # fmt: skip
 
 
 def get(identifier: Any) -> Any:
