@@ -7,12 +7,14 @@ from stgrad.runtime.memory import empty
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
+from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
 __all__ = [
     "add_matmul",
     "call_python",
     "check_index",
+    "chunks",
     "clipped",
     "cos",
     "empty",
@@ -31,6 +33,7 @@ __all__ = [
     "radd",
     "sigmoid",
     "sin",
+    "strips",
     "tan",
     "tanh",
     "unbroadcast",

@@ -1,22 +1,12 @@
 """Independent loops run on threads, where that can be shown to be safe.
 
-Before:
-
-    for i in range(n):
-        t = x[i] * x[i]
-        y[i] = t
-        total = runtime.radd(total, t)
-
-After:
-
-    for i in numba.prange(n):
-        t = x[i] * x[i]
-        y[i] = t
-        total += t
+    for i in range(n):                    for part in numba.prange(parts):
+        y[i] = f(x[i])             ->         for i in range(part * n // parts, (part + 1) * n // parts):
+                                                  y[i] = f(x[i])
 
 The rule: an array that the body writes to is read and written with the counter, plus one constant, as index of one axis, so
-that each trip has a part of its own; other arrays are only read; a scalar is made anew in each trip before it is read, or
-only added to. A loop of which this cannot be shown stays, with the reason in a comment.
+that each trip has a part of its own, or it is only added to; other arrays are only read; a scalar is made anew in each trip
+before it is read, or only added to. A loop of which this cannot be shown stays, with the reason in a comment.
 """
 
 from __future__ import annotations
@@ -51,6 +41,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.chunks import INNER, Chunks, work
 from stgrad.transforms.dataflow import Classes, Liveness, observed
 
 FEW = 32  # trips that are not worth a thread
@@ -65,6 +56,7 @@ class _Refused(Exception):
 
 def parallel(fn: Function) -> Function:
     """Mark the outermost independent loops of a lowered program."""
+    fn = fn.with_body(_plain_counters(fn.body))
     state = _Loops(fn, Liveness(fn.body, observed(fn)), Classes(fn.body, fn.types), Names(fn.types), dict(fn.types))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
@@ -76,6 +68,7 @@ class _Loops:
     classes: Classes
     names: Names
     types: dict[str, Type]
+    depth: int = 0  # loops around that run in order
 
     def block(self, statements: Block) -> Block:
         return tuple(s for stmt in statements for s in self.rewrite(stmt))
@@ -84,13 +77,19 @@ class _Loops:
         if not isinstance(stmt, For):
             yield map_blocks(self.block, stmt)
             return
+        body = _Body(self, stmt)
         try:
-            sums = _Body(self, stmt).check()
+            sums = body.check()
         except _Refused as reason:
+            self.depth += 1
             inner = map_blocks(self.block, stmt)
+            self.depth -= 1
             yield inner if stmt.note else replace(inner, note=f"not parallel: {reason}")
             return
-        yield from self._forwards(replace(stmt, body=_plain_sums(stmt.body, sums), parallel=True))
+        *before, loop = self._forwards(stmt)
+        assert isinstance(loop, For)
+        yield from before
+        yield from Chunks(loop, sorted(sums), sorted(body.added), body.reach() if body.added else None, self.types, self.names).statements()
 
     def _forwards(self, loop: For) -> Iterator[Stmt]:
         """With step 1, the only one that threads share out."""
@@ -120,10 +119,14 @@ class _Body:
         self.live_after = loops.live.after[id(loop)]
         self.carried = Liveness(loop.body, ()).before & self.assigned
         self.arrays = [n for n, t in loops.types.items() if t.array]
+        self.depth = loops.depth
+        self.added: set[str] = set()  # arrays that trips add to at places that other trips may add to
 
     def check(self) -> frozenset[str]:
         """The names that are only added to; raises _Refused."""
         self._trips()
+        if all(map(_moves, self.statements)):
+            raise _Refused("it only moves numbers")
         for stmt in self.statements:
             self._statement(stmt)
         sums = frozenset(n for n in self.carried if self._only_summed(n))
@@ -133,8 +136,53 @@ class _Body:
         if left:
             raise _Refused(f"`{min(left)}` is read after the loop")
         for root in sorted({self.classes.find(s.target.name) for s in self.statements if isinstance(s, Store)}):
-            self._written(root)
+            try:
+                self._written(root)
+            except _Refused:
+                name = self._only_added(root)
+                if name is None:
+                    raise
+                self.added.add(name)
+        if self.added and self.depth and self.reach() is None and work(self.loop.body) < INNER:
+            raise _Refused("it has little work for the copies that its sums would need")
         return sums
+
+    def _only_added(self, root: str) -> str | None:
+        """The array of an alias class, if all that happens to it is that floats are added to elements of it."""
+        members = {n for n in self.arrays if self.classes.find(n) == root}
+        touched = set()
+        for stmt in self.statements:
+            if isinstance(stmt, Store) and stmt.target.name in members:
+                touched.add(stmt.target.name)
+                rest: tuple[Operand, ...] = (stmt.index, stmt.value)
+                if stmt.mode == "set":
+                    return None
+            elif isinstance(stmt, Assign) and stmt.op == "shape":
+                rest = ()
+            else:
+                rest = operands(stmt)
+            if any(n in members for o in rest for n in operand_vars(o)):
+                return None
+        name = touched.pop() if len(touched) == 1 else None
+        return name if name is not None and name not in self.assigned and self.types[name].is_float else None
+
+    def reach(self) -> int | None:
+        """How far the places of the sums lie apart, where they are the counter plus constants on one axis."""
+        widths = []
+        for name in self.added:
+            stores = [s for s in self.statements if isinstance(s, Store) and s.target.name == name]
+            items = [s.index.items if isinstance(s.index, Pack) else (s.index,) for s in stores]
+            found = [self._spread([i[axis] for i in items]) for axis in range(min(map(len, items)))]
+            known = [w for w in found if w is not None]
+            if not known:
+                return None
+            widths.append(min(known))
+        return max(widths)
+
+    def _spread(self, parts: list[Operand]) -> int | None:
+        offsets = [self._offset(p) for p in parts]
+        known = [o for o in offsets if o is not None]
+        return max(known) - min(known) if len(known) == len(offsets) and all(map(self._never_negative, known)) else None
 
     def _trips(self) -> None:
         loop = self.loop
@@ -148,8 +196,6 @@ class _Body:
             raise _Refused(f"a {type(stmt).__name__.lower()} in it")
         if isinstance(stmt, Effect):
             raise _Refused(f"`{stmt.op}` in it")
-        if isinstance(stmt, Store) and stmt.mode == "add_at":
-            raise _Refused(f"`{stmt.target.name}` is added to at places that may repeat")
         if isinstance(stmt, Assign) and ("call_python" in stmt.op or "random" in stmt.op or any(k == "out" for k, _ in stmt.kwargs)):
             raise _Refused(f"`{stmt.op}` in it")
 
@@ -232,19 +278,29 @@ class _Body:
         return bool(lowest + offset >= 0)
 
 
+def _moves(stmt: Stmt) -> bool:
+    """Whether a statement computes nothing: memory is no faster on two threads."""
+    return (
+        isinstance(stmt, For)
+        or (isinstance(stmt, Store) and stmt.mode == "set")
+        or (isinstance(stmt, Assign) and stmt.op in ("getitem", "alias"))
+    )
+
+
 def _is_sum(stmt: Stmt, name: str) -> bool:
     if not isinstance(stmt, Assign) or stmt.op not in SUMS or stmt.targets != (Var(name),) or len(stmt.args) != 2:
         return False
     return stmt.args[0] == Var(name) and name not in operand_vars(stmt.args[1])
 
 
-def _plain_sums(block: Block, sums: frozenset[str]) -> Block:
-    """`total += value`, the form in which Numba sees a reduction."""
+def _plain_counters(block: Block) -> Block:
+    """Loops with their own counters, where `runtime.opaque` hides them from the compiler."""
 
     def one(stmt: Stmt) -> Stmt:
-        stmt = map_blocks(lambda b: _plain_sums(b, sums), stmt)
-        if isinstance(stmt, Assign) and stmt.op == "runtime.radd" and stmt.target.name in sums:
-            return replace(stmt, op="np.add")
+        stmt = map_blocks(_plain_counters, stmt)
+        first = stmt.body[0] if isinstance(stmt, For) and stmt.body else None
+        if isinstance(stmt, For) and isinstance(first, Assign) and first.op == "runtime.opaque" and first.args == (stmt.var,):
+            return replace(stmt, var=first.target, body=stmt.body[1:])
         return stmt
 
-    return tuple(one(s) for s in block)
+    return tuple(map(one, block))

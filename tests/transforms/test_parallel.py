@@ -41,12 +41,66 @@ def stencil(u, n):
     return np.sum(u * u)
 
 
+def pairs(x):
+    energy = 0.0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            dx, dy = x[i, 0] - x[j, 0], x[i, 1] - x[j, 1]
+            energy += 1.0 / math.sqrt(dx * dx + dy * dy + 0.1)
+    return energy
+
+
+def bins(x, index, centre):
+    sums = np.zeros(7)
+    for i in range(len(x)):
+        sums[index[i]] += (x[i] - centre[index[i]]) ** 2
+    return np.sum(sums * sums)
+
+
+def likelihood(w, x, y):
+    total = 0.0
+    for i in range(x.shape[0]):
+        z = 0.0
+        for j in range(x.shape[1]):
+            z += x[i, j] * w[j]
+        total += math.log(1.0 + math.exp(-y[i] * z))
+    return total
+
+
+def diffusion(u, steps):
+    a, b = u.copy(), u.copy()
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]) * a[i, j]
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                a[i, j] = b[i, j]
+    return np.sum(a * a)
+
+
+def paths(spot, sigma, noise):
+    total = 0.0
+    for p in range(noise.shape[0]):
+        s = spot
+        for t in range(noise.shape[1]):
+            s = s * math.exp(sigma * noise[p, t] - 0.5 * sigma * sigma)
+        total += max(s - 1.0, 0.0)
+    return total / noise.shape[0]
+
+
 RNG = np.random.default_rng(0)
 CASES = [
     (loss, (RNG.random(50), 0.7), (0, 1)),
     (elementwise, (RNG.random(50), 0.7), (0, 1)),
     (rows, (RNG.random((40, 5)), RNG.random(5)), (0, 1)),
     (stencil, (RNG.random(40), 3), 0),
+    (pairs, (RNG.random((90, 2)),), 0),
+    (bins, (RNG.random(300), RNG.integers(0, 7, 300), RNG.random(7)), (0, 2)),
+    (likelihood, (RNG.random(5), RNG.standard_normal((80, 5)), RNG.standard_normal(80)), 0),
+    (diffusion, (RNG.random((45, 20)), 3), 0),
+    (diffusion, (RNG.random((4, 5)), 2), 0),
+    (paths, (1.0, 0.2, RNG.standard_normal((70, 6))), (0, 1)),
 ]
 
 
@@ -122,8 +176,7 @@ def last(x):
         (carried, (np.ones(40),), "`y` is carried from trip to trip"),
         (prefix, (np.ones(40),), "two trips may touch the same part of `y`"),
         (wraps, (np.ones(40),), "two trips may touch the same part of `y`"),
-        (gathers, (np.ones(40), np.zeros(40, int)), "two trips may touch the same part of `y`"),
-        (strided, (np.ones(40),), "its step is not 1"),
+            (strided, (np.ones(40),), "its step is not 1"),
         (last, (np.ones(40),), "`t` is "),
     ],
     ids=lambda v: getattr(v, "__name__", None),
@@ -132,3 +185,38 @@ def test_refused(f, args, reason):
     compiled = stgrad.jit(f, parallel=True)
     assert f"# not parallel: {reason}" in compiled.source(*args)
     np.testing.assert_allclose(compiled(*args), f(*args), rtol=1e-13)
+
+
+def test_sums_at_any_place_are_added_to_copies():
+    text = stgrad.jit(gathers, parallel=True).source(np.ones(40), np.zeros(40, int))
+    assert "y_parts = np.zeros((parts, y.shape[0]))" in text
+    assert "y_part[index[i]] += x[i]" in text
+
+
+def test_a_stencil_is_swept_in_strips_without_copies():
+    text = stgrad.grad(diffusion, parallel=True).source(np.ones((9, 9)), 2)
+    assert " = runtime.strips(" in text
+    assert "_parts = np.zeros(" not in text.replace("total_parts", "")
+
+
+def test_results_do_not_depend_on_the_threads():
+    from numba import get_num_threads, set_num_threads
+
+    x = RNG.random((200, 2))
+    gradient = stgrad.value_and_grad(pairs, parallel=True)
+    before = get_num_threads()
+    results = []
+    for threads in {1, before}:
+        set_num_threads(threads)
+        results.append(gradient(x))
+    set_num_threads(before)
+    assert all(value == results[0][0] and np.array_equal(bar, results[0][1]) for value, bar in results)
+
+
+@pytest.mark.parametrize(("trips", "work", "size"), [(0, 10, 5), (-3, 10, 5), (1000, 100, 10), (1000, 1, 1000), (10**6, 10**4, 10**9)])
+def test_parts(trips, work, size):
+    from stgrad import runtime
+
+    parts = runtime.chunks(trips, work, size)
+    assert 1 <= parts <= 16 and (parts == 1 or parts * size <= 1 << 25)
+    assert 1 <= runtime.strips(trips, 3) <= 16
