@@ -60,6 +60,8 @@ def operations() -> dict[str, Any]:
             own = isinstance(value, types.FunctionType) and value.__module__.removeprefix("stgrad.eager.") in _MODULES
             if own and not name.startswith("_") and name not in _NOT_STORED:
                 found[f"tf.{place}.{name}" if place else f"tf.{name}"] = value
+    losses = {n: f for n, f in vars(tf.keras.losses).items() if isinstance(f, types.FunctionType) and f.__module__ == tf.keras.losses.__name__}
+    found |= {f"tf.keras.losses.{n}": f for n, f in losses.items() if not n.startswith("_") and n != "get"}
     found |= {f"np.{n}": f for n, f in vars(np).items() if isinstance(f, np.ufunc) and not n.startswith("_")}
     found |= {f"np.{n}": getattr(np, n) for n in _NUMPY}
     found |= {f"math.{n}": f for n, f in vars(math).items() if not n.startswith("_")}

@@ -59,7 +59,7 @@ class RestoredModule(Module):
 def _unsaved(why: str) -> Any:
     def function(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(
-            f"Found zero restored functions for caller function. It was not called before it was saved, and could not be written: {why}"
+            f"Found zero restored functions for caller function. It could not be written when the object was saved: {why}"
         )
 
     return function
@@ -129,6 +129,8 @@ class Encoder:
             return {"kind": "variable", "array": self._array(value._a), "name": value.name, "trainable": value.trainable, "shape": shape}
         if isinstance(value, (Tensor, np.ndarray, np.generic)):
             return {"kind": "tensor" if isinstance(value, Tensor) else "array", "array": self._array(getattr(value, "_a", value))}
+        if isinstance(value, keras.losses.Loss):
+            return {"kind": "loss", "fn": self.value(value.fn), "reduction": value.reduction, "kwargs": self.value(value.kwargs), "name": value.name}
         if isinstance(value, KerasTensor):
             unknown = [i for i, n in enumerate(value.shape) if n is None]
             arguments = self.value(value.arguments)
@@ -227,13 +229,14 @@ class Encoder:
         return entry
 
     def _method(self, function: Function) -> Any:
-        """A `tf.function`; one that has no trace may be without text, as in TensorFlow, and says so when it is called."""
+        """A `tf.function`; one that cannot be written is left out and says so when it is called, unless its signature promises it."""
         try:
             return self.value(function)
         except SavedModelError as error:
-            if function._traces or function.input_signature is not None:
+            if function.input_signature is not None:
                 raise
-            logger.info("the function %s is not saved: %s", function, error.message)
+            log = logger.warning if function._traces else logger.info
+            log("the function %s is not saved: %s", function, error.message)
             return {"unsaved": f"{function.__name__}: {error.message}"}
 
     def _call_of_layer(self, layer: Any) -> Any:
@@ -339,6 +342,8 @@ class Decoder:
             case {"kind": "symbol", "array": array, "open": [*unknown], "layer": layer, "arguments": arguments}:
                 example = convert.convert_to_tensor(self._array(array))
                 made = KerasTensor(example, self.value(layer), self.value(arguments), tuple(map(int, unknown)))
+            case {"kind": "loss", "fn": fn, "reduction": str() | None as reduction, "kwargs": kwargs, "name": str(name)}:
+                made = keras.losses.Loss(self.value(fn), reduction, name, **self.value(kwargs))
             case {"kind": "python", "python": name}:
                 made = self._function(name)
             case {"kind": "function", "python": name, "signature": signature, "autograph": bool(autograph), "reduce": bool(reduce)}:

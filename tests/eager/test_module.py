@@ -438,6 +438,56 @@ def test_what_cannot_be_saved_says_so(tmp_path):
         tf.saved_model.save(tf.function(eval("lambda x: x"), input_signature=[tf.TensorSpec([])]), tmp_path)
 
 
+def test_losses_are_saved(tmp_path):
+    class Fit(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.loss, self.w = tf.keras.losses.Huber(0.5), tf.Variable([1.0, 2.0])
+
+        @tf.function
+        def __call__(self, x):
+            return self.loss(x, self.w) + tf.reduce_sum(tf.keras.losses.mean_squared_error(x, self.w))
+
+    model, x = Fit(), tf.constant([0.0, 3.0])
+    expected = value(model(x))
+    tf.saved_model.save(model, tmp_path)
+    assert "_grad(" in generated(tmp_path)
+    assert value(tf.saved_model.load(tmp_path)(x)) == pytest.approx(expected)
+
+
+class Trained(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(2)
+        self.optimizer, self.loss = tf.keras.optimizers.Adam(0.1), tf.keras.losses.MeanSquaredError()
+
+    @tf.function
+    def __call__(self, x):
+        return self.dense(x)
+
+    @tf.function
+    def train_step(self, x, y):
+        with tf.GradientTape() as tape:
+            loss = self.loss(y, self.dense(x))
+        variables = self.dense.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+
+def test_a_module_with_a_training_step_is_saved_for_inference(tmp_path, caplog):
+    model, x, y = Trained(), tf.ones([3, 2]), tf.zeros([3, 2])
+    assert float(model.train_step(x, y)) > float(model.train_step(x, y))
+    expected = value(model(x))
+    tf.saved_model.save(model, tmp_path)
+    assert "train_step> is not saved" in caplog.text
+    loaded = tf.saved_model.load(tmp_path)
+    np.testing.assert_allclose(loaded(x), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match="could not be written.*train_step"):
+        loaded.train_step(x, y)
+    with pytest.raises(SavedModelError):
+        tf.saved_model.save(model, tmp_path, signatures=model.train_step)
+
+
 def test_a_function_that_was_never_called_may_be_without_text(tmp_path):
     class Part(tf.Module):
         @tf.function
