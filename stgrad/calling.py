@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.captures import Capture
+from stgrad.captures import Capture, is_container, unchanged
 from stgrad.instances import maker
 from stgrad.source import Scope
 from stgrad.values import Record, Sym, Value, leaves
@@ -132,6 +132,10 @@ def guards(captures: Iterable[Capture]) -> tuple[list[str], dict[str, Any]]:
         same = f"{place} is {was}"
         if type(capture.value) in (int, float, bool, str, complex):
             same = f"({same} or type({place}) is type({was}) and {place} == {was})"
+        if is_container(capture.value):
+            held = f"held{len(names)}"
+            names[held], names["same0"] = capture.was, unchanged
+            same = f"{same} and same0({was}, {held})"
         tests.append(same)
     return tests, names
 

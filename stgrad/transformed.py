@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stgrad import calling, errors, program_cache, source, wrapper
-from stgrad.captures import Capture
+from stgrad.captures import Capture, is_container, unchanged
 from stgrad.ir import Type
 from stgrad.program_cache import Param, Ready
 from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
@@ -296,7 +296,10 @@ class Transformed:
 
     def _stale(self) -> bool:
         """Whether a global or captured value that was compiled in is another one now."""
-        return any(c.current() is not c.value and not _same(c.current(), c.value) for c in self._captures.values())
+        return any(
+            c.current() is not c.value and not _same(c.current(), c.value) or is_container(c.value) and not unchanged(c.value, c.was)
+            for c in self._captures.values()
+        )
 
 
 def _arrays(node: Any) -> list[Any]:

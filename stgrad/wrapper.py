@@ -175,7 +175,7 @@ def wrapper_text(
     return "\n".join([header, *body, otherwise, ""]), writer.namespace
 
 
-_GUARD_NAME = re.compile(r"\b(?:at|was)\d+\b")
+_GUARD_NAME = re.compile(r"\b(?:at|was|held|same)\d+\b")
 
 
 def _passed(parameter: inspect.Parameter) -> str:

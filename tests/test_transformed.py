@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
@@ -231,3 +232,39 @@ def test_a_long_compilation_tells_a_terminal(tmp_path):
     os.close(terminal)
     assert b"stgrad: compiling fn_grad" in os.read(main, 4096)
     os.close(main)
+
+
+SETTINGS = {"a": 2.0, "w": np.array([1.0, 2.0]), "inner": {"k": [1.0, 2.0]}}
+FACTORS = [1.0, 2.0]
+
+
+class Owner:
+    def __init__(self):
+        self.table = {"q": 1.0}
+
+
+OWNER = Owner()
+
+
+def test_containers_that_changed_are_read_again():
+    """A list or dict outside is compiled in as it is; when what it holds changes, the program is made again."""
+    functions = [
+        lambda x: x * SETTINGS["a"],
+        lambda x: x * np.sum(SETTINGS["w"]),
+        lambda x: x * SETTINGS["inner"]["k"][1],
+        lambda x: x * sum(FACTORS),
+        lambda x: x * len(FACTORS),
+        lambda x: x * OWNER.table["q"],
+    ]
+    gradients = [stgrad.grad(f, jit=False) for f in functions]
+    assert [g(1.0) for g in gradients] == [f(1.0) for f in functions]
+    before = copy.deepcopy((SETTINGS, FACTORS, OWNER.table))
+    try:
+        SETTINGS["a"], SETTINGS["w"][0], SETTINGS["inner"]["k"][1], OWNER.table["q"] = 5.0, 10.0, 7.0, 6.0
+        FACTORS.append(4.0)
+        for _ in range(2):
+            assert [g(1.0) for g in gradients] == [f(1.0) for f in functions]
+    finally:
+        SETTINGS.update(before[0])
+        FACTORS[:] = before[1]
+        OWNER.table = before[2]
