@@ -276,7 +276,7 @@ def _with_entries(like: Value, parts: dict[Any, Value]) -> Value:
         return Growing(parts["structure"], parts["count"], like.origin)
     if isinstance(like, Nested):
         return Nested(parts["buffer"])
-    return Record(like.cls, parts) if isinstance(like, Record) else parts
+    return Record(like.cls, dict(parts)) if isinstance(like, Record) else dict(parts)
 
 
 def _alike(a: Value, b: Value) -> bool:

@@ -322,3 +322,18 @@ def kinds_that_differ_are_fine_until_read(x):
         u = "none"
     u = s * 2.0
     return u * s
+
+
+@example(1.3, 0.7)
+def state_of_a_simulation(x, y):
+    state = {"position": x, "velocity": y, "path": []}
+
+    def step(s, dt):
+        s["velocity"] -= s["position"] * dt
+        s["position"] += s["velocity"] * dt
+        s["path"].append(s["position"])
+        return s
+
+    for _ in range(4):
+        state = step(state, 0.1)
+    return state["position"] ** 2 + sum(state["path"])
