@@ -12,7 +12,10 @@ import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, register_jitable
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing import signature
+from numba.extending import intrinsic, lower_builtin, register_jitable, type_callable
+from numba.np.arrayobj import make_array
 from numba.np.linalg import check_blas_return, get_blas_kind, make_constant_slot
 
 from stgrad.runtime.memory import empty
@@ -42,8 +45,6 @@ def _blas(rank: int, beta: float) -> Any:
 
     @intrinsic
     def call(typingctx: Any, orders: Any, sizes: Any, a: Any, ld_a: Any, b: Any, ld_b: Any, out: Any) -> Any:
-        signature = types.void(orders, sizes, a, ld_a, b, ld_b, out)
-
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             dtype = a.dtype
             data = [
@@ -64,36 +65,25 @@ def _blas(rank: int, beta: float) -> Any:
             check_blas_return(context, builder, builder.call(cgutils.get_or_insert_function(builder.module, function, name), values))
             return context.get_dummy_value()
 
-        return signature, codegen
+        return types.void(orders, sizes, a, ld_a, b, ld_b, out), codegen
 
     return call
 
 
-_GEMM = {beta: _blas(2, beta) for beta in (0.0, 1.0)}
-_GEMV = {beta: _blas(1, beta) for beta in (0.0, 1.0)}
+_gemm, _gemm_add = _blas(2, 0.0), _blas(2, 1.0)
+_gemv, _gemv_add = _blas(1, 0.0), _blas(1, 1.0)
 
 
+@register_jitable
 def _leading(a: Any) -> Any:
     """0 for rows in one piece, 1 for columns, -1 for neither, and the distance of one to the next."""
-
-
-@overload(_leading, strict=False)
-def _leading_overload(a: Any) -> Any:
-    if a.layout == "C":
-        return lambda a: (0, a.shape[1])
-    if a.layout == "F":
-        return lambda a: (1, a.shape[0])
-
-    def found(a: Any) -> Any:
-        rows, columns = a.shape
-        size = a.itemsize
-        if a.strides[1] == size and a.strides[0] >= size * columns:
-            return 0, a.strides[0] // size
-        if a.strides[0] == size and a.strides[1] >= size * rows:
-            return 1, a.strides[1] // size
-        return -1, 0
-
-    return found
+    rows, columns = a.shape
+    size = a.itemsize
+    if a.strides[1] == size and a.strides[0] >= size * columns:
+        return 0, a.strides[0] // size
+    if a.strides[0] == size and a.strides[1] >= size * rows:
+        return 1, a.strides[1] // size
+    return -1, 0
 
 
 @register_jitable
@@ -105,141 +95,159 @@ def _packed(a: Any) -> Any:
     return copy
 
 
-# ----------------------------------------------------------------------- loops
+# -------------------------------------------------------------- for all layouts
 
 
-def _loops(a: Any, b: Any, out: Any, add: bool) -> Any:
-    """Products of few elements; four columns at a time stay in registers."""
+def _matrices(a: Any, b: Any, out: Any, add: Any) -> Any:
+    m, k = a.shape
+    n = b.shape[1]
+    if b.shape[0] != k or out.shape[0] != m or out.shape[1] != n:
+        raise ValueError(MISMATCH)
+    if m * n * k <= FEW:
+        _few(a, b, out, add)
+        return
+    order_a, ld_a = _leading(a)
+    order_b, ld_b = _leading(b)
+    if order_a < 0 or order_b < 0:
+        left, right = _packed(a), _packed(b)
+        if add:
+            _gemm_add((0, 0), (n, m, k), right, n, left, k, out)
+        else:
+            _gemm((0, 0), (n, m, k), right, n, left, k, out)
+    elif add:  # BLAS counts columns first: outᵀ = bᵀ aᵀ
+        _gemm_add((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out)
+    else:
+        _gemm((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out)
 
 
-@overload(_loops, strict=False)
-def _loops_overload(a: Any, b: Any, out: Any, add: Any) -> Any:
-    zero = np.dtype(str(a.dtype)).type(0)
+@register_jitable
+def _few(a: Any, b: Any, out: Any, add: Any) -> Any:
+    """Few elements in loops; two columns at a time stay in registers."""
+    m, n = out.shape
+    k = a.shape[1]
+    for i in range(m):
+        for j in range(0, n - 1, 2):
+            s_0, s_1 = a.dtype.type(0), a.dtype.type(0)
+            for p in range(k):
+                x = a[i, p]
+                s_0 += x * b[p, j]
+                s_1 += x * b[p, j + 1]
+            out[i, j] = s_0 + out[i, j] if add else s_0
+            out[i, j + 1] = s_1 + out[i, j + 1] if add else s_1
+        if n % 2:
+            s_0 = a.dtype.type(0)
+            for p in range(k):
+                s_0 += a[i, p] * b[p, n - 1]
+            out[i, n - 1] = s_0 + out[i, n - 1] if add else s_0
 
-    def multiply(a: Any, b: Any, out: Any, add: Any) -> Any:
-        m, n = out.shape
-        k = a.shape[1]
-        whole = n - n % 4
+
+def _matrix_vector(a: Any, b: Any, out: Any, add: Any) -> Any:
+    m, k = a.shape
+    if b.shape[0] != k or out.shape[0] != m:
+        raise ValueError(MISMATCH)
+    if m * k <= FEW:
         for i in range(m):
-            for j in range(0, whole, 4):
-                s_0, s_1, s_2, s_3 = (out[i, j], out[i, j + 1], out[i, j + 2], out[i, j + 3]) if add else (zero, zero, zero, zero)
-                for p in range(k):
-                    x = a[i, p]
-                    s_0 += x * b[p, j]
-                    s_1 += x * b[p, j + 1]
-                    s_2 += x * b[p, j + 2]
-                    s_3 += x * b[p, j + 3]
-                out[i, j], out[i, j + 1], out[i, j + 2], out[i, j + 3] = s_0, s_1, s_2, s_3
-            for j in range(whole, n):
-                s = out[i, j] if add else zero
-                for p in range(k):
-                    s += a[i, p] * b[p, j]
-                out[i, j] = s
-
-    def rows(a: Any, b: Any, out: Any, add: Any) -> Any:
-        m, k = a.shape
-        for i in range(m):
-            s = out[i] if add else zero
+            s = a.dtype.type(0)
             for p in range(k):
                 s += a[i, p] * b[p]
-            out[i] = s
-
-    return multiply if b.ndim == 2 else rows
-
-
-# ----------------------------------------------------------------- the overloads
-
-
-def _into(a: Any, b: Any, out: Any) -> Any:
-    """`matmul` with an `out`."""
-
-
-@overload(_into, strict=False)
-def _into_overload(a: Any, b: Any, out: Any) -> Any:
-    return _product(a, b, out, 0.0)
-
-
-@overload(add_matmul, strict=False)
-def _add_matmul_overload(a: Any, b: Any, out: Any) -> Any:
-    return _product(a, b, out, 1.0)
+            out[i] = s + out[i] if add else s
+        return
+    order, ld = _leading(a)
+    if order < 0 or b.strides[0] != b.itemsize:
+        left, right = _packed(a), _packed(b)
+        if add:
+            _gemv_add((1,), (k, m), left, k, right, 1, out)
+        else:
+            _gemv((1,), (k, m), left, k, right, 1, out)
+        return
+    sizes = (m, k) if order == 1 else (k, m)
+    if add:
+        _gemv_add((1 - order,), sizes, a, ld, b, 1, out)
+    else:
+        _gemv((1 - order,), sizes, a, ld, b, 1, out)
 
 
-@overload(matmul, strict=False)
-def _matmul_overload(a: Any, b: Any, out: Any = None) -> Any:
-    if isinstance(out, types.Array):
-        return lambda a, b, out=None: _into(a, b, out)
-    dtype = np.dtype(str(a.dtype)).type
-    if (a.ndim, b.ndim) == (2, 2):
-        return lambda a, b, out=None: _into(a, b, empty((a.shape[0], b.shape[1]), dtype))
-    if b.ndim == 1:
-        return lambda a, b, out=None: _into(a, b, empty(a.shape[0], dtype))
-    return lambda a, b, out=None: _into(a, b, empty(b.shape[1], dtype))
+def _new_matrix(a: Any, b: Any) -> Any:
+    return empty((a.shape[0], b.shape[1]), a.dtype)
 
 
-def _product(a: Any, b: Any, out: Any, beta: float) -> Any:
-    """The implementation for arrays of these ranks and layouts."""
-    if not all(isinstance(t, types.Array) and t.dtype == a.dtype and isinstance(t.dtype, types.Float) for t in (a, b, out)) or out.layout != "C":
+def _new_column(a: Any, b: Any) -> Any:
+    return empty(a.shape[0], a.dtype)
+
+
+# ----------------------------------------------------------------- the lowering
+
+
+def _result(a: Any, b: Any, out: Any) -> Any:
+    """The type of a product of real arrays; None where it is not one of these."""
+    given = [t for t in (a, b, out) if t is not None]
+    if not all(isinstance(t, types.Array) and isinstance(t.dtype, types.Float) and t.dtype == a.dtype for t in given):
         return None
-    if (a.ndim, b.ndim, out.ndim) == (2, 2, 2):
-        return _matrices(a, b, out, beta)
-    if (a.ndim, b.ndim, out.ndim) == (2, 1, 1):
-        return _vector(a, b, out, beta)
-    if (a.ndim, b.ndim, out.ndim) == (1, 2, 1):
-        swapped = _into if beta == 0.0 else add_matmul
-        return lambda a, b, out: swapped(b.T, a, out)
-    return None
+    if (a.ndim, b.ndim) not in ((2, 2), (2, 1), (1, 2)):
+        return None
+    made = types.Array(a.dtype, a.ndim + b.ndim - 2, "C")
+    return made if out is None or (out.ndim, out.layout) == (made.ndim, "C") else None
 
 
-def _matrices(a: Any, b: Any, out: Any, beta: float) -> Any:
-    gemm, add, same = _GEMM[beta], beta != 0.0, _into if beta == 0.0 else add_matmul
-    neat = a.layout in "CF" and b.layout in "CF"
+@type_callable(matmul)
+def _type_matmul(context: Any) -> Any:
+    def typed(a: Any, b: Any, out: Any = None) -> Any:
+        return _result(a, b, out)
 
-    def multiply(a: Any, b: Any, out: Any) -> Any:
-        m, k = a.shape
-        n = b.shape[1]
-        if b.shape[0] != k or out.shape != (m, n):
-            raise ValueError(MISMATCH)
-        if m * n * k <= FEW:
-            _loops(a, b, out, add)
-            return out
-        order_a, ld_a = _leading(a)
-        order_b, ld_b = _leading(b)
-        gemm((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out)  # BLAS counts columns first: outᵀ = bᵀ aᵀ
-        return out
-
-    def pack(a: Any, b: Any, out: Any) -> Any:
-        if a.size * b.shape[1] > FEW and (_leading(a)[0] < 0 or _leading(b)[0] < 0):
-            return same(_packed(a), _packed(b), out)
-        return multiply(a, b, out)
-
-    if neat:
-        return multiply
-    multiply = register_jitable(multiply)
-    return pack
+    return typed
 
 
-def _vector(a: Any, b: Any, out: Any, beta: float) -> Any:
-    gemv, add, same = _GEMV[beta], beta != 0.0, _into if beta == 0.0 else add_matmul
-    neat = a.layout in "CF" and b.layout == "C"
+@type_callable(add_matmul)
+def _type_add_matmul(context: Any) -> Any:
+    def typed(a: Any, b: Any, out: Any) -> Any:
+        return _result(a, b, out)
 
-    def multiply(a: Any, b: Any, out: Any) -> Any:
-        m, k = a.shape
-        if b.shape[0] != k or out.shape[0] != m:
-            raise ValueError(MISMATCH)
-        if m * k <= FEW:
-            _loops(a, b, out, add)
-            return out
-        order, ld = _leading(a)
-        sizes = (m, k) if order == 1 else (k, m)
-        gemv((1 - order,), sizes, a, ld, b, 1, out)
-        return out
+    return typed
 
-    def pack(a: Any, b: Any, out: Any) -> Any:
-        if a.size > FEW and (_leading(a)[0] < 0 or b.strides[0] != b.itemsize):
-            return same(_packed(a), _packed(b), out)
-        return multiply(a, b, out)
 
-    if neat:
-        return multiply
-    multiply = register_jitable(multiply)
-    return pack
+@lower_builtin(matmul, types.Array, types.Array, types.Array)
+def _lower_into(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _multiply(context, builder, sig, args, add=False)
+
+
+@lower_builtin(add_matmul, types.Array, types.Array, types.Array)
+def _lower_added(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _multiply(context, builder, sig, args, add=True)
+
+
+@lower_builtin(matmul, types.Array, types.Array)
+def _lower_fresh(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    (a, b), (x, y) = _oriented(context, builder, sig.args, args)
+    new = _new_matrix if b.ndim == 2 else _new_column
+    out = context.compile_internal(builder, new, signature(sig.return_type, a, b), (x, y))
+    _product(context, builder, (a, b, sig.return_type), (x, y, out), add=False)
+    return out
+
+
+def _multiply(context: Any, builder: Any, sig: Any, args: Any, add: bool) -> Any:
+    (a, b), (x, y) = _oriented(context, builder, sig.args[:2], args[:2])
+    _product(context, builder, (a, b, sig.return_type), (x, y, args[2]), add)
+    return impl_ret_borrowed(context, builder, sig.return_type, args[2])
+
+
+def _product(context: Any, builder: Any, kinds: Any, args: Any, add: bool) -> None:
+    run = _matrices if kinds[1].ndim == 2 else _matrix_vector
+    flag = context.get_constant(types.boolean, add)
+    context.compile_internal(builder, run, signature(types.none, *kinds, types.boolean), (*args, flag))
+
+
+def _oriented(context: Any, builder: Any, kinds: Any, args: Any) -> Any:
+    """The operands as arrays of any layout, so that one compilation does for all; a row vector on the left as a column on the right."""
+    (a, b), (x, y) = kinds, args
+    if a.ndim == 1:
+        a, b, x, y = b.copy(layout="C"), a, _turned(context, builder, b, y), x
+    return (a.copy(layout="A", readonly=False), b.copy(layout="A", readonly=False)), (x, y)
+
+
+def _turned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The transpose of a matrix."""
+    made = make_array(kind)(context, builder, value)
+    for name in ("shape", "strides"):
+        rows, columns = cgutils.unpack_tuple(builder, getattr(made, name))
+        setattr(made, name, cgutils.pack_array(builder, [columns, rows]))
+    return made._getvalue()
