@@ -1,4 +1,4 @@
-"""Derivatives of functions: `grad`, `value_and_grad`, `vjp`, and the compiled function itself, `jit`."""
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, `jacobian`, `hessian` and their neighbours, and the compiled function itself, `jit`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from stgrad import jacobians
 from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
@@ -65,7 +66,7 @@ def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False, precise:
     """The function itself, compiled through the same passes as its gradient; options as for `grad`."""
     if f is None:
         return lambda function: jit(function, parallel=parallel, precise=precise, without=without)
-    return Transformed(Derivative(f, "primal"), Options(True, parallel, precise, frozenset(without)))
+    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, frozenset(without)))
 
 
 def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options) -> Any:
@@ -134,6 +135,106 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
         return tuple(next(gradients) if n in floats else None for n in names)
 
     return (value, pullback, *aux)
+
+
+def jacobian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool = True) -> Any:
+    """The derivative of every number of a result in every number of an argument.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        argnums: as for `grad`. jit: compile with Numba.
+
+    Returns:
+        A function with the arguments of f. For a result of shape `m` and an argument of shape `n` it gives an array of shape `m + n`; for
+        structures, the structure of the argument in each place of the structure of the result. It is a program like any other: it has
+        `source`, and can be differentiated again. One sweep is run for each number of the result.
+    """
+    return _derived(jacobians.jacobian_of, f, argnums, jit, "jacobian")
+
+
+def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool = True) -> Any:
+    """The second derivatives of a function that returns one real number: the Jacobian of its gradient; arguments as for `jacobian`."""
+    if f is None:
+        return lambda function: hessian(function, argnums, jit=jit)
+    return jacobian(grad(f, argnums), argnums, jit=jit)
+
+
+def elementwise_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool = True) -> Any:
+    """The derivative of each element of a result in the same element of an argument, of a function that works element by element.
+
+    Where elements depend on others it is the derivative of the sum of all results.
+    """
+    return _derived(jacobians.elementwise_of, f, argnums, jit, "elementwise_grad")
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, jit: bool = True) -> tuple[Any, Any]:
+    """The value of a function and its derivative in a direction: `(value, tangent)`, as in JAX.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        primals: its arguments.
+        tangents: for each argument a direction of the same structure; None, or an int, for what has no derivative.
+
+    >>> import math
+    >>> jvp(math.sin, (0.0,), (2.0,), jit=False)  # doctest: +SKIP
+    (0.0, 2.0)
+    """
+    f = as_python(f)
+
+    def pushforward() -> Transformed:
+        pullback = jacobians.Pullback(f, parameter_names(f, _floats(primals)))
+        return Transformed(Derivative(jacobians.pushforward_of(f, pullback, grad), "primal"), Options(jit))
+
+    chosen = _floats(primals)
+    directions = tuple(tangents[i] for i in chosen)
+    value, tangent = _kept(f, ("jvp", chosen, jit), pushforward)(tuple(primals), directions)
+    return value, tangent
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, jit: bool = True) -> tuple[Any, ...]:
+    """The Hessian of a function that returns one real number, times a vector, without the Hessian.
+
+    Args:
+        f: the function. primals: its arguments.
+        tangents: for each argument the part of the vector that belongs to it.
+
+    Returns:
+        The product: a tuple with an entry for each argument that has floats, None for the others.
+    """
+    f, chosen = as_python(f), _floats(primals)
+
+    def product() -> Transformed:
+        return Transformed(Derivative(jacobians.hessian_product_of(grad(f, chosen), grad, chosen), "primal"), Options(jit))
+
+    found = iter(_kept(f, ("hvp", chosen, jit), product)(tuple(primals), tuple(tangents[i] for i in chosen)))
+    return tuple(next(found) if i in chosen else None for i in range(len(primals)))
+
+
+def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, jit: bool, what: str) -> Any:
+    if f is None:
+        return lambda function: _derived(make, function, argnums, jit, what)
+    if not callable(f):
+        raise TypeError(f"{what} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{what}(argnums=...)")
+    f = as_python(f)
+    program = make(f, jacobians.Pullback(f, parameter_names(f, argnums)), isinstance(argnums, (int, str)))
+    return Transformed(Derivative(program, "primal"), Options(jit))
+
+
+def _floats(primals: Sequence[Any]) -> tuple[int, ...]:
+    """The positions of the arguments that have a derivative."""
+    return tuple(i for i, value in enumerate(primals) if _has_floats(value))
+
+
+def _kept(f: Any, key: Any, make: Callable[[], Transformed]) -> Transformed:
+    """A program that belongs to a function, made once; it lives in the function's own dictionary, so it goes with it."""
+    if not hasattr(f, "__dict__") or isinstance(f, MethodType):
+        return make()
+    known: tuple[Any, dict[Any, Transformed]] | None = vars(f).get("_stgrad_programs")
+    if known is None or known[0]() is not f:  # `functools.wraps` copies the dictionary of what it wraps
+        known = vars(f)["_stgrad_programs"] = (ref(f), {})
+    if key not in known[1]:
+        known[1][key] = make()
+    return known[1][key]
 
 
 def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001
@@ -212,4 +313,9 @@ def _has_floats(value: Any) -> bool:
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(opened(value)))
 
 
-__all__ = ["cfunc", "compile", "custom_gradient", "grad", "jit", "stop_gradient", "value_and_grad", "vjp"]
+jacrev = jacfwd = jacobian  # as JAX calls them; there is one way to compute a Jacobian here
+
+__all__ = [
+    "cfunc", "compile", "custom_gradient", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "stop_gradient", "value_and_grad", "vjp",
+]  # fmt: skip

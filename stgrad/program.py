@@ -266,8 +266,8 @@ def _doc(request: Derivative) -> str:
     return f"{what} of {name} with respect to {listed}."
 
 
-def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> Value:
-    """The value of a derivative that is called inside a function that is being read."""
+def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
+    """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
     signature = signature_of(target)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -283,7 +283,9 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame):
         reading = array_program(target, specs, Trace())
-    return inline(frame, reading, bound.arguments)
+    expected = [name for name in reading.arguments if name.startswith("_seed")]
+    given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
+    return inline(frame, reading, {**bound.arguments, **dict(zip(expected, given, strict=True))})
 
 
 def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:

@@ -463,3 +463,15 @@ def test_custom_gradient():
 
     assert clipped(3.0) == 9.0
     assert stgrad.grad(f)(3.0) == 1.0
+
+
+# --------------------------------------------------------------------------- functions written in C
+
+
+def test_operations_themselves():
+    assert stgrad.grad(math.sin, jit=False)(0.5) == math.cos(0.5)
+    assert stgrad.grad(np.tanh, jit=False)(0.5) == pytest.approx(1.0 - np.tanh(0.5) ** 2)
+    np.testing.assert_array_equal(stgrad.grad(np.sum, jit=False)(np.ones(3)), np.ones(3))
+    np.testing.assert_array_equal(stgrad.value_and_grad(np.dot, (0, 1), jit=False)(np.ones(2), np.arange(2.0))[1][0], [0.0, 1.0])
+    value, pullback = stgrad.vjp(np.multiply, 2.0, 3.0, jit=False)
+    assert (value, pullback(1.0)) == (6.0, (3.0, 2.0))

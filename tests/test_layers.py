@@ -24,6 +24,7 @@ LAYERS = [
     {"adapter", "callable_type"},
     {"cfunctions"},
     {"transformed"},
+    {"jacobians"},
     {"api"},
     {"eager", "testing"},
     {"cli"},

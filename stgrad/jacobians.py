@@ -1,0 +1,144 @@
+"""Derivatives that are programs of others: Jacobians, Hessians, their products with a vector, derivatives of each element.
+
+Each is plain Python around the pullback of a function, which the compiler reads as any other program: so all of it is compiled, prints as
+source, and can be differentiated again. `Pullback` is what stands for the pullback while such a program is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad.request import Derivative
+from stgrad.transformed import Transformed
+
+
+class Pullback:
+    """`pullback(args, kwargs, cotangents)` in a program that is read: the cotangents of the chosen arguments, a tuple."""
+
+    def __init__(self, f: Callable[..., Any], names: tuple[str, ...]) -> None:
+        self.transformed = Transformed(Derivative(f, "vjp", names, single=False))
+
+    def __call__(self, args: Any, kwargs: Any, cotangents: Any) -> Any:
+        raise TypeError("a pullback is called in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        from stgrad.program import call_inline
+
+        positional, keywords, cotangents = args
+        return call_inline(self.transformed, frame, tuple(positional), keywords, seeds=(cotangents,))[1]
+
+
+# --------------------------------------------------------------------------- structures; these functions are read, too
+
+
+def numbers(tree: Any) -> list[Any]:
+    """The numbers and arrays of a structure that are no integers, in order; what has no derivative is None or left out."""
+    if tree is None or isinstance(tree, (str, bool, int)):
+        return []
+    if isinstance(tree, dict):
+        return numbers(list(tree.values()))
+    if isinstance(tree, (tuple, list)):
+        found: list[Any] = []
+        for item in tree:
+            found = found + numbers(item)
+        return found
+    return [tree]
+
+
+def count(tree: Any) -> int:
+    return len(numbers(tree))
+
+
+def filled(tree: Any, items: Any) -> Any:
+    """The structure of a tree with other items for its numbers."""
+    if tree is None or isinstance(tree, (str, bool, int)):
+        return None
+    if isinstance(tree, dict):
+        keys = list(tree)
+        return {k: filled(tree[k], items[count([tree[j] for j in keys[: keys.index(k)]]) :]) for k in keys}
+    if isinstance(tree, (tuple, list)):
+        parts = [filled(tree[i], items[count(list(tree[:i])) :]) for i in range(len(tree))]
+        return tuple(parts) if isinstance(tree, tuple) else parts
+    return items[0]
+
+
+def zeros(tree: Any) -> list[Any]:
+    return [np.zeros_like(v) for v in numbers(tree)]
+
+
+# --------------------------------------------------------------------------- the programs
+
+
+def jacobian_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> Callable[..., Any]:
+    """For each number of the result, in its structure, the structure of the arguments: arrays of the shapes of both."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        y = f(*args, **kwargs)
+        outputs = numbers(y)
+        rows = [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(outputs))]
+        return filled(y, rows)
+
+    return jacobian
+
+
+def rows_of(pullback: Any, args: Any, kwargs: Any, y: Any, k: int, single: bool) -> Any:
+    """The derivatives of one leaf of the result: one sweep for each of its elements."""
+    leaf = numbers(y)[k]
+    before, after = zeros(y)[:k], zeros(y)[k + 1 :]
+    if np.ndim(leaf) == 0:
+        found = pullback(args, kwargs, [*before, np.ones_like(leaf), *after])
+        return found[0] if single else found
+    shapes = pullback(args, kwargs, zeros(y))
+    blocks = [np.zeros((np.size(leaf),) + np.shape(g), dtype=np.result_type(g)) for g in numbers(shapes)]
+    for i in range(np.size(leaf)):
+        seed = np.zeros(np.size(leaf), dtype=np.result_type(leaf))
+        seed[i] = 1.0
+        found = pullback(args, kwargs, [*before, np.reshape(seed, np.shape(leaf)), *after])
+        for block, g in zip(blocks, numbers(found)):  # noqa: B905
+            block[i] = g
+    whole = [np.reshape(b, np.shape(leaf) + np.shape(g)) for b, g in zip(blocks, numbers(shapes))]  # noqa: B905
+    tree = filled(shapes, whole)
+    return tree[0] if single else tree
+
+
+def elementwise_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> Callable[..., Any]:
+    """The derivative of the sum of all results: of each element, where one depends on the same one of the argument alone."""
+
+    def elementwise(*args: Any, **kwargs: Any) -> Any:
+        y = f(*args, **kwargs)
+        found = pullback(args, kwargs, [np.ones_like(v) for v in numbers(y)])
+        return found[0] if single else found
+
+    return elementwise
+
+
+def product(gradients: Any, tangents: Any) -> Any:
+    """The real inner product of two structures."""
+    total = 0.0
+    for g, v in zip(numbers(gradients), numbers(tangents)):  # noqa: B905
+        total = total + np.sum(np.real(np.conj(g) * v))
+    return total
+
+
+def pushforward_of(f: Callable[..., Any], pullback: Pullback, gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """Value and tangent of a function: the pullback is linear in its cotangents, and the derivative of a linear map is itself."""
+
+    def pushforward(primals: Any, tangents: Any) -> Any:
+        y = f(*primals)
+        direction = gradient(lambda cotangents: product(pullback(primals, {}, cotangents), tangents))(zeros(y))
+        return y, filled(y, direction)
+
+    return pushforward
+
+
+def hessian_product_of(gradient_of_f: Callable[..., Any], gradient: Callable[..., Any], chosen: tuple[int, ...]) -> Callable[..., Any]:
+    """The gradient of the inner product of a gradient and a direction, in the chosen arguments."""
+
+    def hessian_product(primals: Any, tangents: Any) -> Any:
+        found = gradient(lambda point: product(gradient_of_f(*point), tangents))(primals)
+        return tuple([found[i] for i in chosen])
+
+    return hessian_product
