@@ -485,6 +485,23 @@ def test_programs(program):
     compiled(*program)
 
 
+L, PAIR, SERIES = tf.keras.layers, [normal(2, 3), normal(2, 3)], normal(2, 4, 3)
+LAYERS = [
+    (L.Multiply, PAIR), (L.Subtract, PAIR), (L.Average, PAIR), (L.Maximum, PAIR), (L.Minimum, PAIR), (L.Identity, X), (L.PReLU, X),
+    (lambda: L.Permute((2, 1)), SERIES), (lambda: L.RepeatVector(3), X), (lambda: L.Rescaling(2.0, 1.0), X), (lambda: L.ELU(0.5), X),
+    (lambda: L.UpSampling2D(2), IMAGES), (L.GlobalAveragePooling1D, SERIES), (L.GlobalMaxPooling1D, SERIES),
+    (lambda: L.SimpleRNN(2), SERIES), (lambda: L.LSTM(2, return_sequences=True), SERIES), (lambda: L.GRU(2), SERIES),
+    (lambda: L.LSTM(2, go_backwards=True), SERIES),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "x"), LAYERS, ids=range(len(LAYERS)))
+def test_layers(make, x):
+    own = make()
+    own(x)
+    compiled(lambda v: own(v), x)
+
+
 def test_augmented_assignment_makes_a_new_tensor():
     def other_name(x, flag):
         z = x * 2.0

@@ -41,10 +41,12 @@ class _Recurrent(Layer):
         start = [zeros([inputs.shape[0], self.units], inputs.dtype) for _ in range(self.states)]
         state = start if initial_state is None else list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         outputs = []
-        for t in range(inputs.shape[1])[:: -1 if self.go_backwards else 1]:
-            state = self.step(inputs[:, t], state)
-            outputs.append(state[0])
-        y = stack(outputs, 1) if self.return_sequences else outputs[-1]
+        steps = inputs.shape[1]
+        for i in range(steps):
+            state = self.step(inputs[:, steps - 1 - i if self.go_backwards else i], state)
+            if self.return_sequences:
+                outputs.append(state[0])
+        y = stack(outputs, 1) if self.return_sequences else state[0]
         return [y, *state] if self.return_state else y
 
     def step(self, x: Any, state: list[Any]) -> list[Any]:

@@ -36,7 +36,7 @@ def install() -> None:
     HANDLERS[keras.losses.Loss.__call__] = losses.loss
     for name in ("read_value", "value"):  # of variables
         methods._METHODS.setdefault(name, lambda frame, array: array)
-    read = {getattr(keras.layers, name).call for name in READ}
+    read = {member for name in READ for cls in getattr(keras.layers, name).__mro__[:-3] for member in vars(cls).values() if callable(member)}
     for function in _own_functions():
         if function not in LIBRARY and function not in HANDLERS and function not in read:
             HANDLERS[function] = _refusal(function)

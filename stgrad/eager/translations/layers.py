@@ -9,7 +9,8 @@ from stgrad import errors
 
 # Layers whose `call` is written in operations that have translations.
 READ = """Flatten Reshape Activation ReLU LeakyReLU Softmax Concatenate Add GlobalAveragePooling2D GlobalMaxPooling2D Embedding Lambda
-    InputLayer""".split()
+    InputLayer Multiply Subtract Average Maximum Minimum Identity Permute RepeatVector Rescaling UpSampling2D ELU PReLU
+    GlobalAveragePooling1D GlobalMaxPooling1D SimpleRNN LSTM GRU""".split()
 
 
 def dense(inputs, kernel, activation):  # type: ignore[no-untyped-def]
