@@ -196,3 +196,24 @@ def test_a_cut_takes_the_cheapest_edges() -> None:
 )
 def test_contradictions(zero: Any, nonnegative: Any, expected: bool) -> None:
     assert contradictory(zero, nonnegative) is expected
+
+
+def fails_late(x, bad):
+    s, k = 0.0, 0.0
+    while k < 200_000.0:
+        s = math.sin(s + x)
+        k = k + 1.0
+        if bad > 0.5 and k > 199_990.0:
+            raise ValueError("too late")
+    return s * s
+
+
+def test_stacks_are_freed_when_the_program_raises() -> None:
+    resource = pytest.importorskip("resource")
+    gradient = stgrad.grad(fails_late)
+    gradient(1.0, 0.0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(60):
+        with pytest.raises(ValueError, match="too late"):
+            gradient(1.0, 1.0)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # kilobytes; each run stacks 1600
