@@ -1,8 +1,8 @@
-"""One thread that compiles while the program runs on.
+"""One thread that has sweeps compiled while the program runs on, mostly by another process (see `aside`).
 
 It is a daemon, started when there is something to do and gone when there is not. At the end of the process what it is doing is given
-up: an exception is raised in it, and the interpreter waits until it has left native code. A fork waits for the end of a job, so that no
-lock of the compiler is held in the child.
+up: its child is ended, an exception is raised in it, and the interpreter waits until it has left native code. A fork waits until it
+holds no lock of the compiler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import ctypes
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 
 WAITING = 32  # jobs; more are turned away
@@ -21,6 +22,10 @@ PATIENCE = 20.0  # seconds that the end of the process waits for native code
 
 class _GiveUpError(BaseException):
     """Raised in the thread when the process ends."""
+
+
+def _nothing() -> None:
+    pass
 
 
 class Worker:
@@ -33,6 +38,7 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._closed = False
         self._registered = False
+        self.stop: Callable[[], None] = _nothing  # ends what a job waits for
 
     def submit(self, job: Callable[[], None]) -> bool:
         """Have a job done; False where there are too many. A job raises nothing."""
@@ -52,11 +58,25 @@ class Worker:
         while (thread := self._thread) is not None:
             thread.join()
 
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A part of a job in which a fork may happen: it holds no lock."""
+        self._busy.release()
+        try:
+            yield
+        finally:
+            self._busy.acquire()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def _start(self) -> None:
         if not self._registered:
             self._registered = True
             atexit.register(self.close)
-            os.register_at_fork(before=self._pause, after_in_parent=self._resume, after_in_child=self._reset)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(before=self._pause, after_in_parent=self._resume, after_in_child=self._reset)
         self._thread = threading.Thread(target=self._work, name="stgrad-compile", daemon=True)
         self._thread.start()
 
@@ -87,6 +107,7 @@ class Worker:
     def close(self) -> None:
         """Give up what is being done, and take nothing more."""
         self._closed = True
+        self.stop()
         thread, end = self._thread, monotonic() + PATIENCE
         while thread is not None and thread.ident is not None and thread.is_alive() and monotonic() < end:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_GiveUpError))

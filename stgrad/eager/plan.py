@@ -33,6 +33,7 @@ class OtherLayoutError(Exception):
 class Run:
     """Consecutive nodes as one compiled program."""
 
+    indices: tuple[int, ...]
     sweep: Sweep
     collect: Callable[[Any], tuple[Any, ...]]  # from the nodes: the values that are parameters
     results: Callable[[Any], tuple[Any, ...]]  # the tensors whose cotangents come in
@@ -116,17 +117,31 @@ def make_plan(facts: Facts, refused: set[Any]) -> Plan:
         pieces = list(_pieces(facts, refused))
         try:
             return Plan([step for piece in pieces for step in ([piece] if isinstance(piece, int) else _runs(facts, piece))][::-1])
-        except _refusals():
+        except refusals():
             culprits = _culprits(facts, [p for p in pieces if isinstance(p, list)]) - refused
             if not culprits:
                 raise
             refused |= culprits
 
 
-def _refusals() -> tuple[type[Exception], ...]:
+def described(plan: Plan) -> list[Any]:
+    """A plan for another process: its steps without the functions."""
+    return [step if isinstance(step, int) else (step.indices, step.sweep) for step in plan.steps]
+
+
+def plan_of(facts: Facts, steps: list[Any]) -> Plan:
+    """The plan that another process described."""
+    by_index = {fact.index: fact for fact in facts.facts}
+    return Plan([step if isinstance(step, int) else _run(facts, [by_index[i] for i in step[0]], step[1]) for step in steps])
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """What the compiler raises for a program that it does not take."""
+    from numba.core.errors import NumbaError
+
     from stgrad.errors import StgradError
 
-    return (StgradError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
+    return (StgradError, NumbaError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 
 
 def _culprits(facts: Facts, runs: list[list[Fact]]) -> set[Any]:
@@ -140,7 +155,7 @@ def _culprits(facts: Facts, runs: list[list[Fact]]) -> set[Any]:
         tried.add(trial)
         try:
             reverse_sweep(_straight(facts, [fact], fact.made, fact.read)[0])
-        except _refusals():
+        except refusals():
             found.add(trial)
     return found
 
@@ -183,7 +198,7 @@ def _runs(facts: Facts, run: list[Fact]) -> list[Run]:
     return [*_runs(facts, run[:half]), *_runs(facts, run[half:])]
 
 
-def _run(facts: Facts, run: list[Fact]) -> Run:
+def _run(facts: Facts, run: list[Fact], sweep: Sweep | None = None) -> Run:
     made = {name for fact in run for name in fact.made}
     last = run[-1].index
     later = {name for fact in facts.facts if fact.index > last for name in fact.read}
@@ -191,12 +206,13 @@ def _run(facts: Facts, run: list[Fact]) -> Run:
     active = set(facts.sources) | {name for fact in facts.facts for name in fact.made if facts.types[name].is_float}
     wrt = [name for name in dict.fromkeys(n for fact in run for n in fact.read) if name in active and name not in made]
     program, names = _straight(facts, run, results, wrt)
-    sweep = reverse_sweep(program)
+    if sweep is None:
+        sweep = reverse_sweep(program)
     passed = tuple([i for i, seed in enumerate(sweep.seeds) if seed in sweep.params])
     values = [names[p] for p in sweep.params if p in names]
     known = [facts.layouts[names[p]] if p in names else _in_order(facts.layouts[results[sweep.seeds.index(p)]]) for p in sweep.params]
     return Run(
-        sweep, _getter([facts.access[v] for v in values]), _tensors(facts, results), _tensors(facts, wrt), passed,
+        tuple([fact.index for fact in run]), sweep, _getter([facts.access[v] for v in values]), _tensors(facts, results), _tensors(facts, wrt), passed,
         tuple([_cast(facts.types[n]) for n in wrt]), [tuple(known)],
     )  # fmt: skip
 

@@ -1,9 +1,9 @@
 """Tapes that come round again: their reverse sweep is compiled in the background, and run compiled from then on.
 
 `sweep_again` stands where the interpreted sweep of a tape would stand, and gives the same gradients to rounding. Each structure (see
-`fingerprint`) has an entry here. It is swept by the interpreter until it was seen often and long enough to pay; then a plan is made and
-compiled on another thread. The first sweep by a plan is compared with one by the interpreter, and the next ones are timed. What is
-refused, differs or is no faster stays with the interpreter, silently and for good.
+`fingerprint`) has an entry here. It is swept by the interpreter until it was seen often and long enough to pay; then a plan is made
+and compiled by another process, for which a thread waits. The first sweeps by a plan are compared with those of the interpreter, and the
+next ones are timed. What is refused, differs or is no faster stays with the interpreter, silently and for good.
 
 STGRAD_TAPE_COMPILE=0 switches all of this off; 'now' compiles at the first sight, on the calling thread; 'plain' does the same without Numba.
 """
@@ -167,10 +167,11 @@ def _submit(entry: Entry, nodes: Sequence[Any], seeds: Seeds, sources: Sequence[
 
 def _make(entry: Entry, facts: Any) -> None:
     """Make and compile the plan of a structure; what fails is remembered as its reason."""
+    from stgrad.eager.aside import make_plan_aside
     from stgrad.eager.plan import Run, make_plan
 
     with _quietly(entry):
-        plan = make_plan(facts, _refused)
+        plan = (make_plan_aside if settings.jit and not settings.wait else make_plan)(facts, _refused)
         runs = [step for step in plan.steps if isinstance(step, Run)]
         if not runs:
             entry.refuse("no three operations in a row that the compiler takes")

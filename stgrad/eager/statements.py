@@ -37,7 +37,7 @@ class Fact:
     step: Step | None
     made: tuple[str, ...]
     read: tuple[str, ...]
-    kind: Any = None  # the operation, with what its rule depends on
+    kind: Any = None  # the operation's name, and those of its keywords
 
 
 @dataclass
@@ -161,4 +161,4 @@ class _Reader:
 
 
 def _kind(op: Any, kwargs: Any) -> Any:
-    return (op.key, tuple(kwargs) if kwargs else ())
+    return (op.name, tuple(kwargs) if kwargs else ())

@@ -605,6 +605,40 @@ def test_training_in_the_background(monkeypatch):
     assert entries()
 
 
+def sweeps_in_the_background():
+    for _ in range(5):
+        np.testing.assert_allclose(step(tf.constant([0.1, 0.2, 0.3], tf.float64), 1.5), slope(np.array([0.1, 0.2, 0.3]), 1.5))
+    repeats.worker.wait()
+    step(tf.constant([0.1, 0.2, 0.3], tf.float64), 1.5)
+    (entry,) = repeats._entries.values()
+    return entry
+
+
+def test_without_another_process(monkeypatch):
+    set_settings(monkeypatch, repeats.Settings(seconds=0.0, trials=0))
+    monkeypatch.setattr(sys, "executable", "")
+    assert sweeps_in_the_background().status == "made"
+
+
+def test_a_process_that_dies(monkeypatch, tmp_path):
+    set_settings(monkeypatch, repeats.Settings(seconds=0.0, trials=0))
+    dying = tmp_path / "python"
+    dying.write_text("#!/bin/sh\nexit 3\n")
+    dying.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(dying))
+    assert sweeps_in_the_background().status == "made"
+
+
+def test_a_process_that_refuses(monkeypatch):
+    from stgrad.eager import aside
+
+    set_settings(monkeypatch, repeats.Settings(seconds=0.0, trials=0))
+    monkeypatch.setattr(aside, "_ask", lambda question: ([], {"planted"}, "ValueError: planted"))
+    entry = sweeps_in_the_background()
+    assert (entry.status, entry.reason) == ("refused", "RefusedError: ValueError: planted")
+    assert "planted" in repeats._refused
+
+
 def test_worker_turns_away_what_is_too_much():
     worker, gate = Worker(), threading.Event()
     done = []
@@ -656,6 +690,7 @@ def test_a_fork_while_compiling(tmp_path):
         gradient()
         if not child:
             repeats._entries.clear()
+            repeats.settings.jit = False
             for _ in range(5):
                 gradient()
             repeats.worker.wait()
