@@ -28,6 +28,7 @@ class Builder:
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
+    generators: dict[int, Any] = field(default_factory=dict)  # of random numbers, seeded in the program
     once: dict[int, Value] = field(default_factory=dict)  # items of iterators that stand as lists
     consumed: dict[int, Value] = field(default_factory=dict)  # iterators that a name stood for when it was read
     loops: list[tuple[Any, set[str], set[int]]] = field(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import random
 import types
 from typing import Any
 
@@ -12,7 +11,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import builtins, growing, iterators, library, objects, operations, ufuncs
+from stgrad.frontend import builtins, draws, growing, iterators, library, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, Frame, evaluates
@@ -106,7 +105,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return _from_library(frame, body, args, kwargs)
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return ufuncs.ufunc_method(frame, function, args, kwargs)
-    _refuse_random(frame, function)
+    drawn = draws.draw(frame, function, args, kwargs)
+    if drawn is not NotImplemented:
+        return drawn
     rule = lookup(function)
     if rule is not None or isinstance(function, np.ufunc):
         args, kwargs, target = ufuncs.without_target(frame, function, args, kwargs)
@@ -167,18 +168,6 @@ def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict
     except errors.StgradError as error:
         error.loc = frame.builder.loc
         raise
-
-
-def _refuse_random(frame: Frame, function: Any) -> None:
-    """Draws would be made while compiling, once, and be the same in every call."""
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, (np.random.Generator, np.random.RandomState, random.Random)) or function is np.random.default_rng:
-        raise errors.UnsupportedSyntaxError(
-            "random numbers are drawn inside a compiled function",
-            frame.builder.loc,
-            reason="they would be drawn once, while it is compiled",
-            hint="draw them outside and pass the array in",
-        )
 
 
 _TRANSFORMS = ("stgrad.api",)  # `stgrad.grad(f)` in a function is made at compile time

@@ -1,0 +1,62 @@
+"""Random numbers in differentiated functions: constants where the program seeds the generator, refused elsewhere."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+from stgrad.testing import check_gradient
+
+OUTSIDE = np.random.default_rng(3)
+
+
+def monte_carlo(s, n):
+    rng = np.random.default_rng(7)
+    z = rng.standard_normal(n)
+    u = rng.uniform(0.5, 1.0, size=(n, 2))
+    return np.mean(np.exp(s * z)) + np.sum(u) * s
+
+
+def old_generator(s):
+    rng = np.random.RandomState(1)
+    return np.sum(rng.normal(size=3) * s) + rng.random() * s
+
+
+@pytest.mark.parametrize(("function", "args"), [(monte_carlo, (0.3, 5)), (old_generator, (2.0,))])
+def test_a_seeded_generator_gives_constants(function, args):
+    assert stgrad.value_and_grad(function, jit=False)(*args)[0] == pytest.approx(function(*args), rel=1e-14)
+    check_gradient(function, args, order=2)
+
+
+def of_outside(s):
+    return s * OUTSIDE.normal()
+
+
+def of_an_argument(s, rng=OUTSIDE):
+    return s * rng.normal()
+
+
+def in_a_loop(s, n):
+    rng, t = np.random.default_rng(1), 0.0
+    for _ in range(n):
+        t += s * rng.normal()
+    return t
+
+
+def unseeded(s):
+    return s * np.random.default_rng().normal()
+
+
+def seeded_globally(s):
+    np.random.seed(0)
+    return s * np.random.rand()
+
+
+@pytest.mark.parametrize(
+    ("function", "args"), [(of_outside, (1.0,)), (of_an_argument, (1.0,)), (in_a_loop, (1.0, 3)), (unseeded, (1.0,)), (seeded_globally, (1.0,))]
+)
+def test_other_draws_are_refused(function, args):
+    state = OUTSIDE.bit_generator.state
+    with pytest.raises(errors.UnsupportedSyntaxError, match="random numbers are drawn"):
+        stgrad.grad(function, jit=False)(*args)
+    assert OUTSIDE.bit_generator.state == state
