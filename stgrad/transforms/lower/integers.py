@@ -93,8 +93,8 @@ class Integers:
             return number(operand.value) if type(operand.value) is int else None
         if not isinstance(operand, Var) or not self.is_integer(operand.name):
             return None
-        known = self.values.get(operand.name) or self.types[operand.name].value
-        if known is not None and (operand.name in self.values or self.trusts(known)):
+        known = self.values.get(operand.name) or self.typed(operand.name)
+        if known is not None:
             return self.of(known)
         return self.followed(operand.name)
 
@@ -105,6 +105,11 @@ class Integers:
 
     def is_integer(self, key: str) -> bool:
         return key in self.types and self.types[key].dtype == "int64" and not self.types[key].array
+
+    def typed(self, key: str) -> Dim | None:
+        """The extent that a name with one definition stands for by its type."""
+        known = self.types[key].value if self.definitions.counts[key] == 1 and key not in self.local else None
+        return known if known is not None and self.trusts(known) else None
 
     def trusts(self, dim: Dim) -> bool:
         """Whether an extent has one value for the whole call."""
@@ -172,7 +177,7 @@ class Integers:
             dims = self.types[array].dims
             if len(dims) > axis and self.trusts(dims[axis]):
                 return self.of(dims[axis])
-            if len(dims) > axis and dims[axis].symbol in self.settled:
+            if len(dims) > axis and dims[axis].symbol in self.settled and self.definitions.counts[array] == 1:
                 return self.settled[dims[axis].symbol or ""] + number(dims[axis].offset)
             stmt = self.definitions.only.get(array)
             if self.definitions.counts[array] != 1 or not isinstance(stmt, Assign) or not stmt.args:

@@ -68,6 +68,7 @@ class Context:
     top: list[Stmt] = field(default_factory=list)  # workspaces that loops use in every trip
 
 
+ROUNDS = 20  # of the search for checks that can come first
 SWITCHES = frozenset({"copies", "substitute", "gather", "fuse", "contract"})  # parts that can be left out
 
 
@@ -169,7 +170,7 @@ def scalarised(
     """The element statements of a run. Checks of extents that are known before it come first, so that all of it may rely on them."""
     guards: list[Guard] = []
     bound = {n for s in run for n in assigns(s)}
-    while True:
+    for _ in range(ROUNDS):
         known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
         integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
         state = Scalariser(
@@ -187,8 +188,9 @@ def scalarised(
         made = bound | state.kept
         early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not made.intersection(u.witnesses)]
         if len(early) == len(guards):
-            return state
+            break
         guards = early
+    return state
 
 
 def with_needs(unit: Unit, extents: Extents) -> Unit:

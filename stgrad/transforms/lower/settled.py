@@ -33,7 +33,8 @@ def settle(fn: Function) -> Function:
     def settled_type(t: Type) -> Type:
         return replace(t, dims=tuple(map(extent, t.dims))) if t.dims else t
 
-    return replace(fn, types={name: settled_type(t) for name, t in fn.types.items()})
+    counts = Definitions.of(fn).counts  # a name with several definitions may stand for arrays of several extents
+    return replace(fn, types={name: settled_type(t) if counts[name] <= 1 else t for name, t in fn.types.items()})
 
 
 def settled(fn: Function) -> dict[str, Sum]:
