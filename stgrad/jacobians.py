@@ -6,6 +6,7 @@ source, and can be differentiated again. `Pullback` is what stands for the pullb
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,10 @@ def numbers(tree: Any) -> list[Any]:
     """The numbers and arrays of a structure that are no integers, in order; what has no derivative is None or left out."""
     if tree is None or isinstance(tree, (str, bool, int)):
         return []
+    if hasattr(tree, "__dataclass_fields__"):
+        return numbers([getattr(tree, name) for name in tree.__dataclass_fields__])
+    if hasattr(tree, "__dict__"):
+        return numbers(list(vars(tree).values()))
     if isinstance(tree, dict):
         return numbers(list(tree.values()))
     if isinstance(tree, (tuple, list)):
@@ -76,7 +81,7 @@ def jacobian_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> Call
     """For each number of the result, in its structure, the structure of the arguments: arrays of the shapes of both."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        y = f(*args, **kwargs)
+        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
         outputs = numbers(y)
         rows = [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(outputs))]
         return filled(y, rows)
@@ -108,7 +113,7 @@ def elementwise_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> C
     """The derivative of the sum of all results: of each element, where one depends on the same one of the argument alone."""
 
     def elementwise(*args: Any, **kwargs: Any) -> Any:
-        y = f(*args, **kwargs)
+        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
         found = pullback(args, kwargs, [np.ones_like(v) for v in numbers(y)])
         return found[0] if single else found
 
@@ -127,7 +132,7 @@ def pushforward_of(f: Callable[..., Any], pullback: Pullback, gradient: Callable
     """Value and tangent of a function: the pullback is linear in its cotangents, and the derivative of a linear map is itself."""
 
     def pushforward(primals: Any, tangents: Any) -> Any:
-        y = f(*primals)
+        y = f(*copy.deepcopy(primals))
         direction = gradient(lambda cotangents: product(pullback(primals, {}, cotangents), tangents))(zeros(y))
         return y, filled(y, direction)
 

@@ -154,3 +154,27 @@ def test_integers_have_no_jacobian():
         stgrad.jacobian(lambda x: x * 2, jit=False)(np.arange(3))
     with pytest.raises(TypeError, match="takes a function, not int"):
         stgrad.jacobian(0)
+
+
+def overwrites(x):
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] * np.sin(x[i])
+    return x * 2.0
+
+
+@pytest.mark.parametrize("structure", [lambda x: x, lambda x: (x, 2.0), lambda x: {"x": [x]}], ids=["array", "tuple", "dict"])
+def test_functions_that_write_to_their_arguments(structure):
+    def f(p):
+        if isinstance(p, tuple):
+            return overwrites(p[0])
+        return overwrites(p["x"][0] if isinstance(p, dict) else p)
+
+    def bare(j):
+        return j[0] if isinstance(j, tuple) else j["x"][0] if isinstance(j, dict) else j
+
+    wanted = differences(lambda x: overwrites(x.copy()), X)
+    x = X.copy()
+    np.testing.assert_allclose(bare(stgrad.jacobian(f, jit=False)(structure(x))), wanted, rtol=1e-6, atol=1e-6)
+    v = structure(np.array([1.0, 2.0, -1.0])) if not isinstance(structure(x), tuple) else (np.array([1.0, 2.0, -1.0]), 0.0)
+    np.testing.assert_allclose(stgrad.jvp(f, (structure(x),), (v,), jit=False)[1], wanted @ [1.0, 2.0, -1.0], rtol=1e-6)
+    np.testing.assert_array_equal(x, X)
