@@ -9,6 +9,7 @@ Heavy modules (Numba, SciPy) are imported where they are needed: `stgrad --help`
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -347,9 +348,12 @@ def rules(
 
     _late_rules(core)
     table = Table("operation", "kind", "reverse", "forward")
-    for name in sorted(core.TABLE):
-        if pattern in name:
-            table.add_row(name, *_modes(core.TABLE[name]))
+    names = [name for name in sorted(core.TABLE) if pattern in name]
+    if not names:
+        close = difflib.get_close_matches(pattern, sorted({n.rpartition(".")[2] for n in core.TABLE}), 3)
+        raise UsageError(f"no operation is called {pattern!r}" + (f"; there are {', '.join(close)}" if close else ""))
+    for name in names:
+        table.add_row(name, *_modes(core.TABLE[name]))
     _print_table(table)
 
 

@@ -230,6 +230,9 @@ def test_rules(run):
     assert rows["np.tanh"].split() == ["np.tanh", "partials", "yes", "yes"]
     assert rows["np.floor"].split() == ["np.floor", "no", "derivative", "-", "-"]
     assert "np.linalg.solve" not in run("rules", "tanh")[1]
+    code, _, err = run("rules", "tanhh")
+    assert code != 0
+    assert "no operation is called 'tanhh'; there are tanh" in err
 
 
 def test_cache(run, tmp_path, monkeypatch):
