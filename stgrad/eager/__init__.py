@@ -8,7 +8,7 @@ operations are NumPy functions, and the tape pulls back by the same rules that t
 
 from __future__ import annotations
 
-from importlib.metadata import version
+import sys
 from types import SimpleNamespace
 
 from stgrad.eager import operators, protocols
@@ -126,7 +126,7 @@ from stgrad.eager.tensor_array import TensorArray
 compiled.install(Tensor, Variable)
 compilation.install(Tensor, Variable)
 newaxis = None
-__version__ = version("stgrad")
+__version__ = str(sys.modules["stgrad"].__version__)
 losses, metrics, optimizers, initializers = keras.losses, keras.metrics, keras.optimizers, keras.initializers
 assert_equal, assert_greater, assert_less, assert_rank = (
     debugging.assert_equal, debugging.assert_greater, debugging.assert_less, debugging.assert_rank,

@@ -13,11 +13,11 @@ stored functions when they are called, and those are refused unless they lie wit
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import io
 import json
 import os
 import shutil
+import sys
 import uuid
 import zipfile
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def _write(place: Path, files: dict[str, bytes], content: dict[str, Any]) -> Non
             _write_through(hidden / name, data)
         os.rename(hidden, folder)
         hashes = {f"{folder.name}/{name}": _digest(data) for name, data in files.items()}
-        versions = {"stgrad": importlib.metadata.version("stgrad"), "numpy": np.__version__}
+        versions = {"stgrad": str(sys.modules["stgrad"].__version__), "numpy": np.__version__}
         manifest = {"format": FORMAT, "versions": versions, "folder": folder.name, "files": hashes, **content}
         manifest["sum"] = _sum(manifest)
         _write_through(place / f".manifest-{mark}", json.dumps(manifest, indent=1).encode())

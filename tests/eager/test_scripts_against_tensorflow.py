@@ -542,6 +542,80 @@ with tf.GradientTape() as t:
     y = x * x
 opt.apply_gradients([(t.gradient(y, x), x)])
 out = x
+---
+x = tf.Variable(2.0)
+with tf.GradientTape() as t:
+    a = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    for i in range(3):
+        a = a.write(i, x ** float(i + 1))
+    y = tf.reduce_sum(a.stack())
+out = [y, t.gradient(y, x), a.size()]
+---
+a = tf.TensorArray(tf.float32, size=1)
+a.write(1, 1.0)
+---
+data = tf.data.Dataset.from_tensor_slices((np.arange(6.0), np.arange(6)))
+out = [v for pair in data.batch(4).map(lambda a, b: (a * 2.0, b + 1)) for v in pair]
+---
+data = tf.data.Dataset.range(10).filter(lambda v: v % 2 == 0).skip(1).take(3).repeat(2)
+out = [v for v in data.enumerate().map(lambda i, v: i * 100 + v)]
+---
+out = [tf.data.Dataset.range(7).batch(3, drop_remainder=True).cardinality(), tf.data.Dataset.range(7).repeat().cardinality()]
+---
+inputs = tf.keras.Input((3,))
+h = tf.keras.layers.Dense(4, activation="relu", kernel_initializer="ones")(inputs)
+model = tf.keras.Model(inputs, tf.keras.layers.Dense(2, kernel_initializer="ones")(h))
+x = tf.constant([[1.0, 2.0, -1.0]])
+with tf.GradientTape() as t:
+    t.watch(x)
+    y = model(x)
+out = [y, t.gradient(y, x)]
+---
+@tf.function
+def power(a, b):
+    return a ** b
+square = power.get_concrete_function(a=tf.TensorSpec(None, tf.float32), b=2)
+out = square(tf.constant(10.0))
+---
+@tf.function
+def power(a, b):
+    return a ** b
+square = power.get_concrete_function(a=tf.TensorSpec(None, tf.float32), b=2)
+square(tf.constant(10.0), b=3)
+---
+@tf.function
+def f(x):
+    total = x * 0.0
+    for i in tf.range(4):
+        if i % 2 == 0:
+            total += x * tf.cast(i, tf.float32)
+        else:
+            total -= tf.sin(x)
+    return total
+x = tf.Variable([1.0, 2.0])
+with tf.GradientTape() as outer:
+    with tf.GradientTape() as t:
+        y = f(x)
+    g = t.gradient(y, x)
+out = [y, g, outer.gradient(g, x)]
+---
+image = tf.reshape(tf.range(32.0), [1, 4, 4, 2])
+kernel = tf.Variable(tf.reshape(tf.cos(tf.range(24.0)), [2, 2, 2, 3]))
+@tf.function
+def f(x):
+    return tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, kernel, 1, "SAME")), 2, 2, "VALID")
+with tf.GradientTape() as t:
+    y = f(image)
+out = [y, t.gradient(y, kernel)]
+---
+logits = tf.Variable([[1.0, 2.0, 0.5], [0.1, -1.0, 2.0]])
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+@tf.function
+def f(labels):
+    return loss(labels, logits) + tf.reduce_mean(tf.nn.moments(logits, [0])[1])
+with tf.GradientTape() as t:
+    y = f(tf.constant([2, 0]))
+out = [y, t.gradient(y, logits)]
 """
 
 
