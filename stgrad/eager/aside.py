@@ -82,7 +82,7 @@ def main() -> None:
     answer_to = os.dup(1)
     os.dup2(2, 1)  # whatever prints, prints elsewhere
     if hasattr(os, "nice"):
-        os.nice(5)
+        os.nice(10)
     facts, refused = pickle.load(sys.stdin.buffer)
     before = set(refused)
     steps: Any = []
