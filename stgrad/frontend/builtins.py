@@ -18,7 +18,20 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, chosen, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import (
+    Growing,
+    Method,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    is_static,
+    leaves,
+    operand_of,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Const, Effect, Type
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
@@ -404,6 +417,11 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
 
 @handles(print)
 def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file: Value = None, flush: Value = False) -> None:
+    for i, a in enumerate(args):
+        if isinstance(a, Optional) and isinstance(a.none, Sym):
+            none, some = ((*args[:i], v, *args[i + 1 :]) for v in (None, a.value))
+            branch(frame, a.none, lambda: _print(frame, *none), lambda: _print(frame, *some), "_t")  # noqa: B023
+            return
     shown = tuple(
         operand_of(leaf) if isinstance(leaf, Sym) or is_number(leaf) or isinstance(leaf, str) else Const(str(leaf))
         for a in args

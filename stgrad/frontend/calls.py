@@ -53,7 +53,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
-    if not isinstance(function, (types.FunctionType, types.MethodType)):
+    if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
         args, kwargs = tuple(unwrapped(frame, a) for a in args), {k: unwrapped(frame, v) for k, v in kwargs.items()}
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)

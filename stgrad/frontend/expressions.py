@@ -345,14 +345,14 @@ def dict_comprehension(frame: Frame, node: Any) -> Value:
 @evaluates(gast.JoinedStr)
 def fstring(frame: Frame, node: Any) -> Value:
     """An f-string: the text where it is known."""
-    found = [frame.evaluate(v) for v in node.values]
+    found = [frame.evaluate_raw(v) for v in node.values]
     text = "".join(p if isinstance(p, str) else UNKNOWN for p in found)
     return text if all(isinstance(p, str) and not isinstance(p, RunTimeText) for p in found) else RunTimeText(text)
 
 
 @evaluates(gast.FormattedValue)
 def formatted(frame: Frame, node: Any) -> Value:
-    value = static_of(frame.evaluate(node.value))
+    value = static_of(frame.evaluate_raw(node.value))
     if not is_static(value):
         return value
     spec = frame.evaluate(node.format_spec) if node.format_spec is not None else ""

@@ -18,7 +18,7 @@ import gast
 import numpy as np
 
 from stgrad.frontend.frame import UNWRAP, Frame
-from stgrad.frontend.values import Optional, Sym, Value, is_number, map_leaves
+from stgrad.frontend.values import Optional, Sym, Value, is_number, map_leaves, rebuild
 from stgrad.ir import Const, Effect, If
 
 _NONE, _SOME = "none", "some"
@@ -47,6 +47,8 @@ def blank(frame: Frame, value: Value) -> Value:
 
 def unwrapped(frame: Frame, value: Value) -> Value:
     """The value, which the program raises TypeError without."""
+    if isinstance(value, (tuple, list)) and any(isinstance(v, Optional) for v in value):
+        return rebuild(value, [unwrapped(frame, v) for v in value])
     if not isinstance(value, Optional):
         return value
     if isinstance(value.none, Sym):

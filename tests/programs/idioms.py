@@ -90,6 +90,15 @@ def pair_or_none(x):
     return value * weight + value
 
 
+@example(1.3, 0.5)
+def maybe_in_a_list(x, c):
+    y = None
+    if c > 0.0:
+        y = x * c
+    held = [y, x]
+    return np.sum(np.array([y, x]) ** 2) + held[0] * held[1] + max(y, x) + {"y": y}["y"]
+
+
 class Memo:
     def __init__(self):
         self.value = None
