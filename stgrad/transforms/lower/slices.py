@@ -17,6 +17,9 @@ INT = Type("int64", weak=True)
 
 def slice_of(state: Scalariser, item: Slice, extent: Dim, axis: int) -> tuple[Entry, Dim] | None:
     """Position and extent of a slice of an axis; None where it has no form."""
+    place = _of_one_item(item)
+    if place is not None and extent.symbol is not None:
+        return Axis(axis, 1, Dim(None, place) if place >= 0 else Dim(extent.symbol, extent.offset + place)), Dim(None, 1)
     found = one_slice(item, extent, axis, state.integers.known)
     if found is not None:
         return found[0], found[1] if state.integers.trusts(found[1]) else _natural(state, found[1])
@@ -28,6 +31,16 @@ def slice_of(state: Scalariser, item: Slice, extent: Dim, axis: int) -> tuple[En
         return None
     start, stop = ends
     return Axis(axis, step, start), _count(state, start, stop, step)
+
+
+def _of_one_item(item: Slice) -> int | None:
+    """Where a slice such as `[:1]` or `[-1:]` starts: the front end has checked that it has its one item."""
+    lower, upper = (0 if i == 0 and b == Const(None) else b.value if isinstance(b, Const) else None for i, b in enumerate((item.lower, item.upper)))
+    if item.step not in (Const(None), Const(1)) or not isinstance(lower, int):
+        return None
+    if lower == -1 and item.upper == Const(None):
+        return -1
+    return lower if isinstance(upper, int) and upper - lower == 1 and (lower < 0) == (upper < 0) else None
 
 
 def add(state: Scalariser, a: Dim, b: Dim) -> Dim:
