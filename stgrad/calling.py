@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from stgrad.captures import Capture, is_container, unchanged
 from stgrad.instances import maker
+from stgrad.names import Names
 from stgrad.source import Scope
 from stgrad.values import Record, Sym, Value, leaves
 
@@ -43,14 +45,15 @@ class Run:
         return self._known[len(flat)](*flat)
 
     def _function(self, count: int) -> Callable[..., Any]:
+        params = [f"a{i}" for i in range(count)]
+        taken = Names(params)
         names: dict[str, Any] = {}
 
         def bind(wish: str, thing: Any) -> str:
-            names[name := f"{wish}{len(names)}"] = thing
+            names[name := taken.fresh(re.sub(r"\W", "_", wish))] = thing
             return name
 
-        params = [f"a{i}" for i in range(count)]
-        lines = [f"def run({', '.join(params)}):", *("    " + line for line in self.lines(params, bind, lambda wish: f"_{wish}")), ""]
+        lines = [f"def run({', '.join(params)}):", *("    " + line for line in self.lines(params, bind, taken.fresh)), ""]
         exec(compile("\n".join(lines), "<stgrad result>", "exec"), names)  # noqa: S102
         function: Callable[..., Any] = names["run"]
         return function
