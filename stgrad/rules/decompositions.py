@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import adjoint, composite, samples, tangent
+from .core import adjoint, composite, refuse, samples, tangent
 from .products import conj, hermitian
 
 
@@ -88,8 +88,7 @@ def mirrored(m):
 @adjoint(np.linalg.qr)
 def qr(y, y_bar, a, mode="reduced"):
     """a (m, n) = q r with q (m, k), r (k, n). Columns of `a` after the first k are q times those of r."""
-    if mode not in ("reduced", "r"):
-        raise NotImplementedError("np.linalg.qr has derivative rules for the modes reduced and r")
+    refuse(mode not in ("reduced", "r"), "np.linalg.qr has derivatives in the modes reduced and r alone", "leave out `mode`")
     if mode == "r":
         q, r = np.linalg.qr(a)
         return qr_bar(q, r, np.zeros_like(q), y_bar, a)

@@ -57,6 +57,14 @@ def binom(y, n, k):
     return y * (sp.psi(n + 1.0) - shared), y * (shared - sp.psi(k + 1.0))
 
 
+@partials(sp.comb)
+def comb(y, N, k, *, exact=False, repetition=False):  # noqa: N803  (SciPy's name)
+    if repetition:
+        return None, None
+    shared = sp.psi(N - k + 1.0)
+    return y * (sp.psi(N + 1.0) - shared), y * (shared - sp.psi(k + 1.0))
+
+
 @partials(sp.poch)
 def poch(y, a, n):
     return y * (sp.psi(a + n) - sp.psi(a)), y * sp.psi(a + n)
@@ -132,6 +140,12 @@ binary(sp.gammainc, sp.gammaincc, sp.zeta, low=1.2)
 @samples(sp.binom)
 def _(rng):
     yield (rng.uniform(3.0, 5.0, size=3), rng.uniform(0.5, 2.5, size=3)), {}
+
+
+@samples(sp.comb)
+def _(rng):
+    yield (rng.uniform(3.0, 5.0, size=3), rng.uniform(0.5, 2.5, size=3)), {}
+    yield (5.3, 2), {}
 
 
 @samples(sp.gammaincinv, sp.gammainccinv)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as sl
 
-from .core import adjoint, composite, samples, static, tangent
+from .core import adjoint, composite, refuse, samples, static, tangent
 from .decompositions import cholesky as cholesky_adjoint
 from .decompositions import (
     cholesky_dot,
@@ -277,8 +277,7 @@ def _(rng):
 @adjoint(sl.eigh)
 def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
     """a v = w b v with v^H b v = 1; see np.linalg.eigh."""
-    if eigvals_only:
-        raise NotImplementedError("scipy.linalg.eigh with eigvals_only=True has no derivative rule: call scipy.linalg.eigvalsh")
+    refuse(eigvals_only, "scipy.linalg.eigh with eigvals_only=True is not supported", "call scipy.linalg.eigvalsh")
     w, v = y[0], y[1]
     turned = np.matmul(hermitian(v), y_bar[1])
     middle = inverse_gaps(w) * turned + np.diag(y_bar[0])
@@ -366,7 +365,8 @@ def inv(a):
 
 @composite(sl.det)
 def det(a):
-    return np.linalg.det(a)
+    """In double precision, as SciPy."""
+    return np.linalg.det(a.astype(np.result_type(a, np.float64)))
 
 
 @composite(sl.pinv)

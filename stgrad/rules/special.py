@@ -335,4 +335,4 @@ def _(rng):
     yield (0.7, 1.5, 2.1, np.array([0.3, -0.5])), {}
 
 
-nondiff(sp.comb, sp.perm, sp.factorial2)
+nondiff(sp.perm, sp.factorial2)

@@ -29,12 +29,17 @@ def method(distribution: Any, name: str) -> Callable[[Callable[..., Any]], Calla
     return register
 
 
+def standard(x, loc, scale):
+    """In double precision, as SciPy computes whatever the data are."""
+    return (np.asarray(x, dtype=np.float64) - loc) / scale
+
+
 # ------------------------------------------------------------------ norm
 
 
 @method(st.norm, "logpdf")
 def norm_logpdf(x, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return -0.5 * z * z - LOG_SQRT_2_PI - np.log(scale)
 
 
@@ -45,22 +50,22 @@ def norm_pdf(x, loc=0.0, scale=1.0):
 
 @method(st.norm, "cdf")
 def norm_cdf(x, loc=0.0, scale=1.0):
-    return sp.ndtr((x - loc) / scale)
+    return sp.ndtr(standard(x, loc, scale))
 
 
 @method(st.norm, "logcdf")
 def norm_logcdf(x, loc=0.0, scale=1.0):
-    return sp.log_ndtr((x - loc) / scale)
+    return sp.log_ndtr(standard(x, loc, scale))
 
 
 @method(st.norm, "sf")
 def norm_sf(x, loc=0.0, scale=1.0):
-    return sp.ndtr((loc - x) / scale)
+    return sp.ndtr(-standard(x, loc, scale))
 
 
 @method(st.norm, "logsf")
 def norm_logsf(x, loc=0.0, scale=1.0):
-    return sp.log_ndtr((loc - x) / scale)
+    return sp.log_ndtr(-standard(x, loc, scale))
 
 
 @method(st.norm, "ppf")
@@ -73,7 +78,7 @@ def norm_ppf(q, loc=0.0, scale=1.0):
 
 @method(st.t, "logpdf")
 def t_logpdf(x, df, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     shape = sp.gammaln(0.5 * (df + 1.0)) - sp.gammaln(0.5 * df) - 0.5 * np.log(math.pi * df)
     return shape - 0.5 * (df + 1.0) * np.log1p(z * z / df) - np.log(scale)
 
@@ -85,7 +90,7 @@ def t_pdf(x, df, loc=0.0, scale=1.0):
 
 @method(st.t, "cdf")
 def t_cdf(x, df, loc=0.0, scale=1.0):
-    return sp.stdtr(df, (x - loc) / scale)
+    return sp.stdtr(df, standard(x, loc, scale))
 
 
 # ------------------------------------------------------------------ distributions on the positive half line
@@ -103,7 +108,7 @@ def kept_inside(z):
 
 @method(st.gamma, "logpdf")
 def gamma_logpdf(x, a, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return on_positive(z, sp.xlogy(a - 1.0, kept_inside(z)) - z - sp.gammaln(a) - np.log(scale))
 
 
@@ -114,7 +119,7 @@ def gamma_pdf(x, a, loc=0.0, scale=1.0):
 
 @method(st.gamma, "cdf")
 def gamma_cdf(x, a, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return np.where(z > 0.0, sp.gammainc(a, kept_inside(z)), 0.0)
 
 
@@ -135,7 +140,7 @@ def chi2_cdf(x, df, loc=0.0, scale=1.0):
 
 @method(st.expon, "logpdf")
 def expon_logpdf(x, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return np.where(z >= 0.0, -z - np.log(scale), -np.inf)
 
 
@@ -146,7 +151,7 @@ def expon_pdf(x, loc=0.0, scale=1.0):
 
 @method(st.expon, "cdf")
 def expon_cdf(x, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return np.where(z > 0.0, -np.expm1(-z), 0.0)
 
 
@@ -155,7 +160,7 @@ def expon_cdf(x, loc=0.0, scale=1.0):
 
 @method(st.beta, "logpdf")
 def beta_logpdf(x, a, b, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     inside = np.logical_and(z > 0.0, z < 1.0)
     safe = np.where(inside, z, 0.5)
     value = sp.xlogy(a - 1.0, safe) + sp.xlog1py(b - 1.0, -safe) - sp.betaln(a, b) - np.log(scale)
@@ -169,14 +174,14 @@ def beta_pdf(x, a, b, loc=0.0, scale=1.0):
 
 @method(st.beta, "cdf")
 def beta_cdf(x, a, b, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     inside = np.logical_and(z > 0.0, z < 1.0)
     return np.where(inside, sp.betainc(a, b, np.where(inside, z, 0.5)), np.where(z >= 1.0, 1.0, 0.0))
 
 
 @method(st.uniform, "logpdf")
 def uniform_logpdf(x, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return np.where(np.logical_and(z >= 0.0, z <= 1.0), -np.log(scale), -np.inf)
 
 
@@ -187,7 +192,7 @@ def uniform_pdf(x, loc=0.0, scale=1.0):
 
 @method(st.uniform, "cdf")
 def uniform_cdf(x, loc=0.0, scale=1.0):
-    z = (x - loc) / scale
+    z = standard(x, loc, scale)
     return np.minimum(np.maximum(z, 0.0), 1.0)
 
 

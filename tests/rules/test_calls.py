@@ -83,12 +83,18 @@ np.linalg.svd(x, full_matrices=False)[1] | Z(3, 2)
 (lambda u, s, vh: u @ vh)(*np.linalg.svd(x, full_matrices=False)) | Z(3, 3)
 np.linalg.lstsq(x, y)[0] | R(5, 3), R(5, 2)
 scipy.special.logsumexp(x) | Z(4)
+scipy.special.comb(x + 4.0, 2) | P(3)
+scipy.stats.norm.pdf(x) | S(3)
+scipy.stats.t.cdf(x, 3.0) | S(3)
 np.ravel(x, order="F") | F(2, 3)
 x.reshape(-1) | F(2, 3)
 np.abs(x) | Z(3)
 x.real * x.imag | Z(3)
 x ** 2.5 | Z(3)
 """
+
+
+IMPORTS = "import math\nimport numpy as np\nimport scipy.special\nimport scipy.stats"
 
 
 class Case:
@@ -107,7 +113,7 @@ class Case:
         }
         self.args: tuple[Any, ...] = eval(f"({given},)", scope)
         names = ", ".join("xyz"[: len(self.args)])
-        self.function = written(f"import math\nimport numpy as np\nimport scipy.special\ndef function({names}):\n    return {call}\n", "function")
+        self.function = written(f"{IMPORTS}\ndef function({names}):\n    return {call}\n", "function")
         value = self.function(*self.arguments())
         weigh = "np.sum(np.real(r) * w) + np.sum(np.imag(r) * v)" if np.iscomplexobj(value) else "np.sum(r * w)"
         self.scalar = written(
