@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import builtins, draws, growing, iterators, library, objects, operations, ufuncs
+from stgrad.frontend import agreement, builtins, draws, growing, iterators, library, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.frame import CALL, Frame, evaluates
@@ -117,6 +117,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         if ufuncs.is_masked(function, kwargs):
             return ufuncs.masked(frame, function, args, kwargs)
     if rule is not None and rule.composite is not None:
+        agreement.check(frame, function, args, kwargs)
         return inline_rule(frame, rule.composite, args, kwargs)
     if rule is not None or isinstance(function, np.ufunc):
         return _call_operation(frame, function, args, kwargs)

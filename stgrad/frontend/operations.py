@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import shapes
+from stgrad.frontend import agreement, shapes
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import Sampler, broadcast, by_example, elementwise_dtype, sample
@@ -122,6 +122,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
         raise error(
             f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
         ) from problem
+    agreement.check(frame, call, args, kwargs)
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)

@@ -12,9 +12,11 @@ def recurrent_grad(W, x, n):
     for i in range(n_2):
         h[i] = 0.0
     h_stack = runtime.empty((max(n, 0), n_2))
-    t_5_work = runtime.empty(n_2)
+    t_7_work = runtime.empty(n_2)
     for t in range(n):
-        t2 = runtime.matmul(W, x, out=t_5_work)
+        if W.shape[1] != x.shape[0]:
+            raise ValueError('matmul: shapes do not fit')
+        t2 = runtime.matmul(W, x, out=t_7_work)
         h_3 = runtime.empty(n_2)
         for i in range(n_2):
             t3 = runtime.tanh(t2[i] + h[i])
@@ -35,7 +37,7 @@ def recurrent_grad(W, x, n):
     x_bar = runtime.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
-    t_25_work = runtime.empty(n_3)
+    t_27_work = runtime.empty(n_3)
     for t in range(n - 1, -1, -1):
         if n_4 != n_3:
             raise ValueError('operands could not be broadcast together')
@@ -47,7 +49,7 @@ def recurrent_grad(W, x, n):
             t5[i] = t7
             for j in range(n_3):
                 W_bar[i, j] += t7 * x[j]
-        t8 = runtime.matmul(np.transpose(W), t5, out=t_25_work)
+        t8 = runtime.matmul(np.transpose(W), t5, out=t_27_work)
         for i in range(n_3):
             x_bar[i] += t8[i]
         h_bar = t5
