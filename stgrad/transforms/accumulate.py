@@ -8,6 +8,45 @@
 An adjoint that a straight run of scalar statements reads and replaces is a factor of everything that is computed from it linearly. What is
 multiplied with it does not depend on it and can run ahead, so that a trip waits for one multiplication instead of all. Sums and products
 are reordered by this, as in any accumulation of adjoints. Griewank & Walther 2008, chapter 10 (preaccumulation).
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def logistic(x, r, n):
+    ...     for i in range(n):
+    ...         x = r * x * (1.0 - x)
+    ...     return x
+    >>> show_pass("accumulate", stgrad.grad(logistic, (0, 1)), 0.3, 3.1, 5)
+    x_2 = x
+    x_2_stack = np.empty(max(n, 0))
+    for i in range(n):
+        x_2_stack[i] = x_2
+        x_2 = r * x_2 * (1.0 - x_2)
+    x_2_bar = 1.0
+    r_bar = 0.0
+    for i in range(n - 1, -1, -1):
+        x_2_2 = x_2_stack[i]
+        # grad of line 3: x = r * x * (1.0 - x)
+        t = x_2_bar * (1.0 - x_2_2)
+        x_2_bar = -(x_2_bar * (r * x_2_2))
+        r_bar += t * x_2_2
+        x_2_bar += t * r
+    return x_2_bar, r_bar
+    ->
+    x_2 = x
+    x_2_stack = np.empty(max(n, 0))
+    for i in range(n):
+        x_2_stack[i] = x_2
+        x_2 = r * x_2 * (1.0 - x_2)
+    x_2_bar = 1.0
+    r_bar = 0.0
+    for i in range(n - 1, -1, -1):
+        x_2_2 = x_2_stack[i]
+        t = 1.0 - x_2_2
+        # grad of line 3: x = r * x * (1.0 - x)
+        r_bar += x_2_bar * (t * x_2_2)
+        x_2_bar *= t * r - r * x_2_2
+    return x_2_bar, r_bar
 """
 
 from __future__ import annotations

@@ -2,6 +2,16 @@
 
 The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.runtime.support`. The result
 of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def products(a):
+    ...     return np.cumprod(a, axis=1)
+    >>> show_pass("foreign", stgrad.jit(products), np.ones((2, 3)))
+    return np.cumprod(a, axis=1)
+    ->
+    return runtime.call_python('lambda x0: np.cumprod(x0, axis=1)', 'float64[:, :]', a)
 """
 
 from __future__ import annotations

@@ -3,6 +3,24 @@
     y = runtime.exp(x)     ->     y = np.exp(x)
 
 Those of the library are right to less than one unit in the last place, and are called once for each number.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def total(x):
+    ...     return np.sum(np.exp(x))
+    >>> show_pass("libm", stgrad.jit(total, precise=True), np.ones(3))
+    n = x.shape[0]
+    t = 0.0
+    for i in range(n):
+        t = runtime.radd(t, runtime.exp(x[i]))
+    return t
+    ->
+    n = x.shape[0]
+    t = 0.0
+    for i in range(n):
+        t = runtime.radd(t, np.exp(x[i]))
+    return t
 """
 
 from __future__ import annotations

@@ -7,6 +7,28 @@
 The rule: an array that the body writes to is read and written with the counter, plus one constant, as index of one axis, so
 that each trip has a part of its own, or it is only added to; other arrays are only read; a scalar is made anew in each trip
 before it is read, or only added to. A loop of which this cannot be shown stays, with the reason in a comment.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def squares(x):
+    ...     y = np.empty(len(x))
+    ...     for i in range(len(x)):
+    ...         y[i] = x[i] * x[i]
+    ...     return y
+    >>> show_pass("parallel", stgrad.jit(squares, parallel=True), np.ones(99))
+    y = runtime.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] = x[i] * x[i]
+    return y
+    ->
+    y = runtime.empty(x.shape[0])
+    t = x.shape[0]
+    parts = runtime.chunks(t, 4, 1)
+    for part in numba.prange(parts):
+        for i in range(part * t // parts, (part + 1) * t // parts):
+            y[i] = x[i] * x[i]
+    return y
 """
 
 from __future__ import annotations

@@ -12,6 +12,64 @@
             top_bar = 0.0
 
 Behind the last replacement the adjoint of the variable is zero, and what earlier ones would add is zero times something.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def largest(x):
+    ...     top = x[0]
+    ...     for i in range(1, len(x)):
+    ...         top = max(top, x[i])
+    ...     return top * top
+    >>> show_pass("records", stgrad.grad(largest), np.ones(3))
+    t_4_stack = []
+    top = x[0]
+    t = x.shape[0]
+    for i in range(1, t):
+        t2 = x[i]
+        t3 = t2 > top
+        t_4_stack.append(t3)
+        top = t2 if t3 else top
+    # grad of line 5: return top * top
+    top_bar = top + top
+    x_bar = np.zeros_like(x)
+    for i in range(t - 1, 0, -1):
+        t_4_2 = t_4_stack.pop()
+        if t_4_2:
+            # grad of line 4: top = max(top, x[i])
+            t4 = top_bar
+            top_bar = 0.0
+        else:
+            t4 = 0.0
+        x_bar[i] += t4
+    # grad of line 2: top = x[0]
+    x_bar[0] += top_bar
+    return x_bar
+    ->
+    at_stack = []
+    top = x[0]
+    at = 0
+    for i in range(1, x.shape[0]):
+        t = x[i]
+        if t > top:
+            t2 = t
+            at = i
+        else:
+            t2 = top
+        top = t2
+    at_stack.append(at)
+    # grad of line 5: return top * top
+    top_bar = top + top
+    x_bar = np.zeros_like(x)
+    at_2 = at_stack.pop()
+    for i in range(at_2, max(at_2 - 1, 0), -1):
+        # grad of line 4: top = max(top, x[i])
+        t3 = top_bar
+        top_bar = 0.0
+        x_bar[i] += t3
+    # grad of line 2: top = x[0]
+    x_bar[0] += top_bar
+    return x_bar
 """
 
 from __future__ import annotations

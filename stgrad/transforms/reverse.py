@@ -5,6 +5,22 @@
 Values are read where they are meant, through placeholders; `saves` turns those into names, stacks and recomputations once the
 whole sweep is there. The rules for arrays that are overwritten are those of docs/memory.md. After Griewank and Walther,
 Evaluating Derivatives (2008), chapters 5 and 6.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def wave(x):
+    ...     return np.sin(x * x)
+    >>> show_pass("reverse", stgrad.grad(wave), 1.0)
+    return np.sin(x * x)
+    ->
+    t = x * x
+    t2 = np.sin(t)
+    # grad of line 2: return np.sin(x * x)
+    t3 = 1.0 * np.cos(t)
+    x_bar = t3 * x
+    x_bar += t3 * x
+    return x_bar
 """
 
 from __future__ import annotations

@@ -4,6 +4,24 @@
     y = t
 
 Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which is NaN for an infinite x.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def line(x):
+    ...     y = x * 1.0
+    ...     z = y + 0.0 * 3.0
+    ...     return z * 2.0
+    >>> show_pass("optimised", stgrad.grad(line), 1.0)
+    z = x + 0.0
+    t = z * 2.0
+    # grad of line 4: return z * 2.0
+    z_bar = 1.0 * 2.0
+    # grad of line 3: z = y + 0.0 * 3.0
+    x_bar = z_bar
+    return x_bar
+    ->
+    return 2.0
 """
 
 from __future__ import annotations

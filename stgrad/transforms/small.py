@@ -7,6 +7,22 @@
 For arrays of constant extents up to 4 that are made here, indexed by constants, and used by nothing but arithmetic: the vectors of
 two or three numbers of a simulation. Nothing is allocated then, and the reverse sweep sees single values, of which it keeps only those it
 needs. Loops of up to 4 trips over such arrays are written out first.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def turn(a, b):
+    ...     v = np.array([a, b])
+    ...     w = v * v
+    ...     return w[0] - w[1]
+    >>> show_pass("small", stgrad.jit(turn), 1.0, 2.0)
+    t = np.empty((2,), np.float64)
+    t[0] = a
+    t[1] = b
+    w = t * t
+    return w[0] - w[1]
+    ->
+    return a * a - b * b
 """
 
 from __future__ import annotations

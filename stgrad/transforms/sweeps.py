@@ -9,6 +9,32 @@
 The pattern of every loop that sums up: the adjoint of the sum is the same for all trips and known before the loop. The
 reversed body may only add to adjoints, and read what the forward body made in the same trip or what no trip changes. What stands between
 the loops and is needed by the reversed one moves before both, which it can if it reads nothing that the forward loop makes.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def total(x):
+    ...     s = 0.0
+    ...     for i in range(len(x)):
+    ...         s += np.exp(x[i])
+    ...     return s
+    >>> show_pass("sweeps", stgrad.grad(total), np.ones(3))
+    t_3_stack = []
+    t = x.shape[0]
+    for i in range(t):
+        t_3_stack.append(np.exp(x[i]))
+    x_bar = np.zeros_like(x)
+    for i in range(t - 1, -1, -1):
+        t_3_2 = t_3_stack.pop()
+        # grad of line 4: s += np.exp(x[i])
+        x_bar[i] += t_3_2
+    return x_bar
+    ->
+    x_bar = np.zeros_like(x)
+    for i in range(x.shape[0]):
+        # grad of line 4: s += np.exp(x[i])
+        x_bar[i] += np.exp(x[i])
+    return x_bar
 """
 
 from __future__ import annotations

@@ -4,6 +4,39 @@
     x_bar *= f(x_2)                x_bar *= f(x)
 
 Two names can be one where neither is bound while the other is still needed. Scalars only: an array name keeps one layout.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def power(x, n):
+    ...     y = x
+    ...     for i in range(n):
+    ...         y = y * y
+    ...     return y
+    >>> show_pass("tidy", stgrad.grad(power), 2.0, 3)
+    y = x
+    y_stack = np.empty(max(n, 0))
+    for i in range(n):
+        y_stack[i] = y
+        y *= y
+    y_bar = 1.0
+    for i in range(n - 1, -1, -1):
+        y_2 = y_stack[i]
+        # grad of line 4: y = y * y
+        y_bar *= y_2 + y_2
+    return y_bar
+    ->
+    y = x
+    y_stack = np.empty(max(n, 0))
+    for i in range(n):
+        y_stack[i] = y
+        y *= y
+    y_bar = 1.0
+    for i in range(n - 1, -1, -1):
+        y = y_stack[i]
+        # grad of line 4: y = y * y
+        y_bar *= y + y
+    return y_bar
 """
 
 from __future__ import annotations

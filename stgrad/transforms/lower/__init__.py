@@ -24,21 +24,24 @@ from stgrad.transforms.lower.tables import tables
 Pass = Callable[[Function], Function]
 
 
+# Bound here: several passes have the name of their file, and importing the file alone would put the module in the function's place.
+_PASSES: dict[str, Pass] = {
+    "settle": settle,
+    "storage": storage,
+    "casts": casts,
+    "loops": to_loops,
+    "invariants": invariants,
+    "registers": registers,
+    "layouts": layouts,
+    "tables": tables,
+    "packed": packed,
+    "growable": growable,
+}
+
+
 def lowering(without: Collection[str] = ()) -> dict[str, Pass]:
     """The passes by name and in order; `without` names parts of `to_loops` that it does without."""
-    loops = partial(to_loops, without=frozenset(without))
-    return {
-        "settle": settle,
-        "storage": storage,
-        "casts": casts,
-        "loops": loops,
-        "invariants": invariants,
-        "registers": registers,
-        "layouts": layouts,
-        "tables": tables,
-        "packed": packed,
-        "growable": growable,
-    }
+    return {**_PASSES, "loops": partial(to_loops, without=frozenset(without))}
 
 
 def lower(fn: Function) -> Function:

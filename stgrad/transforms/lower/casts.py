@@ -2,6 +2,17 @@
 
 Before (x float32): `y = x * 0.5`; after: `y = x * np.float32(0.5)`. A weak variable (a Python number) is cast in a
 statement of its own. Small integer powers become products.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def half(x):
+    ...     return (x * 0.5) ** 3
+    >>> show_pass("casts", stgrad.jit(half), np.float32(3.0))
+    return (x * 0.5) ** 3
+    ->
+    t = x * np.float32(0.5)
+    return t * t * t
 """
 
 from __future__ import annotations

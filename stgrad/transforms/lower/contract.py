@@ -2,6 +2,33 @@
 
 Before: `for i: t[i] = a[i] * b[i]; y[i] = t[i] + c[i]` with `t` dead afterwards; after: `t` is a local scalar.
 An axis goes if all accesses stand in one loop and have that loop's plain variable there.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def spread(x):
+    ...     y = np.exp(x)
+    ...     return np.sum(y), np.sum(y * y)
+    >>> show_pass("contract", stgrad.jit(spread), np.ones(4))
+    n = x.shape[0]
+    t = 0.0
+    t2 = 0.0
+    y = np.empty(n)
+    for i in range(n):
+        t3 = runtime.exp(x[i])
+        t = runtime.radd(t, t3)
+        t2 = runtime.radd(t2, t3 * t3)
+        y[i] = t3
+    return t, t2
+    ->
+    n = x.shape[0]
+    t = 0.0
+    t2 = 0.0
+    for i in range(n):
+        y_i = runtime.exp(x[i])
+        t = runtime.radd(t, y_i)
+        t2 = runtime.radd(t2, y_i * y_i)
+    return t, t2
 """
 
 from __future__ import annotations

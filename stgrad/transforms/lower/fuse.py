@@ -3,6 +3,37 @@
 Two statements may share loop d if every two accesses to the same place are met in the old order: the loop's variable
 stands on the same axis in both, as `v + c1` and `v + c2`, and `c1 - c2 >= 0` (the first one has then passed the place
 before). A finished reduction does not move with the loop, so its readers stay behind it. Allen & Kennedy 2001, §6.2.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def norms(x, y):
+    ...     return np.sum(x * y), np.sum(x * x)
+    >>> show_pass("fuse", stgrad.jit(norms), np.ones(4), np.ones(4))
+    n = y.shape[0]
+    n_2 = x.shape[0]
+    if n != n_2:
+        raise ValueError('operands could not be broadcast together')
+    t = 0.0
+    for i in range(n_2):
+        t = runtime.radd(t, x[i] * y[i])
+    t2 = 0.0
+    for i in range(n_2):
+        t3 = x[i]
+        t2 = runtime.radd(t2, t3 * t3)
+    return t, t2
+    ->
+    n = y.shape[0]
+    n_2 = x.shape[0]
+    if n != n_2:
+        raise ValueError('operands could not be broadcast together')
+    t = 0.0
+    t2 = 0.0
+    for i in range(n_2):
+        t3 = x[i]
+        t = runtime.radd(t, t3 * y[i])
+        t2 = runtime.radd(t2, t3 * t3)
+    return t, t2
 """
 
 from __future__ import annotations

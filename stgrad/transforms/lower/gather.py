@@ -3,6 +3,35 @@
 Before: `b[i] += e[i]; b[i+2] += e[i]`; after: `w[i+2] = e[i]`, then `b[i] += w[i+2] + w[i]` over a range two longer.
 The scatter meets each element of `b` in several trips, one after the other, and so cannot be vectorised; the gather
 can. Only the inside of a workspace is written, so that its border stays zero however often the run is repeated.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def rough(x):
+    ...     return np.sum((x[1:] - x[:-1]) ** 2)
+    >>> show_pass("gather", stgrad.grad(rough), np.ones(5))
+    n = x.shape[0]
+    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
+    t = n - 1
+    x_bar = np.empty(n)
+    for i in range(n):
+        x_bar[i] = 0.0
+    for i in range(n - 1):
+        t2 = 1.0 * (2.0 * (x[i + 1] - x[i]))
+        x_bar[i] -= t2
+        x_bar[i + 1] += t2
+    return x_bar
+    ->
+    n = x.shape[0]
+    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
+    t = n - 1
+    w = np.zeros(n + 1)
+    for i in range(n - 1):
+        w[i + 1] = x[i + 1] - x[i]
+    x_bar = np.empty(n)
+    for i in range(n):
+        x_bar[i] = -2.0 * w[i + 1] + 2.0 * w[i]
+    return x_bar
 """
 
 from __future__ import annotations

@@ -2,6 +2,46 @@
 
 Before: `Stack(s)`, `Push(s, x)`, `Pop(x, s)`; after: `s = runtime.new_stack(0.0)`, `runtime.push(s, x)`, `x =
 runtime.pop(s)`. Stacks of arrays stay lists, which hold references.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def halve(x):
+    ...     while x > 1.0:
+    ...         x = x * x * 0.3
+    ...     return x
+    >>> show_pass("growable", stgrad.grad(halve), 2.0)
+    x_2_stack = []
+    x_2 = x
+    trips = 0
+    while x_2 > 1.0:
+        x_2_stack.append(x_2)
+        x_2 = x_2 * x_2 * 0.3
+        trips += 1
+    x_2_bar = 1.0
+    for k in range(trips):
+        # grad of line 3: x = x * x * 0.3
+        t = x_2_bar * 0.3
+        x_2_2 = x_2_stack.pop()
+        x_2_bar = t * x_2_2
+        x_2_bar += t * x_2_2
+    return x_2_bar
+    ->
+    x_2_stack = runtime.new_stack(0.0)
+    x_2 = x
+    trips = 0
+    while x_2 > 1.0:
+        runtime.push(x_2_stack, x_2)
+        x_2 = x_2 * x_2 * 0.3
+        trips += 1
+    x_2_bar = 1.0
+    for k in range(trips):
+        # grad of line 3: x = x * x * 0.3
+        t = x_2_bar * 0.3
+        x_2_2 = runtime.pop(x_2_stack)
+        x_2_bar = t * x_2_2
+        x_2_bar += t * x_2_2
+    return x_2_bar
 """
 
 from __future__ import annotations

@@ -7,6 +7,29 @@
 Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
 would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Memory that each trip asks for moves as well,
 where no trip leaves it to another.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def packed(a, x, n):
+    ...     s = 0.0
+    ...     for i in range(n):
+    ...         for j in range(i):
+    ...             s += a[i * (i - 1) // 2 + j] * x[j]
+    ...     return s
+    >>> show_pass("invariants", stgrad.jit(packed), np.ones(3), np.ones(3), 3)
+    s = 0.0
+    for i in range(n):
+        for j in range(i):
+            s += a[i * (i - 1) // 2 + j] * x[j]
+    return s
+    ->
+    s = 0.0
+    for i in range(n):
+        t = i * (i - 1) // 2
+        for j in range(i):
+            s += a[t + j] * x[j]
+    return s
 """
 
 from __future__ import annotations

@@ -8,6 +8,46 @@
 
 A walk along the last axis is packed, and reads each line of memory once. A matrix that the loop only adds to is summed up turned, and added
 behind it. Only where the outer loop's trips all see the same elements, so that the turn is paid back.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def columns(a, x, y):
+    ...     for t in range(len(y)):
+    ...         for j in range(a.shape[1]):
+    ...             s = 0.0
+    ...             for i in range(a.shape[0]):
+    ...                 s += np.exp(a[i, j] * x[i])
+    ...             y[t] += s
+    ...     return y
+    >>> show_pass("layouts", stgrad.jit(columns), np.ones((2, 2)), np.ones(2), np.ones(3))
+    for t in range(y.shape[0]):
+        y_t = 0.0
+        for j in range(a.shape[1]):
+            s = 0.0
+            for i in range(a.shape[0]):
+                s += np.exp(a[i, j] * x[i])
+            y_t = runtime.radd(y_t, s)
+        y[t] += y_t
+    return y
+    ->
+    n = a.shape[1]
+    n_2 = a.shape[0]
+    a_turned = np.empty((n, n_2))
+    n_3 = a_turned.shape[0]
+    n_4 = a_turned.shape[1]
+    for j_2 in range(n_3):
+        for i_2 in range(n_4):
+            a_turned[j_2, i_2] = a[i_2, j_2]
+    for t in range(y.shape[0]):
+        y_t = 0.0
+        for j in range(a.shape[1]):
+            s = 0.0
+            for i in range(a.shape[0]):
+                s += np.exp(a_turned[j, i] * x[i])
+            y_t = runtime.radd(y_t, s)
+        y[t] += y_t
+    return y
 """
 
 from __future__ import annotations

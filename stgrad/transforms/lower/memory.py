@@ -1,4 +1,23 @@
-"""Arrays of run-time extents come from `runtime.empty`, which has huge pages for large ones."""
+"""Arrays of run-time extents come from `runtime.empty`, which has huge pages for large ones.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def twice(x):
+    ...     return 2.0 * x
+    >>> show_pass("pages", stgrad.jit(twice), np.ones(3))
+    n = x.shape[0]
+    t = np.empty(n)
+    for i in range(n):
+        t[i] = 2.0 * x[i]
+    return t
+    ->
+    n = x.shape[0]
+    t = runtime.empty(n)
+    for i in range(n):
+        t[i] = 2.0 * x[i]
+    return t
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,23 @@
-"""Runs of array statements to loop nests, block by block."""
+"""Runs of array statements to loop nests, block by block.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def move(u, v):
+    ...     u[1:] += 0.1 * v[:-1]
+    ...     return u
+    >>> show_pass("loops", stgrad.jit(move), np.ones(4), np.ones(4))
+    u[1:] += 0.1 * v[:-1]
+    return u
+    ->
+    n = v.shape[0]
+    n_2 = u.shape[0]
+    if n != n_2:
+        raise ValueError('operands could not be broadcast together')
+    for i in range(n_2 - 1):
+        u[i + 1] += 0.1 * v[i]
+    return u
+"""
 
 from __future__ import annotations
 

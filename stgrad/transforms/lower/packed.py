@@ -6,6 +6,25 @@
 Functions that Numba calls once for each number become those of `runtime.vecmath`, and sums may be reassociated. Both pay only if nothing
 else stands in the way, and cost where something does: a call is faster alone. So a loop qualifies if it has no inner loop, branches
 of plain arithmetic only, no value that one trip hands to the next, and writes only to elements of its own trip.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def total(x):
+    ...     s = 0.0
+    ...     for i in range(len(x)):
+    ...         s += np.exp(x[i])
+    ...     return s
+    >>> show_pass("packed", stgrad.jit(total), np.ones(3))
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += np.exp(x[i])
+    return s
+    ->
+    s = 0.0
+    for i in range(x.shape[0]):
+        s = runtime.radd(s, runtime.exp(x[i]))
+    return s
 """
 
 from __future__ import annotations

@@ -6,6 +6,35 @@
 
 That holds where nothing still needs the result of the last trip when the next one is computed, and the extents are known before the
 loop. A product with a matrix as result is `runtime.matmul` everywhere: it does the smallest in loops and has huge pages for large ones.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def power(a, x, n):
+    ...     for _ in range(n):
+    ...         x = np.tanh(a @ x)
+    ...     return x
+    >>> show_pass("products", stgrad.jit(power), np.ones((2, 2)), np.ones(2), 3)
+    n_2 = a.shape[0]
+    x_2 = x
+    for t in range(n):
+        t2 = a @ x_2
+        x_2_2 = np.empty(n_2)
+        for i in range(n_2):
+            x_2_2[i] = runtime.tanh(t2[i])
+        x_2 = x_2_2
+    return x_2
+    ->
+    n_2 = a.shape[0]
+    x_2 = x
+    t_3_work = np.empty(n_2)
+    for t in range(n):
+        t2 = runtime.matmul(a, x_2, out=t_3_work)
+        x_2_2 = np.empty(n_2)
+        for i in range(n_2):
+            x_2_2[i] = runtime.tanh(t2[i])
+        x_2 = x_2_2
+    return x_2
 """
 
 from __future__ import annotations

@@ -8,6 +8,28 @@
 A sum in memory waits in each trip for the store of the trip before, and no loop around one is vectorised. Legal where the loop does
 nothing with the array but add to it: additions commute. Where the loop may not run, the place may not exist: then only a sum that is
 not zero is added.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def rows(a, y):
+    ...     for i in range(a.shape[0]):
+    ...         for j in range(a.shape[1]):
+    ...             y[i] += a[i, j]
+    ...     return y[0]
+    >>> show_pass("registers", stgrad.jit(rows), np.ones((2, 3)), np.zeros(2))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            y[i] += a[i, j]
+    return y[0]
+    ->
+    for i in range(a.shape[0]):
+        y_i = 0.0
+        for j in range(a.shape[1]):
+            y_i = runtime.radd(y_i, a[i, j])
+        if y_i != 0.0:
+            y[i] += y_i
+    return y[0]
 """
 
 from __future__ import annotations

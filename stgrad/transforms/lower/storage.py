@@ -4,6 +4,43 @@ Before: `for i in range(n): push(s, x)` ... `for i in range(n - 1, -1, -1): x = 
 `s[i] = x`, `x = s[i]`. That holds for a stack of scalars with one push in a nest of counted loops and one pop in the
 mirrored nest. Where the loops are counted but not mirrored, a running position takes the counter's place. All other
 stacks stay as they are.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def power(x, n):
+    ...     y = x
+    ...     for i in range(n):
+    ...         y = y * y
+    ...     return y
+    >>> show_pass("storage", stgrad.grad(power), 2.0, 3)
+    y_stack = []
+    y = x
+    for i in range(n):
+        y_stack.append(y)
+        y *= y
+    y_bar = 1.0
+    for i in range(n - 1, -1, -1):
+        y_2 = y_stack.pop()
+        # grad of line 4: y = y * y
+        t = y_bar
+        y_bar *= y_2
+        y_bar += t * y_2
+    return y_bar
+    ->
+    y = x
+    y_stack = np.empty(max(n, 0))
+    for i in range(n):
+        y_stack[i] = y
+        y *= y
+    y_bar = 1.0
+    for i in range(n - 1, -1, -1):
+        y_2 = y_stack[i]
+        # grad of line 4: y = y * y
+        t = y_bar
+        y_bar *= y_2
+        y_bar += t * y_2
+    return y_bar
 """
 
 from __future__ import annotations

@@ -3,6 +3,30 @@
 Before: `_t[i] = b[i] + b[i+1]; _t_2[i] = _t[i] + b[i+2]; a[i] = 0.2 * _t_2[i]`; after: `a[i] = 0.2 * (b[i] + b[i+1] +
 b[i+2])`. The reader meets each element once. `flux[i] = 0.5 * u[i] * u[i]; new[i] = flux[i+1] - flux[i]` computes the two products twice
 then, which takes less than a loop of its own. What the temporary reads must not change before the reader runs, nor while.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def blur(x):
+    ...     y = x[1:] + x[:-1]
+    ...     z = y[1:] + y[:-1]
+    ...     return z
+    >>> show_pass("substitute", stgrad.jit(blur), np.ones(9))
+    n = x.shape[0]
+    y = np.empty(max(n - 1, 0))
+    for i in range(n - 1):
+        y[i] = x[i + 1] + x[i]
+    z = np.empty(max(n - 2, 0))
+    for i in range(n - 2):
+        z[i] = y[i + 1] + y[i]
+    return z
+    ->
+    n = x.shape[0]
+    z = np.empty(max(n - 2, 0))
+    for i in range(n - 2):
+        t = x[i + 1]
+        z[i] = x[i + 2] + t + (t + x[i])
+    return z
 """
 
 from __future__ import annotations

@@ -8,6 +8,37 @@
 
 The usual case: parameters that are kept as logarithms, and used for every point of the data. The table is filled only if the outer loop has a
 trip, by the loops that its first trip would run.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.testing.passes import show_pass
+    >>> def weighted(a, x):
+    ...     s = 0.0
+    ...     for i in range(len(x)):
+    ...         for j in range(len(a)):
+    ...             s += np.exp(a[j]) * x[i]
+    ...     return s
+    >>> show_pass("tables", stgrad.jit(weighted), np.ones(2), np.ones(3))
+    s = 0.0
+    for i in range(x.shape[0]):
+        t = x[i]
+        for j in range(a.shape[0]):
+            s += np.exp(a[j]) * t
+    return s
+    ->
+    s = 0.0
+    t = x.shape[0]
+    n = a.shape[0]
+    exp_table = np.empty(n)
+    if 0 < t:
+        for j_2 in range(n):
+            exp_table[j_2] = np.exp(a[j_2])
+    for i in range(t):
+        t2 = x[i]
+        for j in range(a.shape[0]):
+            t3 = a[j]
+            s += exp_table[j] * t2
+    return s
 """
 
 from __future__ import annotations
