@@ -48,7 +48,7 @@ _SCIPY = {
     "scipy.linalg": ("scipy_linalg",),
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft",),
-    "scipy.stats": ("stats",),
+    "scipy.stats": ("stats", "tails", "distributions", "counts"),
 }
 
 

@@ -101,6 +101,11 @@ def betaincinv(y, a, b, x):
     return None, None, 1.0 / beta_density(a, b, y)
 
 
+@partials(sp.betainccinv)
+def betainccinv(y, a, b, x):
+    return None, None, -1.0 / beta_density(a, b, y)
+
+
 def gamma_density(a, x):
     return np.exp(sp.xlogy(a - 1.0, x) - x - sp.gammaln(a))
 
@@ -153,7 +158,7 @@ def _(rng):
     yield (1.5, np.array([0.2, 0.7])), {}
 
 
-@samples(sp.betainc, sp.betaincc, sp.betaincinv)
+@samples(sp.betainc, sp.betaincc, sp.betaincinv, sp.betainccinv)
 def _(rng):
     yield (1.5, np.array([0.5, 2.0]), np.array([0.2, 0.7])), {}
 
@@ -173,10 +178,24 @@ def _(rng):
 # ------------------------------------------------------------------ cumulative distributions
 
 
+def t_density(df, t):
+    log_scale = sp.gammaln(0.5 * (df + 1.0)) - sp.gammaln(0.5 * df) - 0.5 * np.log(df * math.pi)
+    return np.exp(log_scale - 0.5 * (df + 1.0) * np.log1p(t * t / df))
+
+
 @partials(sp.stdtr)
 def stdtr(y, df, t):
-    log_scale = sp.gammaln(0.5 * (df + 1.0)) - sp.gammaln(0.5 * df) - 0.5 * np.log(df * math.pi)
-    return None, np.exp(log_scale - 0.5 * (df + 1.0) * np.log1p(t * t / df))
+    return None, t_density(df, t)
+
+
+@partials(sp.stdtrit)
+def stdtrit(y, df, p):
+    return None, 1.0 / t_density(df, y)
+
+
+@partials(sp.chdtri)
+def chdtri(y, v, p):
+    return None, -2.0 / gamma_density(0.5 * v, 0.5 * y)
 
 
 @partials(sp.chdtr)
@@ -195,3 +214,8 @@ def pdtr(y, k, m):
 
 
 binary(sp.stdtr, sp.chdtr, sp.chdtrc, sp.pdtr, low=1.2, high=1.8)
+
+
+@samples(sp.stdtrit, sp.chdtri)
+def _(rng):
+    yield (3.5, np.array([0.2, 0.7])), {}

@@ -1,0 +1,78 @@
+"""SciPy in differentiated functions: values as SciPy gives them, first and second derivatives against differences."""
+
+from __future__ import annotations
+
+import linecache
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+IMPORTS = "import numpy as np\nimport scipy.special as sp\nimport scipy.stats as st\n"
+
+# a function of x, between 0 and 1, and y, above 1, of three items each
+CALLS = """
+st.norm.isf(x, 0.1, y)
+st.expon.ppf(x, scale=y)
+st.expon.logsf(x, 0.1, scale=y)
+st.gamma.sf(x, 2.5, scale=y)
+st.gamma.ppf(x, a=2.5, scale=y)
+st.beta.isf(x, 2.5, 1.3)
+st.t.ppf(x, 3.5, 0.1, y)
+st.t.logsf(x, df=4.0)
+st.chi2.isf(x, 3.0)
+st.uniform.logcdf(x, 0.05, y)
+st.lognorm.logpdf(x, s=y)
+st.lognorm.sf(x, 0.7, 0.0, y)
+st.lognorm.ppf(x, y)
+st.laplace.logpdf(x, 0.5, y)
+st.laplace.ppf(x, 0.5, y)
+st.logistic.logcdf(x, 0.5, y)
+st.cauchy.pdf(x, loc=0.3, scale=y)
+st.gumbel_r.logsf(x, 0.1, y)
+st.gumbel_l.ppf(x, 0.1, y)
+st.rayleigh.logpdf(x, scale=y)
+st.halfnorm.logsf(x, 0.0, y)
+st.weibull_min.logpdf(x, y, scale=2.0)
+st.pareto.logpdf(y + x, 2.2, scale=x)
+st.invgamma.logpdf(x, a=y)
+st.binom.logpmf(np.array([0, 2, 5]), 5, x)
+st.binom.cdf(2, 5, x)
+st.nbinom.logpmf(np.array([0, 2, 5]), y, x)
+st.geom.logpmf(3, x)
+st.poisson.sf(2, y)
+"""
+
+
+def written(call: str, weights: Any) -> Callable[..., Any]:
+    """A function of x and y, of a text that `inspect` finds."""
+    text = f"{IMPORTS}def f(x, y):\n    return np.sum({call} * weights)\n"
+    file = f"<scipy {zlib.crc32(text.encode()):08x}>.py"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"weights": weights}
+    exec(compile(text, file, "exec"), scope)
+    return scope["f"]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("call", CALLS.strip().splitlines())
+def test_call(call: str) -> None:
+    rng = np.random.default_rng(zlib.crc32(call.encode()))
+    f = written(call, rng.uniform(0.5, 1.5, size=3))
+    args = rng.uniform(0.2, 0.8, size=3), rng.uniform(1.2, 1.8, size=3)
+    np.testing.assert_allclose(stgrad.value_and_grad(f, jit=False)(*args)[0], f(*args), rtol=1e-10)
+    check_gradient(f, args)
+
+
+def test_quantiles_of_no_probability_are_nan() -> None:
+    f = written("st.expon.ppf(x)", 1.0)
+    assert np.isnan(stgrad.value_and_grad(f, jit=False)(np.array(1.5), np.array(1.0))[0])
+
+
+def test_shapes_without_a_closed_form_are_refused() -> None:
+    with pytest.raises(stgrad.errors.NotDifferentiableError, match="gammaincinv"):
+        stgrad.grad(written("st.gamma.ppf(0.3, x)", 1.0), jit=False)(np.array(1.5), np.array(1.0))
