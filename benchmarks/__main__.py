@@ -15,7 +15,7 @@ from typing import Any  # noqa: E402
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import bars, plot, report, startup  # noqa: E402
+from benchmarks import bars, page, plot, report, startup  # noqa: E402
 from benchmarks.program import load, names  # noqa: E402
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -45,6 +45,7 @@ def main() -> None:
     report.failures(results, console)
     if options.plot:
         plot.draw(results, DOCS / "benchmarks.png")
+        page.write(results, DOCS / "benchmarks.md")
 
 
 def parse() -> argparse.Namespace:
@@ -57,7 +58,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-start", action="store_true", help="leave out cold and warm starts")
     parser.add_argument("--no-memory", action="store_true", help="leave out peak memory")
     parser.add_argument("--report", action="store_true", help="print the last run again")
-    parser.add_argument("--plot", action="store_true", help="draw docs/benchmarks.png")
+    parser.add_argument("--plot", action="store_true", help="write docs/benchmarks.md and its plot")
     return parser.parse_args()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import stgrad
-from benchmarks import bars, measure, program, variants
+from benchmarks import bars, measure, page, program, variants
 from benchmarks.one import difference
 
 QUICK = ("logistic", "while_loop", "adaptive", "branchy", "elementwise", "rosenbrock", "small_array", "black_scholes", "heston", "soft_dtw")
@@ -45,3 +45,19 @@ def test_ratios_are_taken_within_a_round() -> None:
 def test_a_bar_without_measurements_is_not_met() -> None:
     empty = bars.Results([])
     assert all(bar.verdict(empty) == (None, "not measured") for bar in (*bars.FIRST, *bars.FINAL))
+
+
+def test_the_page_shows_every_program_and_bar(tmp_path) -> None:
+    def spread(median):
+        return {"low": median * 0.9, "median": median, "high": median * 1.1}
+
+    rows = [
+        {"program": "logistic", "size": size, "seconds": {"stgrad": spread(1e-3)}, "ratios": {"by hand": spread(1.04), "jax": spread(0.3)}, "failures": {}}
+        for size in ("1e2", "1e6")
+    ]
+    page.write(bars.Results(rows), tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    assert "| logistic | 1e2 | 1 ms | 1.04 | 0.3 |" in text
+    assert "| logistic | 1e6 | 1 ms | 1.04 (0.94 to 1.1) | 0.3 (0.27 to 0.33) |" in text
+    assert all(bar.what in text for bar in (*bars.FIRST, *bars.FINAL))
+    assert "| over the adjoint by hand: worst | ≤ 1.5 × | 1.04 × | met |" in text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lowering import Builder, check, execute, to_source
 
+import stgrad
 from stgrad.ir import Function
 from stgrad.transforms.lower import lower
 
@@ -93,3 +94,17 @@ def test_a_vector_ravelled_or_reshaped_is_itself() -> None:
     assert "ravel" not in text
     assert "reshape" not in text
     assert "transpose" not in text
+
+
+def test_positions_are_checked_before_anything_is_stored() -> None:
+    def spread(x: Any, n: int) -> Any:
+        r = np.zeros(4)
+        rows = np.arange(n)
+        r[rows] = x[:n] * 2.0
+        return np.sum(r * r)
+
+    text = stgrad.jit(spread).source(np.ones(8), 3)
+    assert text.index("runtime.check_index") < text.index("x[i] * 2.0")
+    with pytest.raises(IndexError):
+        stgrad.grad(spread)(np.ones(8), 6)
+    assert np.array_equal(stgrad.grad(spread)(np.ones(8), 3), [8.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from stgrad.ir import Effect
 from stgrad.transforms.lower.nest import (
     Access,
     Axis,
@@ -86,8 +87,19 @@ def conflict(a: Unit, b: Unit, shares: Same) -> bool:
     """Whether the order of two statements matters."""
     if isinstance(a, Raw) and a.barrier or isinstance(b, Raw) and b.barrier:
         return True
+    if _is_check(a) and _gathers(b) or _is_check(b) and _gathers(a):
+        return True
     theirs = list(b.accesses())
     return any(_clash(x, y, shares) for x in a.accesses() for y in theirs)
+
+
+def _is_check(unit: Unit) -> bool:
+    return isinstance(unit, Raw) and isinstance(unit.stmt, Effect)
+
+
+def _gathers(unit: Unit) -> bool:
+    """Whether positions come from an array: then the test of that array must have passed."""
+    return any(isinstance(entry, Gather) for access in unit.accesses() for entry in access.index or ())
 
 
 def _clash(x: Access, y: Access, shares: Same) -> bool:
