@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     grids,
     joining,
     linalg,
+    polynomials,
     products,
     reductions,
     scans,
@@ -44,10 +45,11 @@ __all__ = [
 
 # SciPy module -> the files with its rules
 _SCIPY = {
-    "scipy.special": ("special", "gamma", "bessel"),
+    "scipy.special": ("special", "gamma", "bessel", "orthogonal"),
     "scipy.linalg": ("scipy_linalg",),
     "scipy.signal": ("signal",),
-    "scipy.fft": ("scipy_fft",),
+    "scipy.fft": ("scipy_fft", "cosines"),
+    "scipy.integrate": ("quadrature",),
     "scipy.stats": ("stats", "tails", "distributions", "counts"),
 }
 

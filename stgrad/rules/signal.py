@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.signal as ss
 
-from .core import adjoint, composite, samples, tangent
+from .core import adjoint, composite, refuse, samples, tangent
 from .products import conj
+from .reductions import last
 
 
 def whole(y_bar, in1, in2, mode):
@@ -54,3 +55,44 @@ def _(rng):
         yield (rng.normal(size=3), rng.normal(size=6), mode), {}
         yield (rng.normal(size=6), rng.normal(size=4), mode), {}
         yield (rng.normal(size=4) + 1j * rng.normal(size=4), rng.normal(size=3) + 1j * rng.normal(size=3), mode), {}
+
+
+# ------------------------------------------------------------------ recursive filters
+
+
+def lags(y_bar, x, count, axis):
+    """The sums over time of y_bar[n] x[n - k], for k up to `count`."""
+    later, earlier = last(y_bar, axis), last(conj(x), axis)
+    n = np.shape(later)[-1]
+    sums = np.zeros(count, dtype=np.result_type(y_bar, x))
+    for k in range(min(count, n)):
+        sums[k] = np.sum(later[..., k:] * earlier[..., : n - k])
+    return sums
+
+
+@adjoint(ss.lfilter)
+def lfilter(y, y_bar, b, a, x, axis=-1, zi=None):
+    """a * y = b * x, from rest: x_bar is y_bar filtered backwards in time."""
+    refuse(zi is not None, "scipy.signal.lfilter with `zi` has no derivative", "write the recurrence as a loop")
+    driven = np.flip(ss.lfilter(np.ones(1, dtype=y.dtype), conj(a), np.flip(y_bar, axis), axis), axis)
+    x_bar = np.flip(ss.lfilter(conj(b), conj(a), np.flip(y_bar, axis), axis), axis)
+    return lags(driven, x, np.size(b), axis), -lags(driven, y, np.size(a), axis), x_bar
+
+
+@tangent(ss.lfilter)
+def lfilter_dot(y, b, a, x, b_dot, a_dot, x_dot, axis=-1, zi=None):
+    moved = last(x, axis)
+    change = np.zeros_like(last(y, axis))
+    n = np.shape(moved)[-1]
+    for k in range(min(np.size(b), n)):
+        change[..., k:] += b_dot[k] * moved[..., : n - k] + b[k] * last(x_dot, axis)[..., : n - k]
+    for k in range(min(np.size(a), n)):
+        change[..., k:] -= a_dot[k] * last(y, axis)[..., : n - k]
+    return ss.lfilter(np.ones(1, dtype=y.dtype), a, np.moveaxis(change, -1, axis), axis)
+
+
+@samples(ss.lfilter)
+def _(rng):
+    yield (rng.normal(size=3), np.array([1.0, 0.3, -0.2]), rng.normal(size=6)), {}
+    yield (rng.normal(size=2), np.array([2.0, 0.3, -0.2]), rng.normal(size=(5, 3)), 0), {}
+    yield (rng.normal(size=4), np.array([1.5]), rng.normal(size=(2, 3))), {}

@@ -318,6 +318,8 @@ def _check_composite(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], 
     """A composition gives the value, shape and dtype of the operation; its derivative is that of its parts."""
     assert rule.composite is not None
     for got, want in zip(leaves(rule.composite(*args, **kwargs)), leaves(rule.op(*args, **kwargs)), strict=True):
+        if got is None and want is None:
+            continue
         if np.shape(got) != np.shape(want) or not np.allclose(got, want, rtol=1e-12, atol=1e-13, equal_nan=True):
             raise RuleError(f"{name}: the composition gives {got}, the operation {want}")
         if np.asarray(got).dtype != np.asarray(want).dtype:

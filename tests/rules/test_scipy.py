@@ -13,7 +13,8 @@ import pytest
 import stgrad
 from stgrad.testing import check_gradient
 
-IMPORTS = "import numpy as np\nimport scipy.special as sp\nimport scipy.stats as st\n"
+IMPORTS = "import numpy as np\nimport scipy.special as sp\nimport scipy.stats as st\nimport scipy.fft as sf\n"
+IMPORTS += "import scipy.integrate as si\nimport scipy.signal as ss\nimport scipy.ndimage as nd\nimport scipy.linalg as sl\n"
 
 # a function of x, between 0 and 1, and y, above 1, of three items each
 CALLS = """
@@ -46,6 +47,29 @@ st.binom.cdf(2, 5, x)
 st.nbinom.logpmf(np.array([0, 2, 5]), y, x)
 st.geom.logpmf(3, x)
 st.poisson.sf(2, y)
+sp.eval_legendre(3, x)
+sp.eval_chebyt(np.array([0, 2, 3]), x)
+sp.eval_genlaguerre(2, 0.5, x * y)
+sp.eval_jacobi(3, 0.5, 0.3, x)
+sp.betaincinv(1.5, 2.5, x)
+np.polynomial.chebyshev.chebval(x, y)
+np.polynomial.legendre.legval(x, y)
+np.polynomial.hermite.hermval(x, y[:1])
+np.polynomial.laguerre.lagval(x[0], y)
+np.polynomial.hermite_e.hermeval(x, np.outer(x, y)).T
+si.trapezoid(x, np.cumsum(y))
+si.cumulative_trapezoid(x, dx=0.1, initial=0)
+si.simpson(x)
+si.simpson(np.outer(y, x), x=np.cumsum(y), axis=0)
+si.simpson(np.concatenate((x, y)), dx=0.3)
+si.fixed_quad(lambda t: x[0] * np.sin(y[1] * t), x[1], y[0])[0]
+ss.lfilter(x, y, np.sin(np.arange(6.0) * x[0]))[3:]
+ss.lfilter(np.array([1.0, 0.2]), np.array([1.0, 0.5]), np.outer(x, y), axis=0)
+sf.dct(x)
+sf.dct(x, type=1)
+sf.idct(x, norm="ortho")
+sf.dst(x, type=3) * sf.idst(y)
+sf.dctn(np.outer(x, y))
 """
 
 
