@@ -181,6 +181,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     """
     f = as_python(f)
 
+    _directed("jvp", primals, tangents)
+
     def pushforward() -> Transformed:
         pullback = jacobians.Pullback(f, parameter_names(f, _floats(primals)))
         return Transformed(Derivative(jacobians.pushforward_of(f, pullback, grad), "primal"), Options(jit))
@@ -201,6 +203,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     Returns:
         The product: a tuple with an entry for each argument that has floats, None for the others.
     """
+    _directed("hvp", primals, tangents)
     f, chosen = as_python(f), _floats(primals)
 
     def product() -> Transformed:
@@ -223,6 +226,22 @@ def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, jit: bool, what
 def _floats(primals: Sequence[Any]) -> tuple[int, ...]:
     """The positions of the arguments that have a derivative."""
     return tuple(i for i, value in enumerate(primals) if _has_floats(value))
+
+
+def _directed(name: str, primals: Any, tangents: Any) -> None:
+    """Raise unless there is for each argument a tangent of its structure and shapes: nothing is broadcast here."""
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(f"{name}: the {what} are a tuple with an entry for each argument, not of type {type(given).__name__}")
+    if len(primals) != len(tangents):
+        raise TypeError(f"{name}: there are {len(primals)} primals and {len(tangents)} tangents")
+    for position in _floats(primals):
+        point, direction = (list(leaves(opened(given[position]))) for given in (primals, tangents))
+        if len(point) != len(direction):
+            raise TypeError(f"{name}: tangent {position} has {len(direction)} leaves, its primal has {len(point)}")
+        for x, v in zip(point, direction, strict=True):
+            if _has_floats(x) and np.shape(x) != np.shape(v):
+                raise ValueError(f"{name}: tangent {position} has shape {np.shape(v)}, its primal has {np.shape(x)}")
 
 
 def _kept(f: Any, key: Any, make: Callable[[], Transformed]) -> Transformed:

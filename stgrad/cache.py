@@ -107,6 +107,7 @@ def fingerprint() -> tuple[str, ...]:
         llvmlite.binding.get_default_triple(),
         llvmlite.binding.get_host_cpu_name(),
         llvmlite.binding.get_host_cpu_features().flatten(),
+        f"bounds {numba.config.BOUNDSCHECK}",  # NUMBA_BOUNDSCHECK has the last word, whatever is asked for
     )
 
 

@@ -12,13 +12,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import inspect
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +23,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stgrad.command_request import Request, UsageError, parameters, request_of
 from stgrad.errors import StgradError
 
 app = typer.Typer(
@@ -50,10 +48,6 @@ PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")
 
 
-class UsageError(Exception):
-    """The command line names something that is not there."""
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -76,150 +70,20 @@ def _report(error: Exception, traceback: bool, code: int) -> int:
     return code
 
 
-# --------------------------------------------------------------------------- what is asked for
-
-
-@dataclass(frozen=True)
-class Request:
-    """A function, example arguments for it, and the positions of those to differentiate in."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    positions: tuple[int, ...]
-
-    @property
-    def name(self) -> str:
-        return getattr(self.function, "__name__", "function")
-
-    def gradient(self, order: int = 1) -> Any:
-        """The gradient of the given order, a function of the same arguments."""
-        return self.derivative("grad", order)
-
-    def derivative(self, mode: str, order: int = 1, **options: Any) -> Any:
-        """The gradient of the given order, with the value at 'value_and_grad'; the function itself at 'primal'."""
-        api = importlib.import_module("stgrad.api")
-        if mode == "primal":
-            return api.jit(self.function, **options)
-        if mode not in ("grad", "value_and_grad"):
-            raise UsageError(f"--mode: {mode!r} is none of grad, value_and_grad, primal")
-        argnums = self.positions if len(self.positions) > 1 else self.positions[0]
-        function = self.function
-        for _ in range(order - 1):
-            function = api.grad(function, argnums)
-        return getattr(api, mode)(function, argnums, **options)
-
-
-def _request(target: str, wrt: str, args: str, *, run: bool = True) -> Request:
-    """What is asked for; without `run` there may be no arguments: the compiler then guesses types from the code."""
-    module, function = _resolve(target)
-    arguments = _evaluate(args, module) if args else _guess(function) if run or _told(function) else ()
-    return Request(function, arguments, _positions(function, wrt))
-
-
-def _told(function: Callable[..., Any]) -> bool:
-    """Whether annotations or defaults give an example of every argument."""
-    return all(p.default is not p.empty or any(p.annotation in (k, k.__name__) for k in _EXAMPLES) for p in _parameters(function))
-
-
-def _resolve(target: str) -> tuple[ModuleType, Callable[..., Any]]:
-    """The module and the function that `FILE.py:FUNCTION` or `package.module:function` names."""
-    place, colon, path = target.rpartition(":")
-    if not colon or not place or not path:
-        raise UsageError(f"{target!r} is not FILE.py:FUNCTION or package.module:function")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
-    found: Any = module
-    for part in path.split("."):
-        if not hasattr(found, part):
-            there = ", ".join(name for name, value in vars(module).items() if inspect.isfunction(value) and not name.startswith("_"))
-            raise UsageError(f"there is no {path!r} in {place}; it has: {there or 'no functions'}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise UsageError(f"{target!r} is not a function, but of type {type(found).__name__}")
-    return module, found
-
-
-def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[path.stem]
-        raise
-    return module
-
-
-def _load_module(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (name + ".").startswith(error.name + "."):
-            raise  # the module is there, and imports one that is not
-        raise UsageError(f"there is no module {error.name!r}") from None
-
-
-def _evaluate(text: str, module: ModuleType) -> tuple[Any, ...]:
-    """Example arguments: an expression in which `np` and `math` and the names of the module are known."""
-    import math
-
-    import numpy as np
-
-    try:
-        code = compile(text, "--args", "eval")
-    except SyntaxError as error:
-        raise UsageError(f"--args is not a Python expression: {error.msg}") from None
-    value = eval(code, {"np": np, "math": math, **vars(module)})  # noqa: S307  (the user's own expression)
-    return value if isinstance(value, tuple) else (value,)
-
-
-_EXAMPLES = {float: 1.0, int: 2, complex: 1.0 + 0.5j, bool: True}
-
-
-def _guess(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """Example arguments from defaults and annotations."""
-    values = []
-    for parameter in _parameters(function):
-        annotation = parameter.annotation
-        kind = next((k for k in _EXAMPLES if annotation in (k, k.__name__)), None)
-        if parameter.default is not parameter.empty:
-            values.append(parameter.default)
-        elif kind is not None:
-            values.append(_EXAMPLES[kind])
-        else:
-            raise UsageError(
-                f"nothing tells the type of {parameter.name!r}: give example arguments, as in --args \"(1.0, np.ones(3))\""
-            )
-    return tuple(values)
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
-
-
-def _positions(function: Callable[..., Any], wrt: str) -> tuple[int, ...]:
-    """The positions that `--wrt x,2` names."""
-    names = [parameter.name for parameter in _parameters(function)]
-    positions = []
-    for part in wrt.split(","):
-        wish = part.strip()
-        if wish in names:
-            positions.append(names.index(wish))
-        elif wish.isdecimal() and int(wish) < max(len(names), 1):
-            positions.append(int(wish))
-        else:
-            raise UsageError(f"--wrt: there is no parameter {wish!r}; there are: {', '.join(names)}")
-    return tuple(dict.fromkeys(positions))
-
-
 # --------------------------------------------------------------------------- commands
+
+
+def _version(wish: bool) -> None:
+    if wish:
+        typer.echo(f"stgrad {importlib.import_module('stgrad').__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="show the version and exit")] = False,
+) -> None:
+    """Options of the line as a whole; the text of --help is that of `app`."""
 
 
 @app.command()
@@ -227,7 +91,7 @@ def dump(
     target: Target,
     wrt: Wrt = "0",
     order: Order = 1,
-    stage: Annotated[str, typer.Option("--stage", help=f"a stage of the compiler: {', '.join(STAGES)}")] = "",
+    stage: Annotated[str, typer.Option("--stage", help=f"stages of the compiler, with commas between: {', '.join(STAGES)}")] = "",
     args: Args = "",
     memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
     without: Annotated[str, typer.Option("--without", help="passes to leave out: names with commas between")] = "",
@@ -235,37 +99,56 @@ def dump(
     output: Output = None,
 ) -> None:
     """Print the source of the gradient of a function."""
-    if stage and stage not in STAGES:
-        raise UsageError(f"--stage: {stage!r} is none of {', '.join(STAGES)}")
-    request = _request(target, wrt, args, run=False)
-    chosen = frozenset(name.strip() for name in without.split(",") if name.strip())
-    gradient = request.derivative("grad", order, precise=precise, without=chosen)
+    wishes = _listed("--stage", stage, STAGES)
+    chosen = _listed("--without", without, _optional() if without else ())
+    request = request_of(target, wrt, args, run=False)
+    gradient = request.derivative("grad", order, precise=precise, without=frozenset(chosen))
     if memory:
         typer.echo(str(gradient.memory(*request.arguments)))
         return
-    if not stage:
+    if not wishes:
         text = gradient.source(*request.arguments)
     else:
-        text = _stage(gradient.stages(*request.arguments), stage)
+        text = _stages(gradient.stages(*request.arguments), wishes)
     _show(text, output)
 
 
-def _stage(stages: dict[str, str], wish: str) -> str:
-    """The text of one stage, or of all with a heading for each."""
-    if wish == "all":
-        before = ["", *stages.values()]
-        texts = (text.strip() if text != last else "# unchanged" for text, last in zip(stages.values(), before, strict=False))
-        return "\n\n".join(f"# ----- {name}\n\n{text}" for name, text in zip(stages, texts, strict=True)) + "\n"
-    if wish not in stages:
-        raise UsageError(f"--stage: this program has no stage {wish!r}, but {', '.join(stages)}")
-    return stages[wish]
+def _optional() -> list[str]:
+    from stgrad.transforms.pipeline import OPTIONAL
+
+    return sorted(OPTIONAL)
+
+
+def _listed(option: str, text: str, known: Collection[str]) -> tuple[str, ...]:
+    """The names of an option, with commas between; each must be known."""
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
+    return names
+
+
+def _stages(stages: dict[str, str], wishes: tuple[str, ...]) -> str:
+    """The text of one stage, or of several with a heading for each."""
+    names = tuple(stages) if "all" in wishes else wishes
+    for name in names:
+        if name not in stages:
+            raise UsageError(f"--stage: this program has no stage {name!r}, but {', '.join(stages)}")
+    if len(names) == 1:
+        return stages[names[0]]
+    texts = [stages[name].strip() for name in names]
+    shown = ["# unchanged" if text == last else text for text, last in zip(texts, ["", *texts], strict=False)]
+    return "\n\n".join(f"# ----- {name}\n\n{text}" for name, text in zip(names, shown, strict=True)) + "\n"
 
 
 def _show(text: str, output: Path | None) -> None:
     """Write Python source to a file, to a terminal in colours, or as it is."""
     text = text.rstrip("\n") + "\n"
     if output is not None:
-        output.write_text(text)
+        try:
+            output.write_text(text)
+        except OSError as error:
+            raise UsageError(f"--output: {error}") from None
         return
     console = Console()
     if console.is_terminal and not console.no_color:
@@ -285,7 +168,7 @@ def check(
     seed: Annotated[int, typer.Option("--seed", help="of the random directions")] = 0,
 ) -> None:
     """Compare the gradient of a function with finite differences; exit code 1 where they differ."""
-    request = _request(target, wrt, args)
+    request = request_of(target, wrt, args)
     gradient = request.gradient()
     found = gradient(*_copies(request.arguments))
     bars = found if len(request.positions) > 1 else (found,)
@@ -295,7 +178,7 @@ def check(
         along, differences, error = _compare(request, position, bar, seed)
         right = error <= tolerance
         wrong += not right
-        name = _parameters(request.function)[position].name
+        name = parameters(request.function)[position].name
         table.add_row(name, f"{along:.12g}", f"{differences:.12g}", f"{error:.1e}", "ok" if right else "[bold red]wrong[/]")
     Console().print(table)
     if wrong:
@@ -416,7 +299,7 @@ def compile_(
     output: Output = None,
 ) -> None:
     """Compile derivatives of a function into the cache, for the types of the example arguments; nothing is run."""
-    request = _request(target, wrt, args)
+    request = request_of(target, wrt, args)
     for name in (part.strip() for part in mode.split(",")):
         derivative = request.derivative(name, order)
         start = time.perf_counter()

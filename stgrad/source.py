@@ -326,6 +326,8 @@ def _no_text(fn: types.FunctionType) -> SourceNotFoundError:
     file = fn.__code__.co_filename
     if file == "<stdin>":
         reason, hint = "it was typed at the Python prompt, which keeps no text", "use a file, IPython or a notebook"
+    elif file.startswith("<frozen "):
+        reason, hint = "it belongs to a module that is frozen into Python", "write what it does in the function itself"
     elif file.startswith("<"):
         reason = f"it was made by `exec` or `eval` (file name {file!r}), which keep no text"
         hint = "put it in a file, or register its text in `linecache.cache` under a file name of its own"

@@ -6,6 +6,7 @@ import types
 
 import pytest
 
+import stgrad
 from stgrad import cache, cli
 from stgrad.errors import UnsupportedSyntaxError
 
@@ -135,6 +136,7 @@ def test_example_arguments(run):
 def test_stages(run):
     assert run("dump", "prog.py:square", "--stage", "reverse")[1] == "two\n"
     assert run("dump", "prog.py:square", "--stage", "all")[1] == "# ----- desugar\n\none\n\n# ----- reverse\n\ntwo\n"
+    assert run("dump", "prog.py:square", "--stage", "reverse, desugar")[1] == "# ----- reverse\n\ntwo\n\n# ----- desugar\n\none\n"
     assert run("dump", "prog.py:square", "--stage", "anf")[0] == 2
     code, _, err = run("dump", "prog.py:square", "--stage", "nothing")
     assert code == 2
@@ -192,6 +194,11 @@ def test_check_of_an_integer(run):
         (("dump", "prog.py:square", "--colour"), "No such option"),
         (("dump", "prog.py:refused"), "UnsupportedSyntaxError: `try` is not supported\n  instead: write [if]"),
         (("nonsense",), "No such command"),
+        (("dump", "prog.py:square", "--args", "undefined"), "--args: name 'undefined' is not defined; known are np, math"),
+        (("dump", "prog.py:square", "--args", "1.0, 2.0"), "--args: too many positional arguments: square takes (x: float)"),
+        (("dump", "prog.py:square", "--without", "gather,nonsense"), "--without: 'nonsense' is none of accumulate, contract"),
+        (("dump", "prog.py:square", "--stage", "reverse,nonsense"), "--stage: 'nonsense' is none of desugar, anf"),
+        (("dump", "prog.py:square", "-o", "gone/grad.py"), "--output: [Errno 2] No such file or directory"),
     ],
 )
 def test_usage_and_compiler_errors(run, arguments, message):
@@ -208,7 +215,6 @@ def test_usage_and_compiler_errors(run, arguments, message):
         (("check", "prog.py:raising"), "ValueError: out of range [0, 1]"),
         (("dump", "broken.py:f"), "does_not_exist_anywhere"),
         (("dump", "broken:f"), "does_not_exist_anywhere"),
-        (("dump", "prog.py:square", "--args", "undefined"), "NameError"),
     ],
 )
 def test_errors_of_the_program(run, arguments, message):
@@ -244,6 +250,10 @@ def test_cache(run, tmp_path, monkeypatch):
     assert "sources    1" in out
     assert run("cache", "--clear") == (0, "removed 1 files\n", "")
     assert not path.exists()
+
+
+def test_version(run):
+    assert run("--version") == (0, f"stgrad {stgrad.__version__}\n", "")
 
 
 def test_memory(run):

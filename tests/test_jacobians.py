@@ -136,6 +136,24 @@ def test_hvp_of_several_arguments():
     assert by_n is None
 
 
+@pytest.mark.parametrize("product", [stgrad.jvp, stgrad.hvp])
+@pytest.mark.parametrize(
+    ("primals", "tangents", "error", "message"),
+    [
+        (X, (X,), TypeError, "primals are a tuple with an entry for each argument, not of type ndarray"),
+        ((X,), X, TypeError, "tangents are a tuple"),
+        ((X,), (X, X), TypeError, "1 primals and 2 tangents"),
+        ((X,), (1.0,), ValueError, r"tangent 0 has shape \(\), its primal has \(3,\)"),
+        ((X,), (np.ones((2, 3)),), ValueError, r"tangent 0 has shape \(2, 3\)"),
+        (([X, X],), ([X],), TypeError, "tangent 0 has 1 leaves, its primal has 2"),
+        (({"a": X},), ({"a": None},), ValueError, "tangent 0 has shape"),
+    ],
+)
+def test_tangents_are_not_broadcast(product, primals, tangents, error, message):
+    with pytest.raises(error, match=message):
+        product(lambda x: np.sum(x[0]), primals, tangents)
+
+
 def test_elementwise_grad():
     np.testing.assert_allclose(stgrad.elementwise_grad(np.tanh, jit=False)(X), 1.0 - np.tanh(X) ** 2)
     np.testing.assert_allclose(stgrad.elementwise_grad(stgrad.elementwise_grad(lambda x: x**3), jit=False)(X), 6.0 * X)

@@ -26,7 +26,7 @@ LAYERS = [
     {"transformed"},
     {"jacobians"},
     {"api"},
-    {"eager", "testing"},
+    {"eager", "testing", "command_request"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -221,6 +221,7 @@ def _result(frame: Frame, value: Value) -> Value:
             return v
         if isinstance(v, Growing):
             raise errors.TypeInferenceError("the function returns a list whose length it decides as it runs", None, hint="return np.array(...) of it")
+        frame.no_bare_method((v,))
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
     return map_leaves(leaf, value)

@@ -54,6 +54,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             return _kept_slice(frame, found) if isinstance(known, slice) else found
         except (KeyError, IndexError, TypeError) as problem:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+    frame.no_bare_method((owner,))
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
 
 

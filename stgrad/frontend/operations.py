@@ -75,6 +75,7 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
 
 
 def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
+    frame.no_bare_method(args)
     for a in args:
         if not (isinstance(a, Sym) or is_number(a)):
             raise errors.TypeInferenceError(
@@ -118,6 +119,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     except errors.StgradError:
         raise
     except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as problem:
+        frame.no_bare_method(args)
         error = errors.ShapeError if isinstance(problem, ValueError) else errors.TypeInferenceError
         raise error(
             f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)

@@ -126,6 +126,8 @@ def check_gradient(
     """
     if unknown := set(modes) - {"reverse"}:
         raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there is 'reverse'")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"check_gradient: `args` is a tuple with an entry for each argument, not of type {type(args).__name__}")
     check = _Check(f, tuple(args), argnums, jit, np.random.default_rng(seed), tolerances or Tolerances())
     check.first_order()
     check.same_text()

@@ -79,6 +79,22 @@ def stgrad_point(x):
     return Plain(x[0])
 
 
+def attribute_of_an_array(x):
+    return np.sum(x.foo)
+
+
+def method_in_arithmetic(x):
+    return x.sum + 1.0
+
+
+def returns_a_method(x):
+    return x.sum
+
+
+def indexes_a_method(x):
+    return x.sum[0]
+
+
 CASES = [
     (returns_a_growing_list, errors.TypeInferenceError, "return np.array"),
     (inserts, errors.TypeInferenceError, "in the loop"),
@@ -88,6 +104,10 @@ CASES = [
     (kinds_that_differ, errors.TypeInferenceError, "on one path"),
     (list_with_two_names, errors.UnsupportedSyntaxError, "several names"),
     (unknown_attribute, errors.UndefinedNameError, "missing"),
+    (attribute_of_an_array, errors.UndefinedNameError, "an array of float64 has no attribute `foo`"),
+    (method_in_arithmetic, errors.UndefinedNameError, "instead: call it: `.sum(...)`"),
+    (returns_a_method, errors.UndefinedNameError, "the method `sum` is used as a value"),
+    (indexes_a_method, errors.UndefinedNameError, "the method `sum` is used as a value"),
 ]
 
 
