@@ -46,7 +46,7 @@ __all__ = [
 # SciPy module -> the files with its rules
 _SCIPY = {
     "scipy.special": ("special", "gamma", "bessel", "orthogonal"),
-    "scipy.linalg": ("scipy_linalg",),
+    "scipy.linalg": ("scipy_linalg", "scipy_matrices"),
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft", "cosines"),
     "scipy.integrate": ("quadrature",),

@@ -353,11 +353,6 @@ def _(rng):
 # ------------------------------------------------------------------ what numpy.linalg has too
 
 
-@composite(sl.solve)
-def solve(a, b):
-    return np.linalg.solve(a, b)
-
-
 @composite(sl.inv)
 def inv(a):
     return np.linalg.inv(a)
@@ -413,11 +408,6 @@ def toeplitz(c, r=None):
 @samples(sl.inv, sl.det, sl.norm, sl.svdvals, sl.pinv)
 def _(rng):
     yield (spread(rng, 3, 3),), {}
-
-
-@samples(sl.solve)
-def _(rng):
-    yield (spread(rng, 3, 3), rng.normal(size=3)), {}
 
 
 @samples(sl.eigvalsh)

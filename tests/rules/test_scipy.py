@@ -70,6 +70,27 @@ sf.dct(x, type=1)
 sf.idct(x, norm="ortho")
 sf.dst(x, type=3) * sf.idst(y)
 sf.dctn(np.outer(x, y))
+sl.qr(np.diag(y) + np.outer(x, x))[1]
+sl.qr(np.outer(x, y) + np.eye(3), mode="economic")[0]
+sl.svd(np.diag(y) + np.outer(x, x * y))[1]
+sl.lu(np.diag(y) + np.outer(y, x))[2]
+sl.lu(np.diag(x) + np.outer(y, y), permute_l=True)[0]
+sl.lu_solve(sl.lu_factor(np.diag(x) + np.outer(y, y)), x, trans=1)
+sl.lstsq((np.outer(x, y) + np.eye(3))[:, :2], np.sin(x))[0][0]
+sl.lstsq((np.outer(x, y) + np.eye(3))[:, :2], np.sin(x))[1]
+sl.solve(np.diag(x) + np.outer(y, y), x, assume_a="pos")
+sl.solve(np.diag(x) + np.outer(y, x), y, assume_a="sym", lower=True)
+sl.solve_continuous_lyapunov(np.diag(x) + np.outer(y, x), np.outer(x, y))
+sl.solve_discrete_lyapunov(0.2 * np.diag(x) + 0.1 * np.outer(y, x), np.outer(x, y))
+sl.circulant(x) @ y
+sl.hankel(x, y)
+sl.solve_toeplitz((np.array([3.0, 1.0, 1.0]) + y, x + np.array([3.0, 0.0, 0.0])), y)
+sl.matmul_toeplitz(x, y)
+sl.khatri_rao(np.outer(x, y), np.outer(y, x))[:3]
+sl.polar(np.diag(y) + np.outer(x, y))[0]
+sl.expm(np.outer(x, y))
+sl.cosm(np.outer(x, y))
+sl.eigvals(np.diag(np.arange(1.0, 4.0)) + 0.1 * np.outer(x, y)).real
 """
 
 
