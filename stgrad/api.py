@@ -51,7 +51,7 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, frozenset(without)))
+    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, _named(without)))
 
 
 def value_and_grad(
@@ -59,14 +59,14 @@ def value_and_grad(
     jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, frozenset(without)))
+    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, _named(without)))
 
 
 def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = ()) -> Any:
     """The function itself, compiled through the same passes as its gradient; options as for `grad`."""
     if f is None:
         return lambda function: jit(function, parallel=parallel, precise=precise, without=without)
-    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, frozenset(without)))
+    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, _named(without)))
 
 
 def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options) -> Any:
@@ -226,6 +226,11 @@ def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, jit: bool, what
 def _floats(primals: Sequence[Any]) -> tuple[int, ...]:
     """The positions of the arguments that have a derivative."""
     return tuple(i for i, value in enumerate(primals) if _has_floats(value))
+
+
+def _named(without: Collection[str]) -> frozenset[str]:
+    """The passes to leave out; a single one may stand by itself."""
+    return frozenset([without] if isinstance(without, str) else without)
 
 
 def _directed(name: str, primals: Any, tangents: Any) -> None:

@@ -42,8 +42,12 @@ def parse_signature(signature: Any, names: Sequence[str], wrt: Sequence[str]) ->
     Raises UnsupportedCallerError where the signature does not fit them: one type for each parameter, and then, if they are written
     out, one array for each gradient.
     """
-    parsed = numba.core.sigutils.normalize_signature(signature)
-    args, value = parsed
+    try:
+        args, value = numba.core.sigutils.normalize_signature(signature)
+    except (NameError, SyntaxError, TypeError, AttributeError) as problem:
+        raise errors.UnsupportedCallerError(
+            f"{signature!r} is no signature in Numba's notation", reason=str(problem), hint='write it as "float64(float64[:], float64)"'
+        ) from problem
     if value not in (types.float64, types.float32):
         raise errors.UnsupportedCallerError(f"a C function returns a float, not {value}", hint='write the signature as "float64(float64[:], float64[:])"')
     if len(args) not in (len(names), len(names) + len(wrt)):
@@ -72,6 +76,9 @@ def make_cfunc(
         sizes: extents that are fixed, by parameter: an int or a tuple.
         user_data: whether it takes a last argument `void *`, which it ignores.
     """
+    for wish in sizes:
+        if not isinstance(given.get(wish), types.Array):
+            raise errors.UnsupportedCallerError(f"`sizes` names `{wish}`, which is no array among the parameters", hint=f"they are {', '.join(given)}")
     parameters = [_parameter(n, t, sizes.get(n)) for n, t in given.items()]
     compiled = dispatcher_for(tuple(example(p.type) for p in parameters))
     text = c_text(name, parameters, wrt, user_data)

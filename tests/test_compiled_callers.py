@@ -202,3 +202,7 @@ def test_c_refusals():
         stgrad.cfunc(wave, "float64(float64, float64, float32[:])")
     with pytest.raises(UnsupportedCallerError, match="2 axes, and 1 sizes"):
         stgrad.cfunc(lambda x: np.sum(x), "float64(float64[:, :])", sizes={"x": 3})
+    with pytest.raises(UnsupportedCallerError, match="`sizes` names `z`, which is no array"):
+        stgrad.cfunc(wave, "float64(float64, float64)", sizes={"z": 3})
+    with pytest.raises(UnsupportedCallerError, match="'nonsense' is no signature in Numba's notation"):
+        stgrad.cfunc(wave, "nonsense")

@@ -165,6 +165,12 @@ def test_parallel_code_is_cached_too():
     assert [python(code), python(code)] == ["1000.0 0", "1000.0 1"]
 
 
+def test_tested_indices_are_code_of_their_own():
+    run = "from stgrad.loader import load\nimport numpy as np\nf = load('def f(x, i):\\n    return x[i]\\n', 'f')\n"
+    run += "try:\n    f(np.ones(2), 2)\n    print('read')\nexcept IndexError:\n    print('IndexError')\n"
+    assert [python(run), python(run, NUMBA_BOUNDSCHECK="1"), python(run)] == ["read", "IndexError", "read"]
+
+
 def test_numba_switched_off():
     run = f"from stgrad.loader import load\nprint(load({TEXT!r}, 'f')(1.0, 3))"
     assert float(python(run, NUMBA_DISABLE_JIT="1")) == pytest.approx(VALUE)

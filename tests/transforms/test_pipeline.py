@@ -128,3 +128,11 @@ def test_precise_sigmoid(dtype):
     found = stgrad.jit(lambda x: expit(x) * 1, precise=True)(x)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expit(x), rtol=4 * np.finfo(dtype).eps)
+
+
+def test_one_pass_to_leave_out_stands_by_itself():
+    def total(x):
+        return np.sum(x * x)
+
+    one, several = (stgrad.grad(total, without=name).source(np.ones(3)) for name in ("fuse", ("fuse",)))
+    assert one == several
