@@ -16,6 +16,7 @@ from stgrad.frontend import agreement, shapes
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import Sampler, broadcast, by_example, elementwise_dtype, sample
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Type
 from stgrad.rules import lookup, op_name
@@ -213,6 +214,7 @@ def _truth_of_instance(frame: Frame, record: Record, node: Any) -> Value:
 def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
     """`float(x)`, `int(x)`, `bool(x)`, `complex(x)` of a scalar or a 0-d array."""
     if not isinstance(value, Sym):
+        known_text(frame, value)
         return {"float": float, "int": int, "bool": bool, "complex": complex}[dtype](static_of(value))
     if value.type.rank:
         raise errors.TypeInferenceError(f"`{dtype}()` of an array with axes", frame.builder.loc, hint="index one element first")

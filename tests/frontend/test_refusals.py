@@ -95,6 +95,10 @@ def indexes_a_method(x):
     return x.sum[0]
 
 
+def reads_a_printed_number(x):
+    return float(f"{x[0]:.2f}")
+
+
 CASES = [
     (returns_a_growing_list, errors.TypeInferenceError, "return np.array"),
     (inserts, errors.TypeInferenceError, "in the loop"),
@@ -104,6 +108,7 @@ CASES = [
     (kinds_that_differ, errors.TypeInferenceError, "on one path"),
     (list_with_two_names, errors.UnsupportedSyntaxError, "several names"),
     (unknown_attribute, errors.UndefinedNameError, "missing"),
+    (reads_a_printed_number, errors.NeedStaticError, "used for more than printing"),
     (attribute_of_an_array, errors.UndefinedNameError, "an array of float64 has no attribute `foo`"),
     (method_in_arithmetic, errors.UndefinedNameError, "instead: call it: `.sum(...)`"),
     (returns_a_method, errors.UndefinedNameError, "the method `sum` is used as a value"),
