@@ -104,8 +104,9 @@ def rows_of(pullback: Any, args: Any, kwargs: Any, y: Any, k: int, single: bool)
         found = pullback(args, kwargs, [*before, np.reshape(seed, np.shape(leaf)), *after])
         for block, g in zip(blocks, numbers(found)):  # noqa: B905
             block[i] = g
-    whole = [np.reshape(b, np.shape(leaf) + np.shape(g)) for b, g in zip(blocks, numbers(shapes))]  # noqa: B905
-    tree = filled(shapes, whole)
+    if np.ndim(leaf) > 1:
+        blocks = [np.reshape(b, np.shape(leaf) + np.shape(g)) for b, g in zip(blocks, numbers(shapes))]  # noqa: B905
+    tree = filled(shapes, blocks)
     return tree[0] if single else tree
 
 

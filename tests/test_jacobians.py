@@ -167,6 +167,11 @@ def test_a_jacobian_is_a_program():
     assert "def jacobian(" in j.source(X, 2.0)
 
 
+def test_the_jacobian_of_a_vector_reshapes_nothing():
+    text = stgrad.jacobian(np.tanh).source(X)
+    assert "call_python" not in text and "reshape" not in text
+
+
 def test_integers_have_no_jacobian():
     with pytest.raises(NotDifferentiableError, match="cannot differentiate with respect to `x`"):
         stgrad.jacobian(lambda x: x * 2, jit=False)(np.arange(3))
