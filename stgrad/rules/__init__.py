@@ -50,6 +50,7 @@ _SCIPY = {
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft", "cosines"),
     "scipy.integrate": ("quadrature",),
+    "scipy.ndimage": ("ndimage",),
     "scipy.stats": ("stats", "tails", "distributions", "counts"),
 }
 

@@ -63,6 +63,7 @@ si.simpson(x)
 si.simpson(np.outer(y, x), x=np.cumsum(y), axis=0)
 si.simpson(np.concatenate((x, y)), dx=0.3)
 si.fixed_quad(lambda t: x[0] * np.sin(y[1] * t), x[1], y[0])[0]
+ss.convolve(np.outer(np.tile(x, 2), y), y[:2, None], "valid")[0]
 ss.lfilter(x, y, np.sin(np.arange(6.0) * x[0]))[3:]
 ss.lfilter(np.array([1.0, 0.2]), np.array([1.0, 0.5]), np.outer(x, y), axis=0)
 sf.dct(x)
@@ -70,6 +71,15 @@ sf.dct(x, type=1)
 sf.idct(x, norm="ortho")
 sf.dst(x, type=3) * sf.idst(y)
 sf.dctn(np.outer(x, y))
+nd.gaussian_filter(np.outer(x, y), 0.7)
+nd.gaussian_filter(np.outer(x, y), 0.6, mode="wrap")
+nd.gaussian_filter1d(x, y[0], mode="constant", cval=0.2)
+nd.convolve(np.outer(x, y), np.outer(y[:2], x), mode="nearest")
+nd.correlate(x, y, mode="mirror")
+nd.correlate1d(np.outer(x, x), y, axis=0)
+nd.uniform_filter(np.outer(x, y), 3)
+nd.laplace(np.outer(x, y))
+nd.sobel(np.outer(x, y), axis=0)
 sl.qr(np.diag(y) + np.outer(x, x))[1]
 sl.qr(np.outer(x, y) + np.eye(3), mode="economic")[0]
 sl.svd(np.diag(y) + np.outer(x, x * y))[1]
