@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import gast
@@ -114,13 +115,19 @@ def _result_type(frame: Frame, *values: Value) -> Value:
     return np.result_type(*(np.dtype(v.type.dtype) if isinstance(v, Sym) else v for v in values))
 
 
+def _copies(copy: Value) -> bool:
+    """Whether `copy` asks for a copy in any case; `copy_if_needed` of NumPy's own is neither true nor false."""
+    wish = static_of(copy)
+    return bool(wish.value is True if isinstance(wish, Enum) else wish)
+
+
 @handles(np.asarray, np.asanyarray)
 def _asarray(frame: Frame, a: Value, dtype: Value = None, order: Value = None, *, copy: Value = None, **_: Value) -> Value:
     """The array itself where nothing has to change."""
     same = isinstance(a, Sym) and a.type.array and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
-    if same and not static_of(copy) and static_of(order) in (None, "K", "A"):
+    if same and not _copies(copy) and static_of(order) in (None, "K", "A"):
         return a
-    return _array(frame, a, dtype) if static_of(copy) or not same else operations.operation(frame, np.asarray, (a,), {"order": order})
+    return _array(frame, a, dtype) if _copies(copy) or not same else operations.operation(frame, np.asarray, (a,), {"order": order})
 
 
 @handles(np.ascontiguousarray, np.asfortranarray)
@@ -128,6 +135,15 @@ def _ascontiguousarray(frame: Frame, a: Value, dtype: Value = None, **_: Value) 
     """The array itself or a copy, by its strides."""
     same = isinstance(a, Sym) and a.type.rank and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
     return operations.operation(frame, np.ascontiguousarray, (a,)) if same else _array(frame, a, dtype, ndmin=1)
+
+
+@handles(np.lib.stride_tricks.as_strided)
+def _as_strided(frame: Frame, *args: Value, **kwargs: Value) -> Value:
+    raise errors.UnsupportedSyntaxError(
+        "`as_strided` reads memory by strides, whatever array lies there: it has no derivative",
+        frame.builder.loc,
+        hint="use np.lib.stride_tricks.sliding_window_view, or index arrays",
+    )
 
 
 @handles(np.array)

@@ -131,3 +131,14 @@ def test_quantiles_of_no_probability_are_nan() -> None:
 def test_shapes_without_a_closed_form_are_refused() -> None:
     with pytest.raises(stgrad.errors.NotDifferentiableError, match="gammaincinv"):
         stgrad.grad(written("st.gamma.ppf(0.3, x)", 1.0), jit=False)(np.array(1.5), np.array(1.0))
+
+
+def test_as_strided_is_refused() -> None:
+    f = written("np.lib.stride_tricks.as_strided(x, (3, 2), (8, 8))", 1.0)
+    with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="sliding_window_view"):
+        stgrad.grad(f, jit=False)(np.ones(5), np.ones(1))
+
+
+def test_a_copy_if_needed_is_none_of_arrays() -> None:
+    f = written("np.array(x, copy=np._CopyMode.IF_NEEDED) * y", 1.0)
+    check_gradient(f, (np.array([0.3, 0.5]), np.array([1.0, 2.0])))
