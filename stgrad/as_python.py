@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.rules import lookup
-
 _TEXT = "def {name}(*args, **kwargs):\n    return function(*args, **kwargs)\n"
 
 
@@ -21,6 +19,8 @@ def as_python(f: Any) -> Any:
     'sin'
     """
     if isinstance(f, (np.ufunc, BuiltinFunctionType)) or type(f) is type(np.sum):
+        from stgrad.rules import lookup  # not before it is needed: a warm start has no use for the rules
+
         return _calling(f) if lookup(f) is not None else f
     return f
 

@@ -244,9 +244,12 @@ def splice(builder: Builder, rule: Any, args: tuple[Value, ...], kwargs: dict[st
 __all__ += ["Const", "Operand", "result_operand"]
 
 
-def _own_symbols(builder: Builder, fn: Function, reading: Reading) -> dict[str, Type]:
-    """The types of a program with symbols that the program being read does not use; those of its arguments stay."""
-    given = [v.type for a in reading.arguments.values() for v in leaves(a) if isinstance(v, Sym)]
+def _own_symbols(builder: Builder, fn: Function, reading: Reading, arguments: Mapping[str, Value]) -> dict[str, Type]:
+    """The types of a program with symbols that the program being read does not use; those of the actual arguments stay.
+
+    Cotangents are parameters too, but their extents are symbols of the program's own.
+    """
+    given = [v.type for a in arguments.values() for v in leaves(a) if isinstance(v, Sym)]
     given += [v.type for v in reading.around.values()]
     kept = {d.symbol for t in given for d in (*t.dims, t.value) if d is not None}
     new: dict[str, str] = {}
@@ -264,12 +267,12 @@ def _own_symbols(builder: Builder, fn: Function, reading: Reading) -> dict[str, 
 def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Value:
     """Write a finished program into the one being read, in place of its call; the value of its result."""
     builder, fn = frame.builder, reading.function
-    types = _own_symbols(builder, fn, reading)
+    types = _own_symbols(builder, fn, reading, arguments)
     names = {name: builder.variable(name, t).name for name, t in types.items()}
     for name, value in arguments.items():
         for param, actual in zip(leaves(reading.arguments[name]), leaves(value), strict=True):
             if isinstance(param, Sym):
-                target = Sym(Var(names[param.name]), param.type)
+                target = Sym(Var(names[param.name]), types[param.name])
                 builder.copy_to(target, actual)
     for name, outer in reading.around.items():
         builder.copy_to(Sym(Var(names[name]), outer.type), outer)

@@ -233,6 +233,8 @@ def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ..
     joined = _JOINED.get(function)
     if joined is not None and isinstance(array, Sym) and array.type.rank > 1:
         return frame.call(joined, (array, *options), {})
+    if function is np.stack and isinstance(array, Sym) and array.type.rank == 1 and not options:  # of numbers
+        return array
     raise errors.UnsupportedSyntaxError(
         f"`np.{function.__name__}` of a list that grows in a loop is not supported here", frame.builder.loc, hint="use np.array(...) of the list"
     )

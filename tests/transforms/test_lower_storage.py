@@ -76,7 +76,7 @@ def test_a_triangular_nest_is_counted_first() -> None:
     forward = loop("i", 0, "n", 1, let("a", "np.add", "i", 1), loop("j", "i", "n", 1, *FORWARD))
     reverse = loop("i", "_t", -1, -1, let("b", "np.subtract", "i", 1), loop("j", "_t", "b", -1, *REVERSE))
     fn = program(forward, let("_t", "np.subtract", "n", 1), reverse)
-    assert "runtime.empty(count" in to_source(check(fn, 0.5, 5, 3))
+    assert "empty(count" in to_source(check(fn, 0.5, 5, 3))
 
 
 def test_steps_use_a_running_position() -> None:
