@@ -34,7 +34,7 @@ def main() -> None:
         started = [row for name in STARTED if name in chosen and not options.no_start for row in _started(name, console)]
         grown = [_grown(name, console) for name in MEASURED if name in chosen and not options.no_memory]
         results = bars.Results(timed, started, grown)
-        report.write(results)
+        report.write(results, options.clock)
     console.print(report.times_table(results))
     if results.started:
         console.print(report.start_table(results))
@@ -45,7 +45,7 @@ def main() -> None:
     report.failures(results, console)
     if options.plot:
         plot.draw(results, DOCS / "benchmarks.png")
-        page.write(results, DOCS / "benchmarks.md")
+        page.write(results, DOCS / "benchmarks.md", report.machine())
 
 
 def parse() -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import bars
@@ -21,10 +21,14 @@ costs more. `make bench` repeats all of it on your machine; the programs are in 
 """
 
 
-def write(results: Results, path: Path) -> None:
-    """Write the page."""
+def write(results: Results, path: Path, machine: Mapping[str, str]) -> None:
+    """Write the page. `machine`: clock and versions of the run."""
+    versions = ", ".join(f"{name} {version}" for name, version in machine.items() if name not in ("clock", "machine"))
+    clock = "processor time" if machine["clock"] == "cpu" else "wall-clock time"
     lines = [
         INTRODUCTION.format(count=len({row["program"] for row in results.timed})),
+        f"This run: {clock} on one core of {machine['machine']}, {versions}. First calls are wall-clock time, other jobs included.",
+        "",
         "## Times",
         *_times(results),
         "## First calls",

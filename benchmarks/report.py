@@ -92,11 +92,11 @@ def failures(results: Results, console: Console) -> None:
             console.print(f"{row['program']} {row['size']} {name}: {message}", style="red", markup=False)
 
 
-def write(results: Results) -> Path:
-    """Everything measured, and where."""
+def write(results: Results, clock: str) -> Path:
+    """Everything measured, where, and by which clock."""
     OUTPUT.mkdir(exist_ok=True)
     path = OUTPUT / "results.json"
-    machine = {"machine": platform.machine(), "python": platform.python_version(), **_versions()}
+    machine = {"clock": clock, "machine": platform.machine(), "python": platform.python_version(), **_versions()}
     path.write_text(json.dumps({"machine": machine, "timed": results.timed, "started": results.started, "grown": results.grown}, indent=1))
     return path
 
@@ -105,6 +105,12 @@ def read() -> Results:
     """The last run."""
     stored = json.loads((OUTPUT / "results.json").read_text())
     return Results(stored["timed"], stored["started"], stored["grown"])
+
+
+def machine() -> dict[str, str]:
+    """Where the last run was measured: clock, kind of processor, versions."""
+    found: dict[str, str] = json.loads((OUTPUT / "results.json").read_text())["machine"]
+    return found
 
 
 def _versions() -> dict[str, str]:

@@ -55,9 +55,10 @@ def test_the_page_shows_every_program_and_bar(tmp_path) -> None:
         {"program": "logistic", "size": size, "seconds": {"stgrad": spread(1e-3)}, "ratios": {"by hand": spread(1.04), "jax": spread(0.3)}, "failures": {}}
         for size in ("1e2", "1e6")
     ]
-    page.write(bars.Results(rows), tmp_path / "page.md")
+    page.write(bars.Results(rows), tmp_path / "page.md", {"clock": "cpu", "machine": "x86_64", "numba": "0.68"})
     text = (tmp_path / "page.md").read_text()
     assert "| logistic | 1e2 | 1 ms | 1.04 | 0.3 |" in text
     assert "| logistic | 1e6 | 1 ms | 1.04 (0.94 to 1.1) | 0.3 (0.27 to 0.33) |" in text
+    assert "processor time on one core of x86_64, numba 0.68" in text
     assert all(bar.what in text for bar in (*bars.FIRST, *bars.FINAL))
     assert "| over the adjoint by hand: worst | ≤ 1.5 × | 1.04 × | met |" in text
