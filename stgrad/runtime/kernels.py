@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from stgrad.runtime.lanes import Bits, Real, Truth, polynomial, select
+from stgrad.runtime.lanes import Bits, Real, fused, polynomial, select
 from stgrad.runtime.rare import mended
 
 EXP = (  # 1.4e-18
@@ -74,34 +74,37 @@ TRIG_LIMIT = 8.0e5  # beyond it n takes more than 19 bits
 ROUND = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits
 
 
-def _nearest(x: Real, bias: int = 0) -> tuple[Real, Bits]:
-    """The nearest integer of |x| < 2^51 as a double, and as bits with a bias added (nonnegative then)."""
-    shifted = x + (ROUND + bias)
+def _nearest(x: Real, scale: float, bias: int = 0) -> tuple[Real, Bits]:
+    """The nearest integer of scale * x, less than 2^51, as a double, and as bits with a bias added (nonnegative then)."""
+    shifted = fused(x, scale, ROUND + bias)
     return shifted - (ROUND + bias), shifted.bits() & 0xFFFFF
 
 
 def _reduced_exp(x: Real, short: bool, bias: int) -> tuple[Real, Bits]:
     """expm1(r) and n + bias, where x = n log(2) + r."""
-    n, biased = _nearest(x * LOG2_E, bias)
-    hi, lo = x - n * LN2_HI, n * LN2_LO
+    n, biased = _nearest(x, LOG2_E, bias)
+    hi, lo = fused(n, -LN2_HI, x), n * LN2_LO
     r = hi - lo
     if short:
-        return r + (r * r) * polynomial(r, EXP32), biased
-    return r + ((r * r) * polynomial(r, EXP) + ((hi - r) - lo)), biased
+        return fused(r * r, polynomial(r, EXP32), r), biased
+    return r + fused(r * r, polynomial(r, EXP), (hi - r) - lo), biased
+
+
+def _clamped(x: Real, low: float, high: float) -> Real:
+    x = select(x < low, low, x)
+    return select(x > high, high, x)
 
 
 def exp(x: Real, short: bool = False) -> Real:
-    x = select(x > 710.0, 710.0, select(x < -746.0, -746.0, x))
-    q, n = _reduced_exp(x, short, 2046)
+    q, n = _reduced_exp(_clamped(x, -746.0, 710.0), short, 2046)
     half = n >> 1  # two factors, so that neither overflows and only the last product rounds
     return ((1.0 + q) * (half << 52).real()) * ((n - half) << 52).real()
 
 
 def expm1(x: Real, short: bool = False) -> Real:
-    z = select(x > 710.0, 710.0, select(x < -50.0, -50.0, x))
-    q, n = _reduced_exp(z, short, 1022)
+    q, n = _reduced_exp(_clamped(x, -50.0, 710.0), short, 1022)
     t = (n << 52).real()  # 2^(n - 1): 2^1024 would overflow
-    return select(abs(x) < 1e-18, x, 2.0 * ((t - 0.5) + t * q))
+    return select(abs(x) < 1e-18, x, 2.0 * fused(t, q, t - 0.5))
 
 
 def _split(x: Real) -> tuple[Real, Real]:
@@ -117,8 +120,8 @@ def _log(f: Real, n: Real, c: Real | float, short: bool) -> Real:
     s = f / (2.0 + f)
     z = s * s
     half = 0.5 * f * f
-    rest = s * (half + z * polynomial(z, LOG32 if short else LOG))
-    return n * LN2_HI - ((half - (rest + (n * LN2_LO + c))) - f)
+    rest = s * fused(z, polynomial(z, LOG32 if short else LOG), half)
+    return fused(n, LN2_HI, f - (half - (rest + fused(n, LN2_LO, c))))
 
 
 def _log_ends(x: Real, result: Real, zero_at: float) -> Real:
@@ -143,20 +146,20 @@ def log1p(x: Real, short: bool = False) -> Real:
 
 def sin_cos(x: Real, short: bool = False) -> tuple[Real, Real, Bits]:
     """sine and cosine of the rest, and the quadrant (mod 4), for |x| < TRIG_LIMIT."""
-    n, quadrant = _nearest(x * (2.0 / math.pi), 1 << 19)
-    t = x - n * PIO2[0]
+    n, quadrant = _nearest(x, 2.0 / math.pi, 1 << 19)
+    t = fused(n, -PIO2[0], x)
     w = n * PIO2[1]
     r = t - w
-    w = n * PIO2[2] - ((t - r) - w)
+    w = fused(n, PIO2[2], w - (t - r))
     y = r - w
     tail = (r - y) - w
     z = y * y
     v = z * y
     rest = polynomial(z, (SIN32 if short else SIN)[1:])
-    sine = y - ((z * (0.5 * tail - v * rest) - tail) - v * SIN[0])
+    sine = y - fused(v, -SIN[0], fused(-z, fused(v, rest, -0.5 * tail), -tail))  # keeps the sign of zero
     half = 0.5 * z
     one = 1.0 - half
-    cosine = one + (((1.0 - one) - half) + (z * (z * polynomial(z, COS32 if short else COS)) - y * tail))
+    cosine = one + fused(z * z, polynomial(z, COS32 if short else COS), fused(-y, tail, (1.0 - one) - half))
     return sine, cosine, quadrant
 
 
@@ -165,24 +168,20 @@ def _signed(value: Real, quadrant: Bits) -> Real:
     return (value.bits() ^ ((quadrant & 2) << 62)).real()
 
 
-def _is_huge(x: Real) -> Truth:
-    return (abs(x) >= TRIG_LIMIT) & (abs(x) < INF)
-
-
 def sin(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
-    return mended(x, _signed(select((quadrant & 1).is_zero(), sine, cosine), quadrant), "sin", _is_huge)
+    return mended(x, _signed(select((quadrant & 1).is_zero(), sine, cosine), quadrant), "sin", TRIG_LIMIT)
 
 
 def cos(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
-    return mended(x, _signed(select((quadrant & 1).is_zero(), cosine, sine), quadrant + 1), "cos", _is_huge)
+    return mended(x, _signed(select((quadrant & 1).is_zero(), cosine, sine), quadrant + 1), "cos", TRIG_LIMIT)
 
 
 def tan(x: Real, short: bool = False) -> Real:
     sine, cosine, quadrant = sin_cos(x, short)
     even = (quadrant & 1).is_zero()
-    return mended(x, select(even, sine, -cosine) / select(even, cosine, sine), "tan", _is_huge)
+    return mended(x, select(even, sine, -cosine) / select(even, cosine, sine), "tan", TRIG_LIMIT)
 
 
 def tanh(x: Real, short: bool = False) -> Real:
@@ -199,7 +198,7 @@ def sigmoid(x: Real, short: bool = False) -> Real:
 
 def erf(x: Real, short: bool = False) -> Real:
     z = x * x
-    near = x + x * polynomial(z, ERF32 if short else ERF)
+    near = fused(x, polynomial(z, ERF32 if short else ERF), x)
     size = abs(x)
     size = select(size > 6.0, 6.0, size)
     far = exp(-(size * size), short) * polynomial((size - 3.0) / (size + 3.0), ERFC32 if short else ERFC)
@@ -217,30 +216,30 @@ def _log2_parts(x: Real) -> tuple[Real, Real]:
     t_lo = f - (t_hi - 2.0)
     s_lo = inverse * ((f - s_hi * t_hi) - s_hi * t_lo)
     z = s * s
-    rest = z * z * polynomial(z, POW) + s_lo * (s_hi + s)
+    rest = fused(z * z, polynomial(z, POW), s_lo * (s_hi + s))
     z = s_hi * s_hi
     t_hi = (3.0 + z + rest).top()
     t_lo = rest - ((t_hi - 3.0) - z)
     u = s_hi * t_hi
-    v = s_lo * t_hi + t_lo * s
+    v = fused(s_lo, t_hi, t_lo * s)
     p_hi = (u + v).top()
     p_lo = v - (p_hi - u)
     z_hi = p_hi * 9.61796700954437255859e-01  # 2 / (3 log 2) in two parts
-    z_lo = p_hi * -7.02846165095275826516e-09 + p_lo * 9.61796693925975554329e-01
+    z_lo = fused(p_hi, -7.02846165095275826516e-09, p_lo * 9.61796693925975554329e-01)
     hi = ((z_hi + z_lo) + n).top()
     return hi, z_lo - ((hi - n) - z_hi)
 
 
 def _exp2_of_sum(hi: Real, lo: Real) -> Real:
     """2^(hi + lo) for |hi + lo| < 1100."""
-    n, biased = _nearest(hi + lo, 2046)
+    n, biased = _nearest(hi + lo, 1.0, 2046)
     hi = hi - n
     t = (hi + lo).top()
     u = t * 6.93147182464599609375e-01  # log 2 in two parts
     v = (lo - (t - hi)) * 6.93147180559945286227e-01 + t * -1.90465429995776804525e-09
     z = u + v
     w = v - (z - u)
-    q = (z * z) * polynomial(z, EXP) + (w + z * w)
+    q = fused(z * z, polynomial(z, EXP), fused(z, w, w))
     half = biased >> 1
     return ((1.0 + (z + q)) * (half << 52).real()) * ((biased - half) << 52).real()
 
@@ -251,7 +250,7 @@ def power(x: Real, y: Real, short: bool = False) -> Real:
     l_hi, l_lo = _log2_parts(size)
     y_hi = exponent.top()
     hi = y_hi * l_hi
-    lo = (exponent - y_hi) * l_hi + exponent * l_lo
+    lo = fused(exponent, l_lo, (exponent - y_hi) * l_hi)
     total = hi + lo
     far = abs(total) > 1100.0
     hi = select(far, select(total > 0.0, 1100.0, -1100.0), hi)

@@ -2,59 +2,85 @@
 
 A branch in the body of a loop, or a call, keeps LLVM from vectorising it. What it does take is a call of a function that comes
 with versions for whole vectors. So `mended` emits a call of `stgrad.<name>.rare(x, y)`, which returns y, the common result,
-unless x is rare, and defines that function for 1, 2, 4, 8 and 16 lanes. The wide ones test all lanes at once and almost never
-branch.
+unless x is rare, and defines that function for 1, 2, 4, 8 and 16 lanes. Each tests all its lanes at once, and goes on to
+`stgrad.<name>.slow` where one is rare. Their calling convention leaves half of the vector registers to the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import platform
 from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils
 
-from stgrad.runtime.lanes import F64, Real, Truth
+from stgrad.runtime.lanes import F64, I64, Real
 
 LANES = (2, 4, 8, 16)
+CONVENTION = "intel_ocl_bicc" if platform.machine() == "x86_64" else ""
 
 
-def mended(x: Real, y: Real, library: str, is_rare: Callable[[Real], Truth]) -> Real:
-    """y, or the C library's function of x where `is_rare` holds for x."""
+def mended(x: Real, y: Real, library: str, limit: float) -> Real:
+    """y, or the C library's function of x where |x| is `limit` or more."""
     module = x.b.module
     name = f"stgrad.{library}.rare"
     if name not in module.globals:
+        exact = cgutils.get_or_insert_function(module, ir.FunctionType(F64, [F64]), library)
         for lanes in (1, *LANES):
-            _define(module, name, lanes, library, is_rare)
-    call = x.b.call(module.globals[name], [x.v, y.v])
+            _define_test(module, name, lanes, limit, _define_slow(module, f"stgrad.{library}.slow", lanes, exact, limit))
+    call = x.b.call(module.globals[name], [x.v, y.v], cconv=CONVENTION)
     versions = ",".join(f"_ZGV_LLVM_N{lanes}vv_{name}({name}.{lanes})" for lanes in LANES)
     set.add(call.attributes, f'"vector-function-abi-variant"="{versions}"')  # llvmlite knows no attributes with values
     return Real(x.b, call)
 
 
-def _define(module: Any, name: str, lanes: int, library: str, is_rare: Callable[[Real], Truth]) -> None:
-    kind = F64 if lanes == 1 else ir.VectorType(F64, lanes)
-    function = ir.Function(module, ir.FunctionType(kind, [kind, kind]), name if lanes == 1 else f"{name}.{lanes}")
+def _define_test(module: Any, name: str, lanes: int, limit: float, slow: Any) -> None:
+    """`y`, or what the slow function makes of it where a lane of `x` is rare."""
+    function, builder = _function(module, name, lanes)
     function.linkage = "weak_odr"  # kept though nothing calls it before vectorisation
-    for attribute in ("noinline", "nounwind", "readnone"):
-        function.attributes.add(attribute)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    rare_block, common_block = function.append_basic_block("rare"), function.append_basic_block("common")
+    function.attributes.add("readnone")
     x, y = function.args
-    flags = [is_rare(Real(builder, _lane(builder, x, i, lanes))).v for i in range(lanes)]
-    any_rare = flags[0]
-    for flag in flags[1:]:
-        any_rare = builder.or_(any_rare, flag)
-    builder.cbranch(any_rare, rare_block, common_block)
-    builder.position_at_end(common_block)
-    builder.ret(y)
-    builder.position_at_end(rare_block)
-    exact = cgutils.get_or_insert_function(module, ir.FunctionType(F64, [F64]), library)
-    for i in range(lanes):
-        lane = builder.select(flags[i], builder.call(exact, [_lane(builder, x, i, lanes)]), _lane(builder, y, i, lanes))
-        y = lane if lanes == 1 else builder.insert_element(y, lane, ir.Constant(ir.IntType(32), i))
+    rare = _is_rare(builder, x, lanes, limit)
+    if lanes > 1:
+        rare = builder.icmp_unsigned("!=", builder.bitcast(rare, ir.IntType(lanes)), ir.Constant(ir.IntType(lanes), 0))
+    with builder.if_then(rare, likely=False):
+        builder.ret(builder.call(slow, [x, y], cconv=CONVENTION, tail=True))
     builder.ret(y)
 
 
-def _lane(builder: Any, vector: Any, i: int, lanes: int) -> Any:
-    return vector if lanes == 1 else builder.extract_element(vector, ir.Constant(ir.IntType(32), i))
+def _define_slow(module: Any, name: str, lanes: int, exact: Any, limit: float) -> Any:
+    """`y` with the C library's value in the lanes where `x` is rare."""
+    function, builder = _function(module, name, lanes)
+    function.linkage = "linkonce_odr"
+    x, y = function.args
+    if lanes == 1:
+        builder.ret(builder.call(exact, [x]))
+        return function
+    result = cgutils.alloca_once_value(builder, y)
+    rare = _is_rare(builder, x, lanes, limit)
+    with cgutils.for_range(builder, ir.Constant(I64, lanes)) as loop, builder.if_then(builder.extract_element(rare, loop.index)):
+        value = builder.call(exact, [builder.extract_element(x, loop.index)])
+        builder.store(builder.insert_element(builder.load(result), value, loop.index), result)
+    builder.ret(builder.load(result))
+    return function
+
+
+def _function(module: Any, name: str, lanes: int) -> tuple[Any, Any]:
+    kind = _vector(F64, lanes)
+    function = ir.Function(module, ir.FunctionType(kind, [kind, kind]), name if lanes == 1 else f"{name}.{lanes}")
+    function.calling_convention = CONVENTION
+    for attribute in ("noinline", "nounwind"):
+        function.attributes.add(attribute)
+    return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+
+def _vector(kind: Any, lanes: int) -> Any:
+    return kind if lanes == 1 else ir.VectorType(kind, lanes)
+
+
+def _is_rare(builder: Any, x: Any, lanes: int, limit: float) -> Any:
+    """Whether |x| >= limit, for each lane."""
+    repeat = (lambda v: v) if lanes == 1 else (lambda v: [v] * lanes)
+    bits, reals = _vector(I64, lanes), _vector(F64, lanes)
+    size = builder.and_(builder.bitcast(x, bits), ir.Constant(bits, repeat(0x7FFFFFFFFFFFFFFF)))
+    return builder.fcmp_ordered(">=", builder.bitcast(size, reals), ir.Constant(reals, repeat(limit)))

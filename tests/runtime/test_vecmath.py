@@ -18,7 +18,7 @@ EXACT = {
 }
 # A little above the largest errors in 120,000 to 190,000 points each, in units in the last place; the docstrings have the exact numbers.
 ULPS = {
-    "exp": 0.9, "expm1": 1.6, "log": 0.8, "log1p": 2.1, "sin": 0.8, "cos": 0.8, "tan": 2.1, "tanh": 2.1, "sigmoid": 2.3,
+    "exp": 0.9, "expm1": 1.6, "log": 0.85, "log1p": 2.1, "sin": 0.8, "cos": 0.8, "tan": 2.1, "tanh": 2.1, "sigmoid": 2.3,
     "erf": 1.4, "pow": 0.9
 }  # fmt: skip
 EDGES = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-20, 1e-18, 1e-9, 0.25, 0.5, math.sqrt(0.5), 1.0, math.sqrt(2), 2.0, 3.0, 6.0]
@@ -145,6 +145,23 @@ def test_huge_arguments_anywhere_in_a_vector(name):
         x = np.linspace(-3.0, 3.0, 37)
         x[position] = 1e22
         np.testing.assert_allclose(evaluate(name, x), getattr(np, name)(x), rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_loops_keep_registers_over_the_test_for_huge_arguments(name):
+    """The function called for a vector of arguments does nothing but compare them, where all are common ones."""
+    evaluate(name, np.ones(50))
+    asm = "\n".join(LOOPS[name].inspect_asm().values())
+    for lanes in (2, 4, 8):
+        body = re.search(rf"^stgrad\.{name}\.rare\.{lanes}:\n(.*?)\bret", asm, re.S | re.M)
+        assert body and body[1].count("\n") < 25
+
+
+def test_infinite_and_huge_arguments_in_one_vector():
+    x = np.array([math.inf, 1e300, -math.inf, math.nan, 1.0, -1e300, 8e5, -0.0, 5e-324] * 4)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(evaluate("sin", x), np.sin(x), rtol=1e-15, atol=0)
+        np.testing.assert_allclose(evaluate("cos", x), np.cos(x), rtol=1e-15, atol=0)
 
 
 def test_scalars_of_other_types():
