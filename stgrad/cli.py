@@ -42,7 +42,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to th
 
 _PASSES = """
 records sweeps small settle storage casts loops
-invariants registers layouts tables packed growable cleanup accumulate foreign tidy products pages
+invariants registers layouts tables packed growable cleanup accumulate foreign tidy rotations products pages
 """
 PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")

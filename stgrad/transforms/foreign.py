@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stgrad import errors
 from stgrad.ir import (
+    NONE,
     Assign,
     Block,
     Const,
@@ -78,6 +80,8 @@ class _Foreign:
         return tuple(self.stmt(map_blocks(self.block, s), s) for s in block)
 
     def stmt(self, stmt: Stmt, original: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
+            stmt = with_new_axes(stmt, self.types)
         if isinstance(stmt, Assign) and not self.native(stmt):
             self.check_view(stmt)
             return self.call(stmt)
@@ -192,6 +196,19 @@ class _Foreign:
         }
         text = re.sub(r"\b[aiv]\b", lambda m: places[m.group()](), body)
         return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
+
+
+def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`np.expand_dims(x, -1)` as `x[:, None]`, which is native code for every axis."""
+    source, axis = stmt.args[0], stmt.args[1] if len(stmt.args) > 1 else stmt.kwargs[0][1]
+    rank = types[stmt.target.name].rank
+    axes = axis.items if isinstance(axis, Pack) else (axis,)
+    if not isinstance(source, Var) or not types[source.name].array or not all(isinstance(a, Const) and type(a.value) is int for a in axes):
+        return stmt
+    new = {a.value % rank for a in axes if isinstance(a, Const)}
+    whole = Slice(NONE, NONE, NONE)
+    index = Pack(tuple(NONE if k in new else whole for k in range(rank)))
+    return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
 
 
 class _Writer:

@@ -19,6 +19,7 @@ from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.memory import huge_pages
 from stgrad.transforms.lower.nests import SWITCHES
 from stgrad.transforms.lower.products import products
+from stgrad.transforms.lower.rotations import rotations
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.reverse import reverse
@@ -57,7 +58,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-_OPTIONAL = "records sweeps small invariants registers layouts tables packed accumulate tidy products pages"
+_OPTIONAL = "records sweeps small invariants registers layouts tables packed accumulate tidy rotations products pages"
 OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
 
 
@@ -78,12 +79,13 @@ def passes(options: Options) -> dict[str, Pass]:
         "accumulate": lambda fn: simplify(accumulate(fn)),
         "foreign": foreign,
         "tidy": tidy,
+        "rotations": rotations,
         "products": lambda fn: products(fn, reuse=not options.parallel),
         "pages": huge_pages,
     }
     steps |= {"libm": libm} if options.precise else {}
     if options.parallel:  # memory of a trip's own is what lets trips run on threads
-        steps |= {"invariants": partial(invariants, allocations=False), "layouts": lambda fn: fn, "parallel": parallel}
+        steps |= {"invariants": partial(invariants, allocations=False), "layouts": lambda fn: fn, "rotations": lambda fn: fn, "parallel": parallel}
     return {name: step for name, step in steps.items() if name not in options.without}
 
 

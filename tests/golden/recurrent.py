@@ -12,12 +12,14 @@ def recurrent_grad(W, x, n):
     for i in range(n_2):
         h[i] = 0.0
     h_stack = runtime.empty((max(n, 0), n_2))
+    h_3 = runtime.empty(n_2)
+    h_3_spare = runtime.empty(n_2)
     t_7_work = runtime.empty(n_2)
     for t in range(n):
         if W.shape[1] != x.shape[0]:
             raise ValueError('matmul: shapes do not fit')
         t2 = runtime.matmul(W, x, out=t_7_work)
-        h_3 = runtime.empty(n_2)
+        h_3_spare, h_3 = h_3, h_3_spare
         for i in range(n_2):
             t3 = runtime.tanh(t2[i] + h[i])
             h_3[i] = t3
@@ -37,11 +39,13 @@ def recurrent_grad(W, x, n):
     x_bar = runtime.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
+    t5 = runtime.empty(n_2)
+    t_14_spare = runtime.empty(n_2)
     t_27_work = runtime.empty(n_3)
     for t in range(n - 1, -1, -1):
         if n_4 != n_3:
             raise ValueError('operands could not be broadcast together')
-        t5 = runtime.empty(n_2)
+        t_14_spare, t5 = t5, t_14_spare
         # grad of line 63: h = np.tanh(W @ x + h)
         for i in range(n_2):
             t6 = h_stack[t, i]

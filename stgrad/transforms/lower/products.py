@@ -4,8 +4,8 @@
         y = A @ x                      ->      for t in range(n):
         s += y[0]                                  y = runtime.matmul(A, x, out=y_work)
 
-That holds where nothing still needs the result of the last trip when the next one is computed, and the extents are known before the
-loop. A product with a matrix as result is `runtime.matmul` everywhere: it does the smallest in loops and has huge pages for large ones.
+Two pieces of memory in turn where the result of the last trip is still needed when the next one is computed (see `ages`). The extents must
+be known before the loop. A product with a matrix as result is `runtime.matmul` everywhere: it does the smallest in loops and has huge pages for large ones.
 
     >>> import numpy as np
     >>> import stgrad
@@ -17,9 +17,9 @@ loop. A product with a matrix as result is `runtime.matmul` everywhere: it does 
     >>> show_pass("products", stgrad.jit(power), np.ones((2, 2)), np.ones(2), 3)
     n_2 = a.shape[0]
     x_2 = x
+    x_2_2 = np.empty(n_2)
     for t in range(n):
         t2 = a @ x_2
-        x_2_2 = np.empty(n_2)
         for i in range(n_2):
             x_2_2[i] = runtime.tanh(t2[i])
         x_2 = x_2_2
@@ -27,10 +27,10 @@ loop. A product with a matrix as result is `runtime.matmul` everywhere: it does 
     ->
     n_2 = a.shape[0]
     x_2 = x
+    x_2_2 = np.empty(n_2)
     t_3_work = np.empty(n_2)
     for t in range(n):
         t2 = runtime.matmul(a, x_2, out=t_3_work)
-        x_2_2 = np.empty(n_2)
         for i in range(n_2):
             x_2_2[i] = runtime.tanh(t2[i])
         x_2 = x_2_2
@@ -40,7 +40,7 @@ loop. A product with a matrix as result is `runtime.matmul` everywhere: it does 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -55,7 +55,6 @@ from stgrad.ir import (
     Function,
     Operand,
     Pack,
-    Stack,
     Stmt,
     Type,
     Var,
@@ -66,9 +65,9 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness, observed
+from stgrad.transforms.lower.ages import ages
 from stgrad.transforms.lower.extents import parameter_extents
-from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.lower.rotations import turned
 from stgrad.transforms.lower.trips import INT
 
 SIZES = ("shape", "np.add", "max")
@@ -80,8 +79,8 @@ def products(fn: Function, reuse: bool = True) -> Function:
     if any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn
     bound = Counter(n for s in walk(fn.body) for n in assigns(s))
-    stacks = [f"stack {s.name}" for s in walk(fn.body) if isinstance(s, Stack)]
-    state = _Products(dict(fn.types), Names(fn.types), Liveness(fn.body, observed(fn)), aliases(fn), stacks, parameter_extents(fn), reuse, bound)
+    needed = ages(fn, lambda s: multiplies(s, fn.types)) if reuse else {}
+    state = _Products(dict(fn.types), Names(fn.types), needed, parameter_extents(fn), bound)
     return replace(fn, body=state.block(fn.body, False), types=state.types)
 
 
@@ -89,11 +88,8 @@ def products(fn: Function, reuse: bool = True) -> Function:
 class _Products:
     types: dict[str, Type]
     names: Names
-    live: Liveness
-    classes: Classes
-    stacks: list[str]
+    needed: dict[int, int]  # the age of the memory that a product may not touch, by its id
     sources: dict[str, tuple[str, int | None, int]]
-    reuse: bool
     once: Counter[str]  # how often each name is bound
     known: dict[tuple[str, tuple[Operand, ...]], Var] = field(default_factory=dict)  # integers that stand before the loop
     before: list[Stmt] = field(default_factory=list)  # what the outermost loop needs before it
@@ -104,49 +100,38 @@ class _Products:
             loop = in_loop or isinstance(stmt, (For, While))
             if not in_loop and isinstance(stmt, Assign) and stmt.op in SIZES and self.once[stmt.target.name] == 1:
                 self.known[stmt.op, stmt.args] = stmt.target
-            made = map_blocks(lambda b, loop=loop: self.block(b, loop), self.product(stmt, in_loop))  # type: ignore[misc]
+            made = [map_blocks(lambda b, loop=loop: self.block(b, loop), s) for s in self.product(stmt, in_loop)]  # type: ignore[misc]
             if not in_loop:
                 result += self.before
                 self.before = []
-            result.append(made)
+            result += made
         return tuple(result)
 
-    def product(self, stmt: Stmt, in_loop: bool) -> Stmt:
-        if not isinstance(stmt, Assign) or not self.multiplies(stmt):
-            return stmt
-        if in_loop and self.reuse and self.forgotten(stmt):
-            shape = self.shape(stmt.target.name)
-            if shape is not None:
-                return replace(stmt, op="runtime.matmul", kwargs=(("out", self.workspace(stmt.target.name, shape)),))
+    def product(self, stmt: Stmt, in_loop: bool) -> list[Stmt]:
+        if not isinstance(stmt, Assign) or not multiplies(stmt, self.types):
+            return [stmt]
+        shape = self.shape(stmt) if in_loop and id(stmt) in self.needed else None
+        if shape is not None:
+            ring = [self.workspace(stmt, shape) for _ in range(self.needed[id(stmt)] + 1)]
+            return [*turned(ring, self.names, self.types), replace(stmt, op="runtime.matmul", kwargs=(("out", ring[0]),))]
         matrix = self.types[stmt.target.name].rank == 2
-        return replace(stmt, op="runtime.matmul") if in_loop or matrix else stmt
-
-    def multiplies(self, stmt: Assign) -> bool:
-        """Whether a statement is a product of real matrices, or of one with a vector, of one type."""
-        if stmt.op not in PRODUCTS or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
-            return False
-        a, b = (self.types[n] for n in reads(stmt))
-        return a.dtype == b.dtype in ("float64", "float32") and (a.rank, b.rank) in ((2, 2), (2, 1), (1, 2))
-
-    def forgotten(self, stmt: Assign) -> bool:
-        """Whether nothing that is needed at a product, or after it, may be what it gave before."""
-        name = stmt.target.name
-        mine = self.classes.find(name)
-        needed = (self.live.after[id(stmt)] | {*reads(stmt)}) - {name}
-        return not self.alike(mine, needed) and not self.alike(mine, self.stacks) and name not in reads(stmt)
-
-    def alike(self, mine: str, names: Iterable[str]) -> bool:
-        return any(self.classes.find(n) == mine for n in names)
+        return [replace(stmt, op="runtime.matmul") if in_loop or matrix else stmt]
 
     # ---------------------------------------------------------------- memory
 
-    def shape(self, name: str) -> Operand | None:
-        """The extents of an array as operands that stand before the loop."""
-        dims = self.types[name].dims
-        if not all(d.symbol is None or d.symbol in self.sources for d in dims):
+    def shape(self, stmt: Assign) -> Operand | None:
+        """The extents of a product as operands that stand before the loop."""
+        left, right = (self.types[n] for n in reads(stmt))
+        dims = (*left.dims[: left.rank - 1], *right.dims[right.rank - 1 :][: right.rank - 1])
+        made = self.types[stmt.target.name].dims
+        dims = tuple(b if self.knows(b) else a for a, b in zip(dims, made, strict=True))
+        if not all(map(self.knows, dims)):
             return None
         sizes = tuple(map(self.size, dims))
         return sizes[0] if len(sizes) == 1 else Pack(sizes)
+
+    def knows(self, dim: Dim) -> bool:
+        return dim.symbol is None or dim.symbol in self.sources
 
     def size(self, dim: Dim) -> Operand:
         if dim.symbol is None:
@@ -167,10 +152,18 @@ class _Products:
         self.known[op, args] = target
         return target
 
-    def workspace(self, name: str, shape: Operand) -> Var:
-        type_ = self.types[name]
-        work = Var(self.names.fresh(f"{name.strip('_')}_work"))
+    def workspace(self, stmt: Assign, shape: Operand) -> Var:
+        type_ = self.types[stmt.target.name]
+        work = Var(self.names.fresh(f"{stmt.target.name.strip('_')}_work"))
         self.types[work.name] = type_
         dtype = () if type_.dtype == "float64" else (Const(np.dtype(type_.dtype).type),)
         self.before.append(Assign((work,), "np.empty", (shape, *dtype)))
         return work
+
+
+def multiplies(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether a statement is a product of real matrices, or of one with a vector, of one type."""
+    if stmt.op not in PRODUCTS or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
+        return False
+    a, b = (types[n] for n in reads(stmt))
+    return a.dtype == b.dtype in ("float64", "float32") and (a.rank, b.rank) in ((2, 2), (2, 1), (1, 2))
