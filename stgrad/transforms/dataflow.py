@@ -8,6 +8,7 @@ from dataclasses import replace
 from stgrad.ir import (
     Assign,
     Block,
+    Const,
     Custom,
     Effect,
     For,
@@ -239,8 +240,8 @@ class _Eliminator:
 
 
 def _idle(block: Block) -> bool:
-    """Whether a block does nothing: empty, or marks of the reverse pass alone."""
-    return all(isinstance(s, Effect) and s.op == "restore" for s in block)
+    """Whether a block does nothing: empty, or marks of the reverse pass alone, of statements that restore nothing."""
+    return all(isinstance(s, Effect) and s.op == "restore" and s.args[2] == Const(False) for s in block)
 
 
 def operand_names(stmt: Stmt) -> set[str]:

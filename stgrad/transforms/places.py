@@ -64,6 +64,14 @@ def layout(block: Block) -> Region:
     return region(block, None)
 
 
+def every(region: Region) -> Iterator[Place]:
+    """The places of a region and of those inside it, in the order of the program."""
+    for place in region.places:
+        yield place
+        for inner in place.inner:
+            yield from every(inner)
+
+
 def reassigned(name: str, place: Place, after: bool) -> bool:
     """Whether a name may have another value at the end of the program than before (or `after`) this statement.
 

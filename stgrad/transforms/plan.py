@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from stgrad.ir import Block, Const, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operands
-from stgrad.transforms.places import Region
+from stgrad.ir import Block, Const, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operands, walk
+from stgrad.transforms.places import Place, Region
 
 RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
 
@@ -40,11 +41,30 @@ def insert_reverse(block: Block, names: dict[str, Operand], plan: Plan) -> Block
     out: list[Stmt] = []
     for stmt in block:
         if isinstance(stmt, Effect) and stmt.op == RESTORE:
-            region, index = (a.value for a in stmt.args if isinstance(a, Const))
+            region, index, _ = (a.value for a in stmt.args if isinstance(a, Const))
             out += plan.restores.get((region, index), [])
             continue
         out.append(map_blocks(lambda b: insert_reverse(b, names, plan), map_operands(leaf, stmt)))
     return tuple(out)
+
+
+def left_out(places: Iterable[Place], plan: Plan, code: Block) -> set[int]:
+    """Statements that restore something where the sweep has nothing of them, and those around them.
+
+    An array may be written without an adjoint, `if x[0] > 0.0`, while an earlier statement needs what it held.
+    """
+    marks = {tuple(a.value for a in s.args[:2] if isinstance(a, Const)) for s in walk(code) if isinstance(s, Effect) and is_mark(s)}
+    found: set[int] = set()
+    for place in places:
+        at: Place | None = place if (key := (id(place.region), place.index)) in plan.restores and key not in marks else None
+        while at is not None:
+            found.add(at.number)
+            at = at.region.owner
+    return found
+
+
+def is_mark(stmt: Stmt) -> bool:
+    return isinstance(stmt, Effect) and stmt.op == RESTORE
 
 
 def declare(plan: Plan) -> list[Stmt]:

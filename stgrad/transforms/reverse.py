@@ -62,8 +62,9 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
-from stgrad.transforms.places import Place, Region, layout
-from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse
+from stgrad.transforms.places import Place, Region, every, layout
+from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse, is_mark, left_out
+from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
 from stgrad.transforms.saves import Saver
 
 
@@ -83,7 +84,15 @@ def reverse(
     names = Names([*fn.types, *(p.name for p in fn.params)])
     chosen = tuple(range(len(_leaves(fn.result)))) if outputs is None else tuple(outputs)
     program = instrument(fn, _active(fn, wrt, chosen), names)
-    return _Reverse(program, wrt, splice, names, seeds, chosen).run(with_value)
+    kept: set[int] = set()
+    while True:
+        state = names.state()
+        sweep = _Reverse(program, wrt, splice, names, seeds, chosen, kept)
+        result = sweep.run(with_value)
+        if sweep.left_out <= kept:
+            return result
+        kept |= sweep.left_out
+        names.restore(state)
 
 
 def _one(type_: Type) -> Value:
@@ -100,9 +109,11 @@ class _Reverse:
     """The walk over the program; built and used up inside `reverse`."""
 
     def __init__(
-        self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int]
+        self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int], kept: set[int]
     ) -> None:
         self.outputs = outputs
+        self.kept = kept  # places that are reversed for what they restore, whether they have adjoints or not
+        self.left_out: set[int] = set()  # places that restore something, in no block of the sweep
         self.program, self.fn, self.wrt = program, program.function, wrt
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
@@ -114,7 +125,7 @@ class _Reverse:
         self.bar_stacks: list[str] = []
 
     def _trip_counters(self) -> dict[int, str]:
-        whiles = [p for p in _all(self.top) if isinstance(p.stmt, While)]
+        whiles = [p for p in every(self.top) if isinstance(p.stmt, While)]
         return {p.number: self._counter_of(p) for p in whiles}
 
     def _counter_of(self, place: Place) -> str:
@@ -134,6 +145,7 @@ class _Reverse:
         saver.read_all(code)
         saver.restore_contents()
         plan = saver.finish()
+        self.left_out = left_out(saver.places, plan, code)
         forward = insert_forward(self.fn.body, self.top, plan)
         sweep = insert_reverse(code, saver.names, plan)
         value = self._value(forward) if with_value else ((), ())
@@ -216,7 +228,7 @@ class _Reverse:
     def region(self, region: Region) -> None:
         """The adjoints of a block's statements, last one first."""
         for place in reversed(region.places):
-            self.builder.emit(Effect(RESTORE, (Const(id(region)), Const(place.index))))
+            self.builder.emit(Effect(RESTORE, (Const(id(region)), Const(place.index), Const(place.number in self.kept))))
             self.adjoints.place = place
             self.builder.loc = place.stmt.loc
             self.builder.note = _note(place.stmt)
@@ -301,7 +313,7 @@ class _Reverse:
             self.builder.out = outer
         a.present = union
         a.place = place
-        if any(not _is_mark(s) for out, _ in arms for s in out):
+        if place.number in self.kept or any(not is_mark(s) for out, _ in arms for s in out):
             cond = a.operand(stmt.cond)
             self.builder.note = None
             self.builder.emit(If(_operand(cond), tuple(arms[0][0]), tuple(arms[1][0]), stmt.loc))
@@ -321,10 +333,10 @@ class _Reverse:
     def _reversed_range(self, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
         s = self.adjoints.splice
         if step == 1:
-            return s(self.builder, _minus_one, (stop,), {}), s(self.builder, _minus_one, (start,), {}), -1
+            return s(self.builder, minus_one, (stop,), {}), s(self.builder, minus_one, (start,), {}), -1
         if step == -1:
-            return s(self.builder, _plus_one, (stop,), {}), s(self.builder, _plus_one, (start,), {}), 1
-        return (*s(self.builder, _reversed_bounds, (start, stop, step), {}), -step)
+            return s(self.builder, plus_one, (stop,), {}), s(self.builder, plus_one, (start,), {}), 1
+        return (*s(self.builder, reversed_bounds, (start, stop, step), {}), -step)
 
     def unbounded(self, place: Place, stmt: While) -> None:
         a = self.adjoints
@@ -363,7 +375,7 @@ class _Reverse:
             a._made = {k: m for k, m in a._made.items() if m in made}
             for name in carried:
                 a.bar(name)
-        if not any(not _is_mark(s) for s in out):
+        if place.number not in self.kept and all(is_mark(s) for s in out):
             a.present = entry
             return
         a.place = place
@@ -395,19 +407,6 @@ class _Reverse:
 # --------------------------------------------------------------------------- small things
 
 
-def _minus_one(n: Any) -> Any:
-    return n - 1
-
-
-def _plus_one(n: Any) -> Any:
-    return n + 1
-
-
-def _reversed_bounds(start: Any, stop: Any, step: Any) -> Any:
-    trips = -((start - stop) // step)
-    return start + (trips - 1) * step, start - step
-
-
 def _operand(value: Value) -> Operand:
     from stgrad.frontend.values import operand_of
 
@@ -422,17 +421,6 @@ def _operands(stmt: Stmt) -> tuple[Operand, ...]:
 
 def _leaves(result: Operand) -> list[Operand]:
     return list(result.items) if isinstance(result, Pack) else [result]
-
-
-def _is_mark(stmt: Stmt) -> bool:
-    return isinstance(stmt, Effect) and stmt.op == RESTORE
-
-
-def _all(region: Region) -> Iterable[Place]:
-    for place in region.places:
-        yield place
-        for inner in place.inner:
-            yield from _all(inner)
 
 
 def _without_dead(code: Block, live: set[str], types: Any, classes: Classes) -> Block:

@@ -31,7 +31,7 @@ from stgrad.ir import (
 )
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.makers import SAVE, Maker, Makers, once_more, shares_loop
-from stgrad.transforms.places import Place, Region, Version, reassigned, version
+from stgrad.transforms.places import Place, Region, Version, every, reassigned, version
 from stgrad.transforms.plan import Plan
 from stgrad.transforms.recompute import choose
 from stgrad.transforms.subscripts import Access, Subscripts
@@ -60,7 +60,7 @@ class Saver:
         self, builder: Builder, top: Region, params: Iterable[str], classes: Classes, placeholders: dict[str, tuple[str, Place, bool]]
     ) -> None:
         self.builder, self.classes, self.placeholders = builder, classes, placeholders
-        self.places = list(_places(top))
+        self.places = list(every(top))
         self.subscripts = Subscripts(self.places, params, builder.types, classes)
         self.makers = Makers(self.places, builder.types, classes, self.subscripts)
         self.needs: dict[Version, Need] = {}
@@ -273,13 +273,6 @@ def _values(index: Operand, builder: Builder) -> tuple[object, ...]:
         return operand.value
 
     return tuple(one(o) for o in (index.items if isinstance(index, Pack) else (index,)))
-
-
-def _places(region: Region) -> Iterable[Place]:
-    for place in region.places:
-        yield place
-        for inner in place.inner:
-            yield from _places(inner)
 
 
 __all__ = ["Saver"]
