@@ -18,10 +18,10 @@ from stgrad.ir import Const, Dim, Effect, If, Store, Type
 
 def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     """`owner[index]`."""
-    if owner is np.r_ or owner is np.c_:
-        from stgrad.frontend.sequences import joined
+    if any(owner is o for o in (np.r_, np.c_, np.mgrid, np.ogrid)):
+        from stgrad.frontend.sequences import indexed
 
-        return joined(frame, owner, index)
+        return indexed(frame, owner, index)
     if isinstance(owner, Method) and owner.name == "flat":
         owner = frame.call(np.ravel, (owner.owner,), {})
     if isinstance(owner, Sym):

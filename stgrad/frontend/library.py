@@ -31,6 +31,12 @@ def refuse(wrong: bool, message: str, hint: str = "") -> None:
         raise errors.UnsupportedSyntaxError(message, hint=hint)
 
 
+@means(np.ndarray)
+def unset(shape, dtype=float, buffer=None, offset=0, strides=None, order=None):  # type: ignore[no-untyped-def]
+    refuse(buffer is not None or strides is not None, "`np.ndarray` of memory that exists is not supported", "use a view of the array: x[...]")
+    return np.empty(shape, dtype, "C" if order is None else order)
+
+
 # --------------------------------------------------------------------------- ufuncs along an axis
 
 

@@ -1,4 +1,4 @@
-"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.ndindex`, `np.vectorize`, `x.flat`."""
+"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.mgrid`, `np.ndindex`, `np.vectorize`, `x.flat`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,24 @@ from stgrad.frontend.operations import shape_of
 from stgrad.frontend.values import Sym, Value, is_static, static_of, type_of
 
 
-def joined(frame: Frame, owner: Any, index: Value) -> Value:
-    """`np.r_[...]` and `np.c_[...]`."""
+def indexed(frame: Frame, owner: Any, index: Value) -> Value:
+    """`np.r_[...]`, `np.c_[...]`, `np.mgrid[...]` and `np.ogrid[...]`."""
+    if owner in (np.r_, np.c_):
+        return _joined(frame, owner, index)
+    entries = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(e, slice) for e in entries):
+        raise errors.UnsupportedSyntaxError("a grid needs slices", frame.builder.loc, hint="write np.mgrid[0:n, 0:m]")
+    axes = [_item(frame, e) for e in entries]
+    if not isinstance(index, tuple):
+        return axes[0]
+    dtype = np.dtype(np.result_type(*(a.type.dtype for a in axes)))
+    axes = [frame.call(np.asarray, (a, dtype), {}) for a in axes]
+    options = {"indexing": "ij", "sparse": owner is np.ogrid}
+    grids = frame.call(np.meshgrid, tuple(axes), options)
+    return tuple(grids) if owner is np.ogrid else frame.call(np.stack, (tuple(grids),), {})
+
+
+def _joined(frame: Frame, owner: Any, index: Value) -> Value:
     entries = index if isinstance(index, tuple) else (index,)
     if any(isinstance(e, str) for e in entries):
         raise errors.UnsupportedSyntaxError("`np.r_` with a string is not supported", frame.builder.loc, hint="use np.concatenate or np.stack")

@@ -154,30 +154,55 @@ def bincount_dot(y, x, weights, weights_dot, minlength=0):
 TABLE["np.bincount"].fresh_shape = True
 
 
+def spread(a, edges_bar):
+    """The cotangent of `a` where the edges are `np.linspace(np.min(a), np.max(a), n)`; ties get equal shares."""
+    t = np.arange(np.size(edges_bar)) / (np.size(edges_bar) - 1.0)
+    low, high = a == np.min(a), a == np.max(a)
+    return np.where(low, np.sum(edges_bar * (1.0 - t)) / np.sum(low), 0.0) + np.where(high, np.sum(edges_bar * t) / np.sum(high), 0.0)
+
+
+def spread_dot(a, a_dot, edges):
+    t = np.arange(np.size(edges)) / (np.size(edges) - 1.0)
+    low, high = a == np.min(a), a == np.max(a)
+    return (1.0 - t) * (np.sum(np.where(low, a_dot, 0.0)) / np.sum(low)) + t * (np.sum(np.where(high, a_dot, 0.0)) / np.sum(high))
+
+
 @adjoint(np.histogram)
 def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
-    """In the weights; counts are piecewise constant in `a`, edges are not where the extent of `a` decides them."""
-    fixed = 0.0 if range is not None or np.ndim(bins) > 0 else None
+    """Counts are piecewise constant in `a`, whose extent decides the edges where neither `bins` nor `range` does."""
+    counts, edges = y
+    edges_bar = y_bar[1]
+    if density:  # counts / total / widths
+        widths_bar = -y_bar[0] * counts / np.diff(edges)
+        edges_bar = edges_bar + np.concatenate((np.zeros(1), widths_bar)) - np.concatenate((widths_bar, np.zeros(1)))
+    a_bar = spread(a, edges_bar) if range is None and np.ndim(bins) == 0 else 0.0
+    bins_bar = edges_bar if np.ndim(bins) > 0 else None
     if weights is None:
-        return fixed
-    edges = y[1]
+        return a_bar, bins_bar
     at = np.minimum(np.maximum(np.searchsorted(edges, a, side="right") - 1, 0), np.size(edges) - 2)
     inside = np.logical_and(a >= edges[0], a <= edges[-1])
     counts_bar = y_bar[0]
-    if density:  # counts / total / widths
+    if density:
         total = np.sum(np.where(inside, weights, 0.0))
-        counts_bar = (y_bar[0] / np.diff(edges) - np.sum(y_bar[0] * y[0])) / total
-    return fixed, None, None, None, np.where(inside, counts_bar[at], 0.0)
+        counts_bar = (y_bar[0] / np.diff(edges) - np.sum(y_bar[0] * counts)) / total
+    return a_bar, bins_bar, None, None, np.where(inside, counts_bar[at], 0.0)
 
 
 @tangent(np.histogram)
-def histogram_dot(y, a, bins, range, density, weights, weights_dot):
-    counts_dot = np.histogram(a, y[1], weights=weights_dot)[0]
+def histogram_dot(y, a, bins, range, density, weights, a_dot, bins_dot, weights_dot):
+    counts, edges = y
+    edges_dot = bins_dot if np.ndim(bins) > 0 else spread_dot(a, a_dot, edges) if range is None else np.zeros_like(edges)
+    if weights is None:
+        counts_dot = np.zeros(np.size(counts))
+    else:
+        counts_dot = np.histogram(a, edges, weights=weights_dot)[0]
     if density:
-        inside = np.logical_and(a >= y[1][0], a <= y[1][-1])
-        total = np.sum(np.where(inside, weights, 0.0))
-        counts_dot = (counts_dot / np.diff(y[1]) - y[0] * np.sum(np.where(inside, weights_dot, 0.0))) / total
-    return counts_dot, np.zeros_like(y[1])
+        if weights is not None:
+            inside = np.logical_and(a >= edges[0], a <= edges[-1])
+            total = np.sum(np.where(inside, weights, 0.0))
+            counts_dot = (counts_dot / np.diff(edges) - counts * np.sum(np.where(inside, weights_dot, 0.0))) / total
+        counts_dot = counts_dot - counts * np.diff(edges_dot) / np.diff(edges)
+    return counts_dot, edges_dot
 
 
 def observations(m, rowvar):
