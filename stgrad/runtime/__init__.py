@@ -5,6 +5,7 @@ from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index, clipped
 from stgrad.runtime.memory import empty
 from stgrad.runtime.products import add_matmul, matmul
+from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
@@ -31,6 +32,7 @@ __all__ = [
     "pow",
     "push",
     "radd",
+    "reshape",
     "sigmoid",
     "sin",
     "strips",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
-from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.transforms.dataflow import Classes, ContentLiveness, Liveness, observed, result_names, viewed
 
 Pairs = frozenset[frozenset[str]]
 
@@ -18,6 +18,11 @@ Pairs = frozenset[frozenset[str]]
 def shadowed(fn: Function, classes: Classes) -> frozenset[str]:
     """Representatives of the classes that need shadows."""
     return frozenset(_Conflicts(fn, classes).found)
+
+
+def updates_seen(fn: Function, classes: Classes) -> frozenset[tuple[str, str]]:
+    """Pairs of names: a store through the first changes what is read through the second."""
+    return frozenset(_Conflicts(fn, classes, observed(fn)).seen)
 
 
 def updated(fn: Function, classes: Classes) -> frozenset[str]:
@@ -28,11 +33,14 @@ def updated(fn: Function, classes: Classes) -> frozenset[str]:
 class _Conflicts:
     """Walks the program once to a fixpoint and collects the classes in conflict."""
 
-    def __init__(self, fn: Function, classes: Classes) -> None:
+    def __init__(self, fn: Function, classes: Classes, live_out: set[str] | None = None) -> None:
         self.types: Mapping[str, Type] = fn.types
         self.classes = classes
-        self.liveness = Liveness(fn.body, result_names(fn))
+        live_out = result_names(fn) if live_out is None else live_out
+        self.liveness = Liveness(fn.body, live_out)
+        self.contents = ContentLiveness(fn.body, live_out)
         self.found: set[str] = set()
+        self.seen: set[tuple[str, str]] = set()
         self.block(fn.body, frozenset())
 
     def block(self, block: Block, pairs: Pairs) -> Pairs:
@@ -74,9 +82,11 @@ class _Conflicts:
         return frozenset(frozenset((stack, n)) for n in partners if n != stack)
 
     def update(self, stmt: Store, pairs: Pairs) -> None:
-        target, live = stmt.target.name, self.liveness.after[id(stmt)]
-        if any(target in p and (p - {target}) & live for p in pairs):
+        target, live = stmt.target.name, self.contents.after[id(stmt)]
+        others = {n for p in pairs if target in p for n in p - {target} if n in live}
+        if others:
             self.found.add(self.classes.find(target))
+            self.seen |= {(target, n) for n in others}
 
     def loop(self, stmt: For | While, pairs: Pairs) -> Pairs:
         body = stmt.body if isinstance(stmt, For) else (*stmt.head, *stmt.body)

@@ -136,6 +136,21 @@ class Liveness:
             head = head | entry | live
 
 
+_MEASURES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "np.full_like"})  # read no contents of their argument
+
+
+class ContentLiveness(Liveness):
+    """Names whose contents are read later: an array that only gives its extents is not among them."""
+
+    def _stmt(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
+        if isinstance(stmt, Assign) and stmt.op in _MEASURES:
+            used = {n for a in (*stmt.args[1:], *(v for _, v in stmt.kwargs)) for n in operand_vars(a)}
+            return (live - set(assigns(stmt))) | used
+        if isinstance(stmt, Push) and stmt.stack not in live or isinstance(stmt, Pop) and stmt.target.name not in live:
+            return live
+        return super()._stmt(stmt, live)
+
+
 # --------------------------------------------------------------------------- dead statements
 
 

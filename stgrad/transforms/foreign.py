@@ -1,7 +1,8 @@
 """Calls that Numba cannot compile go to Python: `y = runtime.call_python("lambda a: np.cumprod(a, axis=-1)", "float64[:]", a)`.
 
 The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.runtime.support`. The result
-of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused.
+of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused. A reshape is
+a view or a copy, whichever Numba can: the same is refused there.
 
     >>> import numpy as np
     >>> import stgrad
@@ -44,7 +45,8 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.runtime.support import Value, supported
-from stgrad.transforms.dataflow import Classes, Liveness, gathers, observed, viewed
+from stgrad.transforms.alias import updates_seen
+from stgrad.transforms.dataflow import Classes, gathers, viewed
 
 # Calls in the forms that lowering writes, or that Numba has for every type we use.
 _NATIVE = frozenset(
@@ -70,8 +72,7 @@ def foreign(fn: Function) -> Function:
 class _Foreign:
     def __init__(self, fn: Function) -> None:
         self.fn, self.types = fn, fn.types
-        self.classes: Classes | None = None
-        self.liveness: Liveness | None = None
+        self.seen: frozenset[tuple[str, str]] | None = None
 
     def run(self) -> Function:
         return self.fn.with_body(self.block(self.fn.body))
@@ -84,7 +85,7 @@ class _Foreign:
             stmt = with_new_axes(stmt, self.types)
         if isinstance(stmt, Assign) and not self.native(stmt):
             self.check_view(stmt)
-            return self.call(stmt)
+            return reshaped(stmt, self.types) or self.call(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
@@ -152,10 +153,9 @@ class _Foreign:
         source = viewed(stmt, self.types)
         if source is None:
             return
-        if self.classes is None or self.liveness is None:
-            self.classes = Classes(self.fn.body, self.types)
-            self.liveness = Liveness(self.fn.body, observed(self.fn))
-        if self.seen_later(stmt.target.name, source):
+        if self.seen is None:
+            self.seen = updates_seen(self.fn, Classes(self.fn.body, self.types))
+        if self.seen_later(stmt.target.name):
             raise errors.AliasingError(
                 f"`{stmt.op}` gives a view of an array that is overwritten later",
                 stmt.loc,
@@ -163,19 +163,13 @@ class _Foreign:
                 hint="write `.copy()` behind it",
             )
 
-    def seen_later(self, view: str, source: str) -> bool:
+    def seen_later(self, view: str) -> bool:
         """Whether a write through one of a view and its source would be seen through the other."""
-        assert self.classes is not None and self.liveness is not None
+        assert self.seen is not None
         derived = {view}
         while more := {t for s in walk(self.fn.body) if viewed(s, self.types) in derived for t in assigns(s)} - derived:
             derived |= more
-        for store in walk(self.fn.body):
-            if isinstance(store, Store) and self.classes.same(store.target.name, source):
-                live = self.liveness.after[id(store)]
-                others = {n for n in live if (n in derived) != (store.target.name in derived)}
-                if any(self.classes.same(n, source) for n in others):
-                    return True
-        return False
+        return any((written in derived) != (read in derived) for written, read in self.seen)
 
     def call(self, stmt: Assign) -> Assign:
         writer = _Writer(self.types)
@@ -209,6 +203,18 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     whole = Slice(NONE, NONE, NONE)
     index = Pack(tuple(NONE if k in new else whole for k in range(rank)))
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
+
+
+def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:
+    """`runtime.reshape(x, shape)` for a reshape in the order of rows."""
+    if stmt.op != "np.reshape" or len(stmt.args) < 2 or not isinstance(stmt.args[0], Var):
+        return None
+    orders = [v for k, v in stmt.kwargs if k == "order"] + list(stmt.args[2:])
+    if any(o != Const("C") for o in orders) or len(orders) != len(stmt.kwargs) + len(stmt.args) - 2:
+        return None
+    if not types[stmt.args[0].name].rank or stmt.args[1] == Pack(()):
+        return None
+    return Assign(stmt.targets, "runtime.reshape", stmt.args[:2], (), stmt.loc, stmt.note)
 
 
 class _Writer:
