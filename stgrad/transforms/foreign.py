@@ -2,7 +2,7 @@
 
 The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.runtime.support`. The result
 of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused. A reshape is
-a view or a copy, whichever Numba can: the same is refused there.
+a view or a copy, whichever Numba can, unless its source is known to be contiguous: the same is refused there.
 
     >>> import numpy as np
     >>> import stgrad
@@ -46,6 +46,7 @@ from stgrad.ir import (
 )
 from stgrad.runtime.support import Value, supported
 from stgrad.transforms.alias import updates_seen
+from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, gathers, viewed
 
 # Calls in the forms that lowering writes, or that Numba has for every type we use.
@@ -73,6 +74,7 @@ class _Foreign:
     def __init__(self, fn: Function) -> None:
         self.fn, self.types = fn, fn.types
         self.seen: frozenset[tuple[str, str]] | None = None
+        self.rows: frozenset[str] | None = None
 
     def run(self) -> Function:
         return self.fn.with_body(self.block(self.fn.body))
@@ -84,8 +86,11 @@ class _Foreign:
         if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
             stmt = with_new_axes(stmt, self.types)
         if isinstance(stmt, Assign) and not self.native(stmt):
+            new = reshaped(stmt, self.types)
+            if new is not None and self.in_rows(stmt):
+                return replace(new, op="np.reshape")
             self.check_view(stmt)
-            return reshaped(stmt, self.types) or self.call(stmt)
+            return new or self.call(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
@@ -149,6 +154,12 @@ class _Foreign:
 
     # ------------------------------------------------------------- the call
 
+    def in_rows(self, stmt: Assign) -> bool:
+        """Whether the source of a reshape is contiguous, so that Numba, too, gives a view."""
+        if self.rows is None:
+            self.rows = contiguous(self.fn)
+        return isinstance(stmt.args[0], Var) and stmt.args[0].name in self.rows
+
     def check_view(self, stmt: Assign) -> None:
         source = viewed(stmt, self.types)
         if source is None:
@@ -209,10 +220,7 @@ def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:
     """`runtime.reshape(x, shape)` for a reshape in the order of rows."""
     if stmt.op != "np.reshape" or len(stmt.args) < 2 or not isinstance(stmt.args[0], Var):
         return None
-    orders = [v for k, v in stmt.kwargs if k == "order"] + list(stmt.args[2:])
-    if any(o != Const("C") for o in orders) or len(orders) != len(stmt.kwargs) + len(stmt.args) - 2:
-        return None
-    if not types[stmt.args[0].name].rank or stmt.args[1] == Pack(()):
+    if not rowwise(stmt) or not types[stmt.args[0].name].rank or stmt.args[1] == Pack(()):
         return None
     return Assign(stmt.targets, "runtime.reshape", stmt.args[:2], (), stmt.loc, stmt.note)
 

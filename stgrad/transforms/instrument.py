@@ -33,6 +33,7 @@ from stgrad.ir import (
 )
 from stgrad.names import Names
 from stgrad.transforms.alias import shadowed, updated
+from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, viewed
 
 
@@ -56,7 +57,7 @@ def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumente
     classes = Classes(fn.body, fn.types)
     need = shadowed(fn, classes)
     types = dict(fn.types)
-    lockstep = _Lockstep(types, classes, need, active, names)
+    lockstep = _Lockstep(types, classes, need, active, names, contiguous(fn))
     body = lockstep.block(fn.body)
     body, trips = _count_trips(body, types, names)
     return Instrumented(replace(fn, body=body, types=types), Classes(body, types), lockstep.shadows, trips)
@@ -130,9 +131,12 @@ def _count_trips(body: Block, types: dict[str, Type], names: Names) -> tuple[Blo
 class _Lockstep:
     """Follows every statement on arrays of shadowed classes with the same statement on their shadows."""
 
-    def __init__(self, types: dict[str, Type], classes: Classes, need: frozenset[str], active: frozenset[str], names: Names) -> None:
+    def __init__(
+        self, types: dict[str, Type], classes: Classes, need: frozenset[str], active: frozenset[str], names: Names, rows: frozenset[str]
+    ) -> None:
         self.types, self.classes, self.need, self.active, self.names = types, classes, need, active, names
         self.shadows: dict[str, str] = {}
+        self.rows = rows
 
     def shadow(self, name: str) -> str | None:
         """The shadow of a name; None where it needs none."""
@@ -176,7 +180,7 @@ class _Lockstep:
             raise errors.AliasingError(
                 "an array that is overwritten may share memory with one that has no derivative", stmt.loc, hint="write `.copy()` here"
             )
-        if stmt.op not in ("alias", "getitem", "np.transpose"):
+        if stmt.op not in ("alias", "getitem", "np.transpose") and not (stmt.op in RESHAPES and source in self.rows and rowwise(stmt)):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
                 stmt.loc,

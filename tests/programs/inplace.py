@@ -299,3 +299,43 @@ def add_at(x, i):
     y = x * x
     np.add.at(y, i, x[:4])
     return np.sum(y * y)
+
+
+@example(vector(12), vector(6), 2, jit=True)
+def flattened_fields(params, smoke, steps):
+    """Fields that begin as parts of one vector and are rebound to new ones; these are corrected in place."""
+    u = np.reshape(params[:6], (2, 3))
+    v = np.reshape(params[6:], (2, 3))
+    s = np.reshape(smoke, (2, 3))
+    for _ in range(steps):
+        flat = (u * s).ravel() + np.roll(v, 1, axis=1).ravel() ** 2
+        u_next = np.reshape(np.sin(flat), u.shape)
+        v_next = np.reshape(np.cos(flat), (2, 3))
+        mean = np.mean(u_next)
+        u_next -= mean
+        v_next -= 0.5 * mean
+        u, v = u_next, v_next
+        s = np.reshape((s * u).ravel() * 0.9, s.shape)
+    return np.sum(s * v)
+
+
+@example(vector(6), matrix(6, 2), jit=True)
+def pooled_and_flattened(x, w):
+    """A result filled by elements, then flattened for a product."""
+    y = np.empty((2, 3))
+    for i in range(2):
+        for j in range(3):
+            y[i, j] = max(x[i] * x[j], x[3 + j])
+    return np.sum((np.reshape(y, (6,)) @ w) ** 2)
+
+
+@example(vector(8), 3, jit=True)
+def passes_over_one_buffer(x, stages):
+    """Each pass reads the buffer in another shape, turned, and overwrites it."""
+    y = np.empty(8)
+    y[:] = x[:]
+    for k in range(stages):
+        table = np.reshape(y, (2**k, 2, 2 ** (stages - k - 1)))
+        turned = np.transpose(table, axes=(1, 0, 2))
+        y[:] = np.sin(np.reshape(turned, (8,)) + x[k])
+    return np.sum(y)
