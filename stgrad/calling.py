@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.captures import Capture, is_container, unchanged
 from stgrad.instances import maker
 from stgrad.names import Names
+from stgrad.program_cache import Param
 from stgrad.source import Scope
 from stgrad.values import Record, Sym, Value, leaves
 
@@ -27,7 +29,9 @@ class Run:
     Call it with the flat arguments, or let the wrapper write its lines inline.
     """
 
-    def __init__(self, compiled: Callable[..., Any], unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool) -> None:
+    def __init__(
+        self, compiled: Callable[..., Any], unbox: Sequence[int], hidden: Sequence[Any], result: Value, jit: bool, *, whole: bool = False
+    ) -> None:
         """
         Args:
             compiled: takes the arguments, then `hidden`, and returns the run-time leaves of the result: one, or a tuple.
@@ -35,7 +39,9 @@ class Run:
             hidden: captured arrays.
             result: a structure with `Sym` leaves for what `compiled` returns; other leaves are returned as they are.
             jit: whether compiled code returns NumPy scalars as Python numbers.
+            whole: whether `compiled` returns the structure itself.
         """
+        self._whole = whole or self._is_flat(result, jit)
         self._compiled, self._unbox, self._hidden, self._result, self._jit = compiled, frozenset(unbox), hidden, result, jit
         self._known: dict[int, Callable[..., Any]] = {}
 
@@ -68,19 +74,19 @@ class Run:
         """
         unboxed = [f"{p}[()]" if i in self._unbox else p for i, p in enumerate(passed)]
         call = f"{bind('compiled', self._compiled)}({', '.join([*unboxed, *(bind('captured', h) for h in self._hidden)])})"
-        flat = [leaf for leaf in leaves(self._result) if isinstance(leaf, Sym)]
-        if self._plain and all(_cast(leaf, self._jit) is None for leaf in flat):
+        if self._whole:
             yield f"return {call}"
             return
+        flat = [leaf for leaf in leaves(self._result) if isinstance(leaf, Sym)]
         targets = [fresh(f"r{i}") for i in range(len(flat))]
         yield f"{', '.join(targets) + ' = ' if flat else ''}{call}"
         yield f"return {_built(self._result, iter(targets), bind, self._jit)}"
 
-    @property
-    def _plain(self) -> bool:
-        """Whether compiled code returns the structure itself."""
-        whole = self._result
-        return isinstance(whole, Sym) or (type(whole) is tuple and len(whole) > 1 and all(isinstance(v, Sym) for v in whole))
+    @staticmethod
+    def _is_flat(result: Value, jit: bool) -> bool:
+        """Whether what a program returns is the structure already."""
+        flat = result if type(result) is tuple and len(result) > 1 else (result,)
+        return all(isinstance(leaf, Sym) and _cast(leaf, jit) is None for leaf in flat)
 
 
 def _built(value: Value, items: Iterator[str], bind: Callable[[str, Any], str], jit: bool) -> str:
@@ -117,6 +123,39 @@ def _cast(leaf: Sym, jit: bool) -> Callable[[Any], Any] | None:
         return {"float64": float, "int64": int, "bool": bool, "complex128": complex}.get(t.dtype)
     kind: Callable[[Any], Any] = np.dtype(t.dtype).type
     return kind
+
+
+# --------------------------------------------------------------------------- arguments that share memory
+
+
+def guarded(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable[..., Any]:
+    """Compiled code that refuses arguments of which one is written while another shares its memory."""
+    arrays = [i for i, p in enumerate(params) if p.array]
+    written = [i for i in arrays if params[i].written]
+    pairs = [(i, j) for i in written for j in arrays if i != j and not (j in written and j < i)]
+    if not pairs:
+        return compiled
+
+    def checked(*flat: Any) -> Any:
+        for i, j in pairs:
+            if _overlap(flat[i], flat[j]):
+                raise errors.AliasingError(
+                    f"the arguments `{params[i].name}` and `{params[j].name}` share memory, and the function writes to `{params[i].name}`",
+                    reason="the derivative would depend on how they overlap",
+                    hint="pass a copy of one of them",
+                )
+        return compiled(*flat)
+
+    return checked
+
+
+def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if not np.may_share_memory(a, b):
+        return False
+    try:
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 # --------------------------------------------------------------------------- validity

@@ -66,22 +66,6 @@ def warm(compiled: Any, arguments: Sequence[Any]) -> None:
         compiled.compile(tuple(numba.typeof(a) for a in scalars))
 
 
-NUMBERS = {float: numba.float64, int: numba.int64, bool: numba.boolean, complex: numba.complex128}
-
-
-def entry(compiled: Any, classes: Sequence[type]) -> Callable[..., Any]:
-    """The compiled code for arguments of exactly these classes of `NUMBERS`, without the dispatcher's look at them; a plain function stays.
-
-    The caller has looked at the classes: the code behind it reads whatever it is given as such numbers.
-    """
-    if not isinstance(compiled, Dispatcher):
-        return compiled  # type: ignore[no-any-return]
-    types = tuple(NUMBERS[c] for c in classes)
-    compiled.compile(types)
-    point: Callable[..., Any] = compiled.overloads[types].entry_point
-    return point
-
-
 def _module(text: str, path: Path) -> types.ModuleType:
     full_name = f"stgrad.generated.{path.stem}"
     module = sys.modules.get(full_name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,22 @@ from stgrad.request import DEFAULT, Derivative, Options, function_name, signatur
 from stgrad.values import Record, Value, leaves, opened
 
 if TYPE_CHECKING:
+    from stgrad.direct import Entry
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
+
+
+@dataclass(eq=False)
+class _Program:
+    """A compiled program and how it is called with flat arguments; in the wrapper from its second call on."""
+
+    nodes: list[Any]
+    ready: Ready
+    run: Callable[..., Any]
+    called: bool = False
+    wrapped: bool = False
 
 
 class Transformed:
@@ -50,16 +63,18 @@ class Transformed:
 
     def _reset(self) -> None:
         self._cases: list[wrapper.Case] = []
-        self._known: dict[tuple[Any, ...], tuple[list[Any], Callable[..., Any]]] = {}
+        self._known: dict[tuple[Any, ...], _Program] = {}
         self._dispatchers: dict[tuple[Any, ...], Any] = {}
         self._captures: dict[tuple[int, str], Capture] = {}
         self._values_matter = False  # whether some program was compiled for certain integers
+        self._entry: Entry | None = None  # of the last program, where native code takes the user's arguments as they come
         self._rewrap()
 
     def _rewrap(self) -> None:
         tests = calling.guards(self._captures.values())
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
-        type(self).__call__ = staticmethod(run)  # type: ignore[assignment, method-assign]
+        alone = self._entry is not None and len(self._cases) == 1 and not tests[0]
+        type(self).__call__ = self._entry.function(run) if alone else staticmethod(run)  # type: ignore
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replaced, for each object, by its generated wrapper."""
@@ -68,8 +83,8 @@ class Transformed:
     def with_seeds(self, primals: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
         """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
         arguments = self._bind(primals, {})
-        nodes, run = self._program_for(arguments)
-        return run(*_flat(nodes, tuple(arguments.values())), *_seeds(cotangents, value))[1]
+        program = self._program_for(arguments)
+        return program.run(*_flat(program.nodes, tuple(arguments.values())), *_seeds(cotangents, value))[1]
 
     # ------------------------------------------------------------- seeing
 
@@ -113,8 +128,7 @@ class Transformed:
     def _compiled(self, ready: Ready, flat: list[Any]) -> None:
         from stgrad import loader
 
-        hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
-        loader.warm(self._load(ready), (*flat, *hidden.values()))
+        loader.warm(self._load(ready), (*flat, *_hidden(ready)))
 
     # ------------------------------------------------------------- compiled callers
 
@@ -207,10 +221,14 @@ class Transformed:
         for leaf in leaves(list(arguments.values())):
             if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
                 return leaf.__stgrad_function__(self, args, kwargs)
-        nodes, run = self._program_for(arguments)
-        return run(*_flat(nodes, tuple(arguments.values())))
+        program = self._program_for(arguments)
+        flat = _flat(program.nodes, tuple(arguments.values()))
+        if program.called and not program.wrapped:
+            self._wrap(program, flat)
+        program.called = True
+        return program.run(*flat)
 
-    def _program_for(self, arguments: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
+    def _program_for(self, arguments: dict[str, Any]) -> _Program:
         """The compiled program for these arguments, made now or known."""
         if self._captures and self._stale():
             with self._lock:
@@ -221,13 +239,21 @@ class Transformed:
                 known = self._known.get(self._key(arguments)) or self._made(arguments)
         return known
 
-    def _made(self, arguments: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
+    def _made(self, arguments: dict[str, Any]) -> _Program:
         ready, nodes = self._ready(arguments)
-        known = nodes, self._loaded(ready, nodes)
-        self._known[self._key(arguments)] = known
-        self._cases.append(known)
-        self._rewrap()
-        return known
+        self._watch(ready.captures)
+        program = _Program(nodes, ready, self._run(ready, nodes))
+        self._known[self._key(arguments)] = program
+        return program
+
+    def _wrap(self, program: _Program, flat: list[Any]) -> None:
+        """Let the generated function know a program, called through native code where that can read arguments like these."""
+        with self._lock:
+            if not program.wrapped and program in self._known.values():
+                program.run = self._native(program, flat) or program.run
+                self._cases.append((program.nodes, program.run))
+                program.wrapped = True
+                self._rewrap()
 
     def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
         """The program for these arguments, from disk or from the compiler."""
@@ -271,17 +297,32 @@ class Transformed:
             self._values_matter = True
             return program, [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
-    def _loaded(self, ready: Ready, nodes: list[Any]) -> Callable[..., Any]:
-        from stgrad import loader
+    def _run(self, ready: Ready, nodes: list[Any]) -> calling.Run:
+        """What to call with the flat arguments that `nodes` describe."""
+        compiled = calling.guarded(self._load(ready), ready.params)
+        boxed = [i for i, node in enumerate(_passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
+        return calling.Run(compiled, boxed, _hidden(ready), ready.result, self.options.jit)
 
+    def _native(self, program: _Program, flat: list[Any]) -> calling.Run | None:
+        """The same through native code; None where that does not read arguments like these."""
+        from stgrad import direct
+
+        ready, passed, hidden = program.ready, _passed(program.nodes), _hidden(program.ready)
         compiled = self._load(ready)
-        hidden = {c.variable: c.value for c in ready.captures if c.variable is not None}
-        self._watch(ready.captures)
-        passed = [leaf for node in nodes for leaf in _arrays(node)]
-        boxed = [i for i, node in enumerate(passed) if isinstance(node, wrapper.Array) and node.ndim == 0]
-        if len(passed) == len(ready.params) and all(isinstance(node, wrapper.Scalar) and node.type in loader.NUMBERS for node in passed):
-            compiled = loader.entry(compiled, [node.type for node in passed])
-        return calling.Run(_guarded(compiled, ready.params), boxed, list(hidden.values()), ready.result, self.options.jit)
+        if calling.guarded(compiled, ready.params) is not compiled:
+            return None
+        whole = direct.nests(ready.result)
+        entry = direct.entry(compiled, [*passed, *map(wrapper.describe, hidden)], [*flat, *hidden], ready.result if whole else None)
+        if entry is None:
+            return None
+        if whole and not hidden and passed == program.nodes and self._positional:
+            self._entry = entry
+        otherwise = calling.Run(compiled, [], [], ready.result, True) if whole else compiled
+        return calling.Run(entry.function(otherwise), [], hidden, ready.result, True, whole=whole)
+
+    @property
+    def _positional(self) -> bool:
+        return all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self._signature.parameters.values())
 
     def _load(self, ready: Ready) -> Callable[..., Any]:
         from stgrad import loader
@@ -300,6 +341,15 @@ class Transformed:
             c.current() is not c.value and not _same(c.current(), c.value) or is_container(c.value) and not unchanged(c.value, c.was)
             for c in self._captures.values()
         )
+
+
+def _hidden(ready: Ready) -> list[Any]:
+    """The captured arrays that a program takes after its arguments; one that is reached in two ways is passed once."""
+    return list({c.variable: c.value for c in ready.captures if c.variable is not None}.values())
+
+
+def _passed(nodes: list[Any]) -> list[Any]:
+    return [leaf for node in nodes for leaf in _arrays(node)]
 
 
 def _arrays(node: Any) -> list[Any]:
@@ -390,33 +440,3 @@ def _ready_program(program: Compiled) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
     return Ready(fn.name, program.text, params, program.reading.result, program.reading.captures)
-
-
-def _guarded(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable[..., Any]:
-    """Compiled code that refuses arguments of which one is written while another shares its memory."""
-    arrays = [i for i, p in enumerate(params) if p.array]
-    written = [i for i in arrays if params[i].written]
-    pairs = [(i, j) for i in written for j in arrays if i != j and not (j in written and j < i)]
-    if not pairs:
-        return compiled
-
-    def checked(*flat: Any) -> Any:
-        for i, j in pairs:
-            if _overlap(flat[i], flat[j]):
-                raise errors.AliasingError(
-                    f"the arguments `{params[i].name}` and `{params[j].name}` share memory, and the function writes to `{params[i].name}`",
-                    reason="the derivative would depend on how they overlap",
-                    hint="pass a copy of one of them",
-                )
-        return compiled(*flat)
-
-    return checked
-
-
-def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    if not np.may_share_memory(a, b):
-        return False
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True

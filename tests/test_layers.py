@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "names", "hooks", "cache", "instances", "types"},
     {"ir", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "loader", "values"},
-    {"captures", "identity", "request"},
+    {"captures", "identity", "request", "direct"},
     {"calling", "program_cache", "rules", "transforms.desugar", "guess"},
     {"frontend"},
     {"transforms"},

@@ -77,7 +77,7 @@ def test_the_second_process_compiles_nothing(tmp_path):
 
 def programs(gradient):
     """How many programs a gradient has made or found on disk."""
-    return len(gradient._cases)
+    return len(gradient._known)
 
 
 def test_one_program_for_each_signature():

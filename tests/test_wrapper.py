@@ -175,17 +175,19 @@ def frames(f, *args):
     return count
 
 
-def test_a_call_is_one_python_frame():
+def test_how_many_python_frames_a_call_is():
     gradient = stgrad.value_and_grad(lambda x, y, n: x * y**n, (0, 1))
-    gradient(1.0, 2.0, 3)
-    assert frames(gradient, 1.0, 2.0, 3) == 1
-    product = stgrad.grad(lambda a, b: np.sum(a @ b), (0, 1))
     a, b = np.ones((3, 5)), np.ones(5)
-    product(a, b)
-    assert frames(product, a, b) == 1
+    product = stgrad.grad(lambda a, b: np.sum(a @ b), (0, 1))
     structured = stgrad.grad(lambda p: p["w"] * p["b"][0])
-    structured({"w": 2.0, "b": (3.0, None)})
+    with_keyword = stgrad.grad(lambda x, *, k: x * k)
+    for _ in range(2):  # a program that is called once more joins the generated function
+        gradient(1.0, 2.0, 3), product(a, b), structured({"w": 2.0, "b": (3.0, None)}), with_keyword(2.0, k=3.0)
+    assert frames(gradient, 1.0, 2.0, 3) == frames(product, a, b) == 0  # native code reads the arguments
     assert frames(structured, {"w": 2.0, "b": (3.0, None)}) == 1
+    assert frames(lambda: with_keyword(2.0, k=3.0)) == 1
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        with_keyword(2.0, 3.0)
 
 
 def test_a_call_that_writes_its_own_lines():
