@@ -41,7 +41,7 @@ Args = Annotated[str, typer.Option("--args", help='example arguments, a Python t
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
 _PASSES = """
-records sweeps small settle storage casts loops
+records sweeps small settle agree storage hoist casts loops
 invariants registers layouts tables packed growable cleanup accumulate foreign tidy rotations products pages
 """
 PASSES = tuple(_PASSES.split())

@@ -7,7 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stgrad.ir import Assign, Block, Const, Dim, For, Function, Loc, Operand, Push, Stack, Stmt, Var, While, assigns, blocks, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Dim,
+    For,
+    Function,
+    Loc,
+    Operand,
+    Pack,
+    Push,
+    Stack,
+    Stmt,
+    Store,
+    Var,
+    While,
+    assigns,
+    blocks,
+    walk,
+)
 
 _SIGNS = {"np.add": "+", "np.subtract": "-", "np.multiply": "*", "np.floor_divide": "//"}
 
@@ -60,7 +79,20 @@ def memory_report(fn: Function, lowered: Function) -> MemoryReport:
         at = push.loc or loc
         line = at.line if at is not None else None
         kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions)))
-    return MemoryReport(tuple(kept))
+    return MemoryReport((*kept, *_rows(fn, lowered)))
+
+
+def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:
+    """The factors of products that are done after a loop: one row for each trip."""
+    lines = {s.target.name: s.loc.line for s in walk(lowered.body) if isinstance(s, Store) and s.loc is not None}
+    definitions = _definitions(lowered)
+    for stmt in walk(lowered.body):
+        if isinstance(stmt, Assign) and stmt.op in ("np.empty", "runtime.empty") and "_rows" in stmt.target.name and stmt.target.name not in fn.types:
+            name, shape = stmt.target.name, stmt.args[0]
+            assert isinstance(shape, Pack)
+            dtype = lowered.types[name].dtype
+            steps, width = (_text(o, definitions) for o in shape.items)
+            yield Kept(name, lines.get(name), "array", dtype, f"{np.dtype(dtype).itemsize} * {width}", steps)
 
 
 def _place(stack: str, lowered: Function) -> str:

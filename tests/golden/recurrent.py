@@ -16,7 +16,7 @@ def recurrent_grad(W, x, n):
     h_3_spare = runtime.empty(n_2)
     t_7_work = runtime.empty(n_2)
     for t in range(n):
-        if W.shape[1] != x.shape[0]:
+        if n_3 != n_4:
             raise ValueError('matmul: shapes do not fit')
         t2 = runtime.matmul(W, x, out=t_7_work)
         h_3_spare, h_3 = h_3, h_3_spare
@@ -39,11 +39,14 @@ def recurrent_grad(W, x, n):
     x_bar = runtime.empty(n_4)
     for i in range(n_4):
         x_bar[i] = 0.0
+    t_14_sum = runtime.empty(n_2)
+    for i in range(n_2):
+        t_14_sum[i] = 0.0
     t5 = runtime.empty(n_2)
     t_14_spare = runtime.empty(n_2)
     t_27_work = runtime.empty(n_3)
     for t in range(n - 1, -1, -1):
-        if n_4 != n_3:
+        if n_3 != n_4:
             raise ValueError('operands could not be broadcast together')
         t_14_spare, t5 = t5, t_14_spare
         # grad of line 63: h = np.tanh(W @ x + h)
@@ -51,10 +54,15 @@ def recurrent_grad(W, x, n):
             t6 = h_stack[t, i]
             t7 = h_bar[i] * (1.0 - t6 * t6)
             t5[i] = t7
-            for j in range(n_3):
-                W_bar[i, j] += t7 * x[j]
+            t_14_sum[i] += t7
         t8 = runtime.matmul(np.transpose(W), t5, out=t_27_work)
         for i in range(n_3):
             x_bar[i] += t8[i]
         h_bar = t5
+    if n_4 != n_3:
+        raise ValueError('operands could not be broadcast together')
+    for i in range(n_2):
+        t9 = t_14_sum[i]
+        for j in range(n_3):
+            W_bar[i, j] += t9 * x[j]
     return t4, W_bar, x_bar

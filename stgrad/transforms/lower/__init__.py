@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 
 from stgrad.ir import Function
+from stgrad.transforms.lower.agree import agree
 from stgrad.transforms.lower.casts import casts
 from stgrad.transforms.lower.growable import growable
+from stgrad.transforms.lower.hoist import hoist
 from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.layouts import layouts
 from stgrad.transforms.lower.nests import to_loops
@@ -27,7 +29,9 @@ Pass = Callable[[Function], Function]
 # Bound here: several passes have the name of their file, and importing the file alone would put the module in the function's place.
 _PASSES: dict[str, Pass] = {
     "settle": settle,
+    "agree": agree,
     "storage": storage,
+    "hoist": hoist,
     "casts": casts,
     "loops": to_loops,
     "invariants": invariants,

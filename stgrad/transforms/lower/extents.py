@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from stgrad.transforms.lower.scalarise import Scalariser
 
 
+NO_BROADCAST = "operands could not be broadcast together"
+
+
 @dataclass
 class Extents:
     """Symbols of one run of statements. `sources`: symbol -> (array, axis, offset) or (scalar, None, offset)."""
@@ -73,24 +76,24 @@ class Extents:
             if value is not None and value.symbol is not None:
                 self.sources.setdefault(value.symbol, (operand.name, None, -value.offset))
 
-    def require(self, a: Dim, b: Dim, state: Scalariser) -> bool:
+    def require(self, a: Dim, b: Dim, state: Scalariser, message: str = NO_BROADCAST) -> bool:
         """Make two extents equal, by a check at run time where they are not known to be; False where that is impossible."""
         a, b = self.canonical(a), self.canonical(b)
         if a == b:
             return True
         if a.symbol == b.symbol or not self.known((a, b)):
             return False
-        self.check(a, b, state)
+        self.check(a, b, state, message)
         return True
 
-    def check(self, a: Dim, b: Dim, state: Scalariser) -> None:
+    def check(self, a: Dim, b: Dim, state: Scalariser, message: str = NO_BROADCAST) -> None:
         """Emit a check that two extents are equal; from here on they are one."""
         a, b = self.canonical(a), self.canonical(b)
         if a.symbol is None:
             a, b = b, a
         common = min(a.offset, b.offset) if b.symbol is not None else 0
         left, right = Dim(a.symbol, a.offset - common), Dim(b.symbol, b.offset - common)
-        state.units.append(Guard(left, right, "operands could not be broadcast together", self.witnesses((a, b))))
+        state.units.append(Guard(left, right, message, self.witnesses((a, b))))
         self.assume(a, b)
 
     def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:

@@ -201,7 +201,7 @@ def scalarised(
         for guard in guards:
             state.see(guard.witnesses)
             if guard.b is not None:
-                state.extents.check(guard.a, guard.b, state)
+                state.extents.check(guard.a, guard.b, state, guard.message)
         for stmt in run:
             state.statement(stmt)
         made = bound | state.kept

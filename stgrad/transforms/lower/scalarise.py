@@ -105,6 +105,8 @@ class Scalariser:
         self.later.subtract(reads(stmt))
         if isinstance(stmt, Store) and (self._store(stmt) or self.scatter(self, stmt)):
             return
+        if isinstance(stmt, Effect) and stmt.op == "check_equal" and self._checked(stmt):
+            return
         if isinstance(stmt, Assign):
             handler = HANDLERS.get(stmt.op)
             if handler is not None and len(stmt.targets) == 1 and handler(self, stmt):
@@ -129,6 +131,13 @@ class Scalariser:
             self.made.update(assigns(stmt))
         for name in assigns(stmt):
             self._define_raw(name, isinstance(stmt, Assign) and stmt.op == "getitem")
+
+    def _checked(self, stmt: Effect) -> bool:
+        """A test of two extents, from which on they are one; none where they are one already."""
+        a, b, message = stmt.args
+        if not isinstance(message, Const) or not all(isinstance(o, Const) or isinstance(o, Var) and self.integers.is_integer(o.name) for o in (a, b)):
+            return False
+        return self.extents.require(self.number(a), self.number(b), self, str(message.value))
 
     def barrier_free(self, stmt: Effect) -> None:
         """A check that only reads."""
