@@ -95,11 +95,14 @@ def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:
             yield Kept(name, lines.get(name), "array", dtype, f"{np.dtype(dtype).itemsize} * {width}", steps)
 
 
+_PLACES = {"np.empty": "array", "runtime.empty": "array", "runtime.empty_near": "array", "runtime.new_stack": "growable stack"}
+
+
 def _place(stack: str, lowered: Function) -> str:
     """How a stack ended up; empty where it keeps its form or is gone."""
     for stmt in walk(lowered.body):
         if isinstance(stmt, Assign) and stmt.targets == (Var(stack),):
-            return {"np.empty": "array", "runtime.empty": "array", "runtime.new_stack": "growable stack"}.get(stmt.op, "variable")
+            return _PLACES.get(stmt.op, "variable")
         if isinstance(stmt, Stack) and stmt.name == stack:
             return ""
     return "variable"

@@ -3,7 +3,7 @@
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index, clipped
-from stgrad.runtime.memory import empty
+from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
@@ -19,6 +19,7 @@ __all__ = [
     "clipped",
     "cos",
     "empty",
+    "empty_near",
     "erf",
     "exp",
     "expit",

@@ -1,7 +1,8 @@
 """Memory of generated arrays.
 
 The first touch of each 4 KB page costs about as much as computing with it. Linux gives pages of 2 MB to memory that asks for them
-(`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. Elsewhere this is `np.empty`.
+(`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. And LLVM takes any two arrays of Numba's for
+possibly one: each time an inner loop starts, it tests whether they overlap. Arrays made here it knows to be apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numba.core.typing.npydecl import parse_dtype
 from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import _empty_nd_impl, _parse_shape
 
-__all__ = ["empty"]
+__all__ = ["empty", "empty_near"]
 
 LARGE = 1 << 20  # bytes; asking costs less than the pages of such an array
 PAGE = 1 << 12
@@ -29,7 +30,14 @@ def empty(shape: Any, dtype: Any = np.float64) -> Any:
     return np.empty(shape, dtype)
 
 
-@type_callable(empty)
+def empty_near(shape: Any, dtype: Any = np.float64) -> Any:
+    """`empty` for arrays that loops fill while they read neighbours (`x[i]`, `x[i + 1]`).
+
+    Where LLVM knows that such a loop writes elsewhere, it carries `x[i + 1]` over to the next trip, which packed loops do slower than to read it again.
+    """
+    return np.empty(shape, dtype)
+
+
 def _type_empty(context: Any) -> Any:
     def typed(shape: Any, dtype: Any = None) -> Any:
         rank = 1 if isinstance(shape, types.Integer) else len(shape)
@@ -38,16 +46,42 @@ def _type_empty(context: Any) -> Any:
     return typed
 
 
-@lower_builtin(empty, types.Any)
-@lower_builtin(empty, types.Any, types.Any)
+def _lower_near(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return _new(context, builder, signature, args)._getvalue()
+
+
 def _lower_empty(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    array = _new(context, builder, signature, args)
+    array.data = _apart(builder, array.data)
+    return array._getvalue()
+
+
+for _function, _lowering in ((empty, _lower_empty), (empty_near, _lower_near)):
+    type_callable(_function)(_type_empty)
+    for _arguments in ((types.Any,), (types.Any, types.Any)):
+        lower_builtin(_function, *_arguments)(_lowering)
+
+
+def _new(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     shape = _parse_shape(context, builder, signature.args[0], args[0])
     array = _empty_nd_impl(context, builder, signature.return_type, shape)
     if sys.platform.startswith("linux"):
         size = builder.mul(array.nitems, array.itemsize)
         with builder.if_then(builder.icmp_signed(">=", size, size.type(LARGE)), likely=False):
             _advise(builder, array.data, size)
-    return array._getvalue()
+    return array
+
+
+def _apart(builder: Any, pointer: Any) -> Any:
+    """The pointer as one that LLVM knows to be apart from all others, like that of `malloc`: loops need no tests for overlap.
+
+    The second statement says that it may be known elsewhere, so that nothing is moved past the call that frees it.
+    """
+    kind = pointer.type
+    result = builder.asm(llvm.FunctionType(kind, [kind]), "", "=r,0,~{memory}", [pointer], True)
+    set.add(result.fastmath, "noalias")  # where an attribute of the result stands; llvmlite knows none for calls
+    builder.asm(llvm.FunctionType(llvm.VoidType(), [kind]), "", "r,~{memory}", [result], True)
+    return result
 
 
 def _advise(builder: Any, pointer: Any, size: Any) -> None:

@@ -68,7 +68,9 @@ from stgrad.transforms.dataflow import Classes, Liveness, observed
 
 FEW = 32  # trips that are not worth a thread
 SUMS = ("np.add", "runtime.radd")
-FRESH = ("np.empty", "runtime.empty", "np.zeros", "np.full", "np.ones", "np.empty_like", "np.zeros_like", "np.full_like", "np.ones_like")
+FRESH = frozenset(
+    "np.empty runtime.empty runtime.empty_near np.zeros np.full np.ones np.empty_like np.zeros_like np.full_like np.ones_like".split()
+)
 Place = tuple[int, int]  # axis, offset from the counter
 
 

@@ -6,7 +6,7 @@ from stgrad import runtime
 def stencil_grad(u, steps):
     """Value and gradient of stencil with respect to u."""
     n = u.shape[0]
-    t_8_work = runtime.empty(max(n - 2, 0))
+    t_8_work = runtime.empty_near(max(n - 2, 0))
     w_work = np.zeros(n + 2)
     u_2 = runtime.empty(n)
     for i in range(n):
@@ -18,7 +18,7 @@ def stencil_grad(u, steps):
         for i in range(n - 2):
             u_2[i + 1] = t_8_work[i]
     t3 = 0.0
-    u_2_bar = runtime.empty(n)
+    u_2_bar = runtime.empty_near(n)
     for i in range(n):
         t4 = u_2[i]
         t3 = runtime.radd(t3, t4 * t4)

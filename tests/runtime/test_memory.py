@@ -68,3 +68,94 @@ def test_generated_code_asks_for_it():
 
     source = grad(total).source(np.ones(3))
     assert "np.empty" not in source or "runtime.empty" in source
+
+
+def checks_of_overlap(function, *args):
+    """How many loops LLVM starts with a test whether arrays overlap."""
+    compiled = numba.njit(error_model="numpy")(function)
+    compiled(*args)
+    return "\n".join(compiled.inspect_llvm().values()).count("memcheck:")
+
+
+def test_loops_need_no_test_for_overlap():
+    def add(x, n):
+        y, z = runtime.empty(n), runtime.empty(n)
+        for i in range(n):
+            y[i] = 0.0
+            z[i] = x[i]
+        for j in range(n):
+            for i in range(n):
+                y[i] += x[j] * z[i]
+                z[i] += y[i] * x[i]
+        return y, z
+
+    def add_near(x, n):
+        y, z = runtime.empty_near(n), runtime.empty_near(n)
+        for i in range(n):
+            y[i] = 0.0
+            z[i] = x[i]
+        for j in range(n):
+            for i in range(n):
+                y[i] += x[j] * z[i]
+                z[i] += y[i] * x[i]
+        return y, z
+
+    x = np.linspace(0.1, 0.2, 30)
+    assert checks_of_overlap(add, x, 30) == 0 < checks_of_overlap(add_near, x, 30)
+    for ours, plain in zip(numba.njit(add)(x, 30), add(x, 30), strict=True):
+        np.testing.assert_allclose(ours, plain, rtol=1e-15)
+
+
+def test_memory_that_is_freed_and_used_again():
+    @numba.njit(error_model="numpy")
+    def run(n, trips):
+        kept = [runtime.empty(1)]
+        kept[0][0] = 0.0
+        total = 0.0
+        for t in range(trips):
+            a = runtime.empty(n)
+            for i in range(n):
+                a[i] = t + i
+            b = a
+            if t % 3 == 0:
+                kept.append(a)
+            a = runtime.empty(n)
+            for i in range(n):
+                a[i] = 2.0 * b[i]
+            total += a[n - 1] + b[0] + kept[-1][0]
+            kept[-1][0] += 1.0
+        return total, kept[-1]
+
+    def plain(n, trips):
+        kept, total = [0.0], 0.0
+        for t in range(trips):
+            first = float(t)
+            if t % 3 == 0:
+                kept.append(first)
+            total += 2.0 * (t + n - 1) + (kept[-1] if t % 3 == 0 else first) + kept[-1]
+            kept[-1] += 1.0
+        return total, kept[-1]
+
+    for n in (1, 2, 100):
+        total, last = run(n, 50)
+        expected, first = plain(n, 50)
+        assert total == expected and last[0] == first and last.shape == (n,)
+
+
+def test_loops_that_read_neighbours_fill_memory_of_the_other_kind():
+    def smooth(x):
+        y = np.empty(len(x))
+        y[0] = y[-1] = 0.0
+        for i in range(1, len(x) - 1):
+            y[i] = x[i - 1] + x[i + 1]
+        return np.sum(y * y)
+
+    def scale(x, a):
+        y = np.empty((len(x), 3))
+        for i in range(len(x)):
+            for j in range(3):
+                y[i, j] = x[i] * a[j] + a[j]
+        return np.sum(y * y)
+
+    assert "y = runtime.empty_near(" in grad(smooth).source(np.ones(5))
+    assert "empty_near" not in grad(scale).source(np.ones(5), np.ones(3))
