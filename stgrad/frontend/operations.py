@@ -54,11 +54,18 @@ _MAKES_ARRAYS = (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_li
 _ELEMENTWISE = (np.where, np.clip, np.sinc, np.nan_to_num, np.real, np.imag, np.angle)
 
 
+_TOTAL = (gast.Add, gast.Sub, gast.Mult)
+_BY = (gast.FloorDiv, gast.Mod)
+
+
 def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     """`a <op> b` for an operator node of Python."""
     python, op = (BINARY.get(kind) or COMPARE[kind])
     if is_static(a) and is_static(b):
         return python(a, b)
+    known = [static_of(v) for v in (a, b)]
+    if all(type(k) is int for k in known) and (kind in _TOTAL or kind in _BY and known[1] != 0):  # variables whose values here are known
+        return python(*known)
     _numeric(frame, (a, b), python.__name__)
     if op is np.matmul:
         return operation(frame, np.matmul, (a, b))

@@ -305,3 +305,14 @@ def while_true(x):
         if i >= len(x):
             break
     return s
+
+
+@example(matrix(4, 6), order=2, jit=True)
+def shape_from_listed_axes(x):
+    """Extents are collected in a loop over a list of axes, by arithmetic on the loop's variable."""
+    y = np.reshape(x, (1, 2, 2, 6))
+    shape = y.shape[:2]
+    for axis in [0, 1]:
+        width = 1 + axis
+        shape += (y.shape[axis + 2] // width, width)
+    return np.sum(np.max(y.reshape(shape), axis=5) ** 2)
