@@ -42,7 +42,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to th
 
 _PASSES = """
 records sweeps small settle agree storage hoist casts loops
-invariants registers layouts tables packed growable cleanup accumulate foreign tidy rotations products pages
+invariants registers columns layouts tables packed growable cleanup accumulate foreign tidy rotations products pages
 """
 PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")

@@ -86,9 +86,18 @@ def broadcast_arrays_dot(y, *args_and_dots):
     return np.broadcast_arrays(*args_and_dots[len(args_and_dots) // 2 :])
 
 
-@linear(np.flip, views=0)
-def flip(y, y_bar, m, axis=None):
-    return np.flip(y_bar, axis)
+@static
+def backwards(axis, ndim):
+    """The index that reverses the given axes; all of them for None."""
+    axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    for a in axes:
+        refuse(not -ndim <= a < ndim, f"axis {a} is out of bounds for an array of dimension {ndim}")
+    return tuple(slice(None, None, -1) if k in [a % ndim for a in axes] else slice(None) for k in range(ndim))
+
+
+@composite(np.flip)
+def flip(m, axis=None):
+    return m[backwards(axis, np.ndim(m))]
 
 
 @composite(np.fliplr)

@@ -40,7 +40,14 @@ def matmul(y, y_bar, x1, x2):
     if np.ndim(x2) == 1:
         x2_bar = np.matmul(hermitian(x1), np.expand_dims(y_bar, -1))[..., 0]
         return np.expand_dims(y_bar, -1) * conj(x2), unbroadcast(x2_bar, x2)
+    if np.ndim(x2) == 2 and np.ndim(x1) > 2:  # one product for all of the stack, rather than a stack of products to add
+        return np.matmul(y_bar, hermitian(x2)), np.matmul(hermitian(rows_of(x1)), rows_of(y_bar))
     return unbroadcast(np.matmul(y_bar, hermitian(x2)), x1), unbroadcast(np.matmul(hermitian(x1), y_bar), x2)
+
+
+def rows_of(x):
+    """All rows of a stack of matrices, one below the other."""
+    return np.reshape(x, (-1, np.shape(x)[-1]))
 
 
 @tangent(np.matmul)

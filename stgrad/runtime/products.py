@@ -152,13 +152,22 @@ def _matrix_vector(a: Any, b: Any, out: Any, add: Any) -> Any:
                 s += a[i, p] * b[p]
             out[i] = s + out[i] if add else s
         return
+    if b.strides[0] == b.itemsize:
+        _times_packed(a, b, out, add)
+    else:
+        _times_packed(a, _packed(b), out, add)
+
+
+@register_jitable
+def _times_packed(a: Any, b: Any, out: Any, add: Any) -> None:
+    m, k = a.shape
     order, ld = _leading(a)
-    if order < 0 or b.strides[0] != b.itemsize:
-        left, right = _packed(a), _packed(b)
+    if order < 0:
+        left = _packed(a)
         if add:
-            _gemv_add((1,), (k, m), left, k, right, 1, out)
+            _gemv_add((1,), (k, m), left, k, b, 1, out)
         else:
-            _gemv((1,), (k, m), left, k, right, 1, out)
+            _gemv((1,), (k, m), left, k, b, 1, out)
         return
     sizes = (m, k) if order == 1 else (k, m)
     if add:

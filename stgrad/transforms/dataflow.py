@@ -58,6 +58,14 @@ def gathers(index: Operand, types: Mapping[str, Type]) -> bool:
     return any(types[n].array for n in operand_vars(index) if n in types)
 
 
+def views_of(name: str, fn: Function) -> set[str]:
+    """The name and all that may be views of it, or of its views."""
+    derived = {name}
+    while more := {t for s in walk(fn.body) if viewed(s, fn.types) in derived for t in assigns(s)} - derived:
+        derived |= more
+    return derived
+
+
 class Classes:
     """Connected components of array names and stacks that may share memory; flow-insensitive."""
 

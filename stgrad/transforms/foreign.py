@@ -39,15 +39,13 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
-    assigns,
     map_blocks,
     operand_vars,
-    walk,
 )
 from stgrad.runtime.support import Value, supported
 from stgrad.transforms.alias import updates_seen
 from stgrad.transforms.contiguous import contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, gathers, viewed
+from stgrad.transforms.dataflow import Classes, gathers, viewed, views_of
 
 # Calls in the forms that lowering writes, or that Numba has for every type we use.
 _NATIVE = frozenset(
@@ -177,9 +175,7 @@ class _Foreign:
     def seen_later(self, view: str) -> bool:
         """Whether a write through one of a view and its source would be seen through the other."""
         assert self.seen is not None
-        derived = {view}
-        while more := {t for s in walk(self.fn.body) if viewed(s, self.types) in derived for t in assigns(s)} - derived:
-            derived |= more
+        derived = views_of(view, self.fn)
         return any((written in derived) != (read in derived) for written, read in self.seen)
 
     def call(self, stmt: Assign) -> Assign:

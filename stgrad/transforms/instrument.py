@@ -29,12 +29,13 @@ from stgrad.ir import (
     assigned,
     map_blocks,
     rename,
+    stored,
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.alias import shadowed, updated
+from stgrad.transforms.alias import shadowed, updated, updates_seen
 from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, viewed
+from stgrad.transforms.dataflow import Classes, viewed, views_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Instrumented:
 
 def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
     """The program with copies, trip counters and shadows."""
-    fn = rotate(fn, frozenset(active))
+    fn = _own_reshapes(rotate(fn, frozenset(active)), names)
     classes = Classes(fn.body, fn.types)
     need = shadowed(fn, classes)
     fn, new = _copy_parameters(fn, classes, updated(fn, classes) | need, names)
@@ -61,6 +62,32 @@ def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumente
     body = lockstep.block(fn.body)
     body, trips = _count_trips(body, types, names)
     return Instrumented(replace(fn, body=body, types=types), Classes(body, types), lockstep.shadows, trips)
+
+
+def _own_reshapes(fn: Function, names: Names) -> Function:
+    """Copies of reshaped arrays that are views or copies, where nobody can tell which: what is overwritten is not read through them."""
+    if not any(isinstance(s, Assign) and s.op in RESHAPES for s in walk(fn.body)):
+        return fn
+    classes, rows = Classes(fn.body, fn.types), contiguous(fn)
+    written, targets, seen = updated(fn, classes), stored(fn.body), updates_seen(fn, classes)
+    types = dict(fn.types)
+
+    def block(b: Block) -> Block:
+        return tuple(new for s in b for new in own(map_blocks(block, s)))
+
+    def own(stmt: Stmt) -> tuple[Stmt, ...]:
+        source = viewed(stmt, fn.types)
+        if source is None or not isinstance(stmt, Assign) or stmt.op not in RESHAPES or classes.find(source) not in written:
+            return (stmt,)
+        target = stmt.target
+        views = views_of(target.name, fn)
+        if source in rows and rowwise(stmt) or views & targets or any((a in views) != (b in views) for a, b in seen):
+            return (stmt,)
+        view = names.fresh(target.name)
+        types[view] = types[target.name]
+        return replace(stmt, targets=(Var(view),)), Assign((target,), "np.copy", (Var(view),), (), stmt.loc)
+
+    return replace(fn, body=block(fn.body), types=types)
 
 
 def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], names: Names) -> tuple[Function, dict[str, str]]:

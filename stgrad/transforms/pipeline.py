@@ -58,7 +58,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-_OPTIONAL = "records sweeps small agree hoist invariants registers layouts tables packed accumulate tidy rotations products pages"
+_OPTIONAL = "records sweeps small agree hoist invariants registers columns layouts tables packed accumulate tidy rotations products pages"
 OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.indexing import indexed_type
 from stgrad.ir import (
     Assign,
     Block,
@@ -53,6 +54,16 @@ class Need:
     order: int = 0
 
 
+@dataclass(eq=False)
+class Content:
+    """Elements of an array that the adjoint of the statement at `place` reads."""
+
+    name: str
+    place: Place
+    access: Access | None
+    placeholder: str | None = None  # the name in the sweep that stands for the array
+
+
 class Saver:
     """Decides for every placeholder of a reverse sweep; see `resolve`."""
 
@@ -66,7 +77,7 @@ class Saver:
         self.needs: dict[Version, Need] = {}
         self.names: dict[str, Operand] = {}
         self.plan = Plan()
-        self.contents: list[tuple[str, Place, Access | None]] = []  # arrays whose contents are read, by the adjoint of what, and where
+        self.contents: list[Content] = []
 
     # ------------------------------------------------------------- names
 
@@ -144,13 +155,14 @@ class Saver:
             if operand.region is found.region:
                 self._extend(self.needs[operand], user)
         if not maker.view:
-            self.contents += [(name, maker.place, access) for name, access in maker.read]
+            self.contents += [Content(name, maker.place, access) for name, access in maker.read]
         return need
 
     # ------------------------------------------------------------- contents
 
     def restore_contents(self) -> None:
         """Save what stores overwrite, where an adjoint of an earlier statement reads it."""
+        self._copy_for_readers()
         done: set[int] = set()
         changed = True
         while changed:
@@ -161,7 +173,46 @@ class Saver:
                     self._restore(place)
                     changed = True
 
-    def _content_reads(self, block: Block) -> list[tuple[str, Place, Access | None]]:
+    def _copy_for_readers(self) -> None:
+        """Where loops around a store stand inside those around all who read what it overwrites, a copy for each reader costs less."""
+        for store in self.places:
+            if isinstance(store.stmt, Store):
+                readers = [c for c in self.contents if self._spoils(store, c)]
+                if all(self._outside(c, store) for c in readers):
+                    self._keep_copies(readers)
+
+    def _outside(self, content: Content, store: Place) -> bool:
+        """Whether a reader stands in some of the loops around a store, and reads less in all its trips than the store writes in its own."""
+        assert isinstance(store.stmt, Store)
+        if content.placeholder is None:
+            return False
+        around, inside = set(content.place.loops()), set(store.loops())
+        written = indexed_type(self.builder, self.builder.types[store.stmt.target.name], _values(store.stmt.index, self.builder))
+        return around < inside and len(around) + self.builder.types[content.name].rank < len(inside) + written.rank
+
+    def _keep_copies(self, readers: list[Content]) -> None:
+        """Push copies of what readers read, at the statements whose adjoints they are."""
+        copies: dict[tuple[str, int, bool], str] = {}
+        for content in readers:
+            assert content.placeholder is not None
+            name, place, after = self.placeholders[content.placeholder]
+            key = (name, place.number, after)
+            if key not in copies:
+                copies[key] = self._keep_copy(name, place, after)
+            self.names[content.placeholder] = Var(copies[key])
+        self.contents = [c for c in self.contents if c not in readers]
+
+    def _keep_copy(self, name: str, place: Place, after: bool) -> str:
+        b, t = self.builder, replace(self.builder.types[name], value=None)
+        copy, popped, stack = b.variable(name, t).name, b.variable(name, t).name, self._stack(name)
+        save = (Assign((Var(copy),), "np.copy", (Var(name),)), Push(stack, Var(copy)))
+        mark = (id(place.region), place.index)
+        (self.plan.pushes.setdefault(mark, []) if after else self.plan.before.setdefault(place.number, [])).extend(save)
+        self.plan.restores.setdefault(mark, []).append(Pop(Var(popped), stack))
+        self.plan.stacks.append(stack)
+        return popped
+
+    def _content_reads(self, block: Block) -> list[Content]:
         found = []
         for stmt in walk(block):
             skip = _REFERENCES.get(getattr(stmt, "op", ""), ())
@@ -178,26 +229,27 @@ class Saver:
                 for name in operand_vars(operand):
                     if name in self.placeholders and self.builder.types[name].array:
                         primal, place, _ = self.placeholders[name]
-                        found.append((primal, place, self.subscripts.access(primal, Pack(()), place)))
+                        found.append(Content(primal, place, self.subscripts.access(primal, Pack(()), place), name))
         return found
 
     def _read_earlier(self, store: Place) -> bool:
+        return any(self._spoils(store, content) for content in self.contents)
+
+    def _spoils(self, store: Place, content: Content) -> bool:
+        """Whether a store overwrites what is read, after the statement whose adjoint reads it."""
         assert isinstance(store.stmt, Store)
-        target = store.stmt.target.name
-        return any(
-            self.classes.same(name, target)
+        place, access = content.place, content.access
+        return (
+            self.classes.same(content.name, store.stmt.target.name)
             and (place.number < store.number or shares_loop(place, store))
             and (place is not store or access is not None)
             and self.subscripts.overwritten(access, store)
-            for name, place, access in self.contents
         )
 
     def _restore(self, place: Place) -> None:
         """Push what a store overwrites, and put it back at the start of its adjoint."""
         stmt = place.stmt
         assert isinstance(stmt, Store)
-        from stgrad.frontend.indexing import indexed_type
-
         b = self.builder
         index = stmt.index
         t = indexed_type(b, b.types[stmt.target.name], _values(index, b))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .registry import example, matrix, vector
+from .registry import example, matrix, positive, vector
 
 
 @example(vector(3), jit=True)
@@ -339,3 +339,79 @@ def passes_over_one_buffer(x, stages):
         turned = np.transpose(table, axes=(1, 0, 2))
         y[:] = np.sin(np.reshape(turned, (8,)) + x[k])
     return np.sum(y)
+
+
+@example(np.array([0.3, -0.2, 0.4, 0.1]), jit=True)
+def reflection_coefficients(r):
+    """Levinson's recursion: a prefix is updated by itself, backwards."""
+    y = np.zeros_like(r)
+    y[0] = -r[0]
+    k, error = -r[0], 1.0
+    for n in range(1, len(r)):
+        error = error * (1.0 - k * k)
+        k = -(r[n] + np.dot(np.flip(r[:n]), y[:n])) / error
+        y[:n] += k * np.flip(y[:n])
+        y[n] = k
+    return np.sum(y * y)
+
+
+@example(matrix(3, 4), positive(2))
+def adds_itself_flipped(x, w):
+    x *= w[0]
+    x[1:] += np.fliplr(x[1:]) * w[1]
+    x[:, 1:3] *= np.flip(x[:, 1:3], (0, 1))
+    return np.sum(x * x)
+
+
+@example(np.stack([matrix(2, 3), matrix(2, 3, 1)]), matrix(3, 3), 2, 2)
+def product_of_a_stack_in_place(a, c, n, m):
+    a[:] = np.reshape(np.reshape(a, (n, m, 1, 3)) @ c, (n, m, 3))
+    return np.sum(a * a)
+
+
+@example(matrix(2, 3), matrix(6, 2))
+def reshapes_what_it_overwrites(a, w):
+    y = np.ravel(a) @ w
+    a *= y[0]
+    z = np.reshape(a, (3, 2))
+    a[:] = np.tanh(z.T * z.T)
+    return np.sum(a) + y[1]
+
+
+@example(1.5, 0.7, matrix(3, 3), matrix(3, 4), jit=True)
+def scales_then_adds_products(alpha, beta, c, a):
+    """A triangle is scaled once and added to in a loop inside: its old values are read outside of that loop."""
+    for i in range(a.shape[0]):
+        c[i, : i + 1] *= beta
+        for k in range(a.shape[1]):
+            c[i, : i + 1] += alpha * a[i, k] * a[: i + 1, k]
+    return np.sum(c * c)
+
+
+@example(0.7, matrix(3, 3), matrix(3, 3, 1), jit=True)
+def scales_all_then_adds(beta, c, b):
+    """Two readers of old values, at one depth and at two."""
+    c *= beta
+    work = np.zeros(c.shape[1])
+    for i in range(c.shape[0]):
+        total = np.sum(c[i] * c[i])
+        for j in range(c.shape[1]):
+            c[:i, j] += total * b[i, j] * b[i, :i]
+            work[j] = np.dot(b[:i, j], c[i, :i])
+        c[i] += beta * work
+    return np.sum(c * c)
+
+
+@example(matrix(4, 3), 5)
+def reads_in_a_branch_then_overwrites(x, steps):
+    y = x * 1.0
+    s = 0.0
+    for t in range(steps):
+        if t % 2 == 0:
+            s = s + np.sum(y[t % 3] * y[t % 3 + 1]) * (t + 1.0)
+        else:
+            s = s * 0.5
+        for j in range(3):
+            for i in range(4):
+                y[i, j] = 0.9 * y[i, j] + 0.1 * s
+    return s + np.sum(y)

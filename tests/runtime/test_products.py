@@ -35,6 +35,7 @@ SHAPES += [((k,), (k, n)) for k, n in [(1, 1), (3, 5), (0, 4), (4, 0), (300, 1),
 
 
 PAIRS = [("C", "C"), ("F", "C"), ("C", "F"), *((x, "C") for x in list(LAYOUTS)[2:]), *(("C", x) for x in list(LAYOUTS)[2:])]
+PAIRS += [("columns", "part"), ("part", "columns")]
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)

@@ -12,6 +12,7 @@ from functools import partial
 from stgrad.ir import Function
 from stgrad.transforms.lower.agree import agree
 from stgrad.transforms.lower.casts import casts
+from stgrad.transforms.lower.columns import columns
 from stgrad.transforms.lower.growable import growable
 from stgrad.transforms.lower.hoist import hoist
 from stgrad.transforms.lower.invariants import invariants
@@ -36,6 +37,7 @@ _PASSES: dict[str, Pass] = {
     "loops": to_loops,
     "invariants": invariants,
     "registers": registers,
+    "columns": columns,
     "layouts": layouts,
     "tables": tables,
     "packed": packed,

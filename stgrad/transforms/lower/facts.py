@@ -6,7 +6,7 @@ call is refused). Liveness is by name, over structured blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stgrad.ir import (
     Assign,
@@ -14,12 +14,16 @@ from stgrad.ir import (
     For,
     Function,
     If,
+    Operand,
+    Pack,
     Pop,
     Push,
     Stmt,
+    Store,
     Type,
     Var,
     While,
+    assigned,
     assigns,
     blocks,
     operand_vars,
@@ -134,3 +138,31 @@ def is_array(types: dict[str, Type], names: Iterable[str]) -> bool:
 
 def var_type(types: dict[str, Type], operand: object) -> Type | None:
     return types.get(operand.name) if isinstance(operand, Var) else None
+
+
+# ------------------------------------------------------- elements and the loops around them
+
+Path = tuple[For, ...]
+
+
+def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
+    """Every statement that is no loop or branch, with the loops around it."""
+    for stmt in block:
+        inner = blocks(stmt)
+        if not inner:
+            yield around, stmt
+        for b in inner:
+            yield from paths(b, (*around, stmt) if isinstance(stmt, For) else around)
+
+
+def index_of(stmt: Stmt) -> tuple[Operand, ...]:
+    index = stmt.index if isinstance(stmt, Store) else stmt.args[1] if isinstance(stmt, Assign) else None
+    assert isinstance(index, Pack)
+    return index.items
+
+
+def moves(loop: For, stmt: Stmt) -> tuple[bool, bool]:
+    """Whether trips of a loop move along the first and along the last axis of the element that a statement reads or writes."""
+    moving = assigned((loop,))
+    first, last = (bool(moving.intersection(operand_vars(i))) for i in index_of(stmt))
+    return first, last

@@ -52,7 +52,6 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,19 +70,17 @@ from stgrad.ir import (
     Type,
     Var,
     assigned,
-    blocks,
     map_blocks,
     operand_vars,
     reads,
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.lower.facts import Classes, aliases, index_of, moves, paths
 from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.lower.storage import zero
 
 INT = Type("int64", weak=True)
-Path = tuple[For, ...]
 
 
 def layouts(fn: Function) -> Function:
@@ -130,7 +127,7 @@ class _Layouts:
             return ""
         counters = {f.var.name for path, _ in found for f in path[1:]} - {loop.var.name}
         inner = [(path, s) for path, s in found if not any(isinstance(x, For) for x in walk(path[-1].body))]
-        down = [walks_down(path[-1], index_of(s)) for path, s in inner]
+        down = [moves(path[-1], s) == (True, False) for path, s in inner]
         deep = any(len(path) > 2 and d for (path, _), d in zip(inner, down, strict=True))
         same = all(self.counts(i, counters) for _, s in inner for i in index_of(s))
         return kinds.pop() if down and all(down) and deep and same else ""
@@ -190,29 +187,6 @@ class _Layouts:
             body = (load, Store(Var(target), Pack((j, i)), value, "add" if what == "back" else "set"))
         nested = For(i, Const(0), inner.target, Const(1), body)
         return [outer, inner, For(j, Const(0), outer.target, Const(1), (nested,))]
-
-
-def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
-    """Every statement that is no loop or branch, with the loops around it."""
-    for stmt in block:
-        inner = blocks(stmt)
-        if not inner:
-            yield around, stmt
-        for b in inner:
-            yield from paths(b, (*around, stmt) if isinstance(stmt, For) else around)
-
-
-def index_of(stmt: Stmt) -> tuple[Operand, ...]:
-    index = stmt.index if isinstance(stmt, Store) else stmt.args[1] if isinstance(stmt, Assign) else None
-    assert isinstance(index, Pack)
-    return index.items
-
-
-def walks_down(loop: For, index: tuple[Operand, ...]) -> bool:
-    """Whether trips of a loop move along the first axis alone."""
-    moving = assigned((loop,))
-    first, last = (bool(moving.intersection(operand_vars(i))) for i in index)
-    return first and not last
 
 
 def _swapped(block: Block, name: str, turned: str) -> Block:
