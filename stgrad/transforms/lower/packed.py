@@ -60,7 +60,8 @@ from stgrad.names import Names
 from stgrad.transforms.dataflow import Liveness, observed
 from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.branches import is_sum, sink_sums
-from stgrad.transforms.lower.facts import Classes, aliases
+from stgrad.transforms.lower.facts import aliases
+from stgrad.transforms.lower.orders import Orders
 from stgrad.transforms.lower.registers import definitions
 
 _FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf")
@@ -80,7 +81,8 @@ def packed(fn: Function) -> Function:
     """The program with its independent loops fit for packing."""
     defined = definitions(fn)
     names, live = Names([*fn.types, *(p.name for p in fn.params)]), Liveness(fn.body, observed(fn))
-    state = _Packing(dict(fn.types), names, aliases(fn), defined, Bounds(bindings(fn)), live)
+    types = dict(fn.types)
+    state = _Packing(types, names, defined, Bounds(bindings(fn)), live, Orders(types, aliases(fn), defined))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
@@ -88,10 +90,10 @@ def packed(fn: Function) -> Function:
 class _Packing:
     types: dict[str, Type]
     names: Names
-    classes: Classes
     defined: Mapping[str, Stmt]  # names that are bound once
     bounds: Bounds
     live: Liveness
+    orders: Orders
     storing: set[int] = field(default_factory=set)  # packed loops that write to arrays
 
     def block(self, statements: Block) -> Block:
@@ -106,7 +108,7 @@ class _Packing:
         loop = self.sunk(stmt)
         sums = self.sums(loop)
         if sums is None or not self.plain(loop.body) or not self.apart(loop):
-            return [self.hidden(stmt)]
+            return self.around(stmt, before, live)
         functions = {} if down_columns(loop) else PACKED
         body = self.known_positions(tuple(s for inner in loop.body for s in self.rewrite(inner, sums, functions)), loop)
         ahead: list[Stmt] = []
@@ -159,31 +161,16 @@ class _Packing:
 
     def apart(self, loop: For) -> bool:
         """Whether each trip writes to places of its own, and reads no places that others write."""
-        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
-        places: dict[str, tuple[str, tuple[object, ...]]] = {}
         moving = assigned((loop,))
-        for store in stores:
+        written = set()
+        for store in (s for s in walk(loop.body) if isinstance(s, Store)):
             items = store.index.items if isinstance(store.index, Pack) else (store.index,)
             moved = [self.moves_with(i, loop, moving) for i in items]
             fixed = all(o or not moving.intersection(operand_vars(i)) for o, i in zip(moved, items, strict=True))
             if not fixed or not any(moved) or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
                 return False
-            place = (store.target.name, self.place(store.index, loop))
-            if places.setdefault(self.classes.find(store.target.name), place) != place:
-                return False
-        for stmt in walk(loop.body):
-            if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
-                own = places.get(self.classes.find(stmt.args[0].name))
-                if own is not None and own != (stmt.args[0].name, self.place(stmt.args[1], loop)):
-                    return False
-        return len(places) <= MAX_WRITES and loop.step in (Const(1), Const(-1))
-
-    def place(self, index: Operand, loop: For) -> tuple[object, ...]:
-        """A subscript, with sums of the counter written out: equal places are equal."""
-        items = index.items if isinstance(index, Pack) else (index,)
-        made = [self.defined.get(i.name) if isinstance(i, Var) else None for i in items]
-        sums = [isinstance(m, Assign) and m.op in ("np.add", "np.subtract") and loop.var in m.args for m in made]
-        return tuple((m.op, m.args) if known and isinstance(m, Assign) else i for known, m, i in zip(sums, made, items, strict=True))
+            written.add((store.target.name, items))
+        return len(written) <= MAX_WRITES and loop.step in (Const(1), Const(-1)) and self.orders.apart(loop)
 
     def moves_with(self, place: Operand, loop: For, moving: set[str]) -> bool:
         """Whether a position is another one in each trip: the counter, plus or minus what stands still."""
@@ -217,13 +204,23 @@ class _Packing:
         ahead.append(Assign((result,), "np.add", (bound, Const(1))))
         return result
 
+    def around(self, loop: For, before: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
+        """A loop that is not packed: run up, if its trips commute and packed ones stand in it."""
+        if loop.step != Const(-1) or not self.stores_in(loop) or not self.orders.commute(loop, live):
+            return [self.hidden(loop)]
+        ahead, loop = self.upwards(loop, before)
+        return [*ahead, loop]
+
+    def stores_in(self, loop: For) -> bool:
+        """Whether packed loops stand in a loop that write to places which move with it."""
+        made = {n for s in loop.body if isinstance(s, Assign) for n in assigns(s) if self.types[n].dtype == "int64"}
+        moving = {loop.var.name, *made}
+        return any(id(s) in self.storing and moving.intersection(read(s.body)) for s in walk(loop.body) if isinstance(s, For))
+
     def hidden(self, loop: For) -> For:
         """A loop that runs down around packed loops, its counter hidden from LLVM."""
         step = loop.step.value if isinstance(loop.step, Const) else 0
-        made = {n for s in loop.body if isinstance(s, Assign) for n in assigns(s) if self.types[n].dtype == "int64"}
-        moving = {loop.var.name, *made}
-        around = any(id(s) in self.storing and moving.intersection(read(s.body)) for s in walk(loop.body) if isinstance(s, For))
-        if step >= 0 or not around:
+        if step >= 0 or not self.stores_in(loop):
             return loop
         counter = Var(self.names.fresh(re.sub(r"(_\d+)?$", "_down", loop.var.name, count=1)))
         self.types[counter.name] = INT

@@ -1,0 +1,182 @@
+"""Loops whose trips commute run up; where the order of trips counts it stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stgrad import value_and_grad
+
+
+def convolution(x, w):
+    n, m = w.shape
+    total = 0.0
+    for j in range(x.shape[0] - n):
+        out = np.zeros(m)
+        for c in range(n):
+            for o in range(m):
+                out[o] += x[j + c] * w[c, o]
+        for o in range(m):
+            total += out[o] * out[o]
+    return total
+
+
+def rows_of_one_matrix(x, w):
+    """Two rows of one array, or one row twice, move together."""
+    y = w.copy()
+    for i in range(w.shape[0] - 1, -1, -1):
+        for j in range(w.shape[0] - 1, i - 1, -1):
+            for k in range(w.shape[1] - 1, -1, -1):
+                y[i, k] += 0.1 * y[j, k] * x[k]
+                y[j, k] *= 1.5
+    return np.sum(y * y)
+
+
+def last_one_stays(x, w):
+    """All trips write to one element."""
+    y = np.zeros((2, w.shape[1]))
+    for i in range(w.shape[0] - 1, -1, -1):
+        for k in range(w.shape[1]):
+            y[1, k] = w[i, k] * x[i]
+    return np.sum(y * y)
+
+
+def stale_position(x, w):
+    """A position from an earlier loop over a counter of the same name stands still."""
+    y = np.zeros(x.shape[0] + 1)
+    at = 0
+    for i in range(w.shape[0]):
+        at = i + 1
+    for i in range(w.shape[0] - 1, -1, -1):
+        y[at] = x[i]
+        for k in range(w.shape[1]):
+            y[k] = y[k] + w[i, k] * y[at]
+    return np.sum(y * y)
+
+
+def reads_sums(x, w):
+    """A trip reads what the ones before added."""
+    y = np.ones(w.shape[1])
+    for i in range(w.shape[0] - 1, -1, -1):
+        s = y[i]
+        for k in range(w.shape[1]):
+            y[k] += s * w[i, k]
+    return np.sum(y * x[: w.shape[1]])
+
+
+def hands_on(x, w):
+    """A number goes from trip to trip, through an inner loop that may have none."""
+    s = 1.0
+    y = np.zeros(w.shape[1])
+    for i in range(w.shape[0] - 1, -1, -1):
+        for k in range(i):
+            s = x[k] * w[i, k]
+        for k in range(w.shape[1]):
+            y[k] += s * w[i, k]
+    return np.sum(y * y)
+
+
+def needed_behind(x, w):
+    """What the last trip leaves is read."""
+    y = np.zeros(w.shape[1])
+    last = 0.0
+    for i in range(w.shape[0] - 1, -1, -1):
+        last = x[i]
+        for k in range(w.shape[1]):
+            y[k] += last * w[i, k]
+    return np.sum(y * y) * last
+
+
+def through_a_view(x, w):
+    """Two names for one memory, shifted."""
+    y = np.zeros(w.shape[1] + 1)
+    z = y[1:]
+    for i in range(w.shape[0] - 1, -1, -1):
+        for k in range(w.shape[1]):
+            y[k] += x[i] * w[i, k]
+        for k in range(w.shape[1]):
+            z[k] = z[k] * 0.5 + w[i, k]
+    return np.sum(y * y)
+
+
+def under_branches(x, w):
+    y = np.zeros((w.shape[0], w.shape[1]))
+    for i in range(w.shape[0] - 1, -1, -1):
+        if x[i] > 0.5:
+            for k in range(w.shape[1]):
+                y[i, k] = w[i, k] * x[k]
+        else:
+            for k in range(w.shape[1]):
+                y[i, k] += x[i]
+    return np.sum(y * y)
+
+
+def triangle(x, w):
+    """Row after row, as factorisations go."""
+    n = w.shape[0]
+    y = np.zeros((n, n))
+    total = 0.0
+    for i in range(n):
+        for j in range(i + 1):
+            s = w[i, j]
+            for k in range(j):
+                s -= y[i, k] * y[j, k]
+            y[i, j] = s * x[j]
+            total += y[i, j]
+    return total
+
+
+PROGRAMS = [
+    triangle, convolution, rows_of_one_matrix, last_one_stays, stale_position, reads_sums, hands_on, needed_behind, through_a_view,
+    under_branches
+]  # fmt: skip
+
+
+def arguments():
+    rng = np.random.default_rng(3)
+    return rng.uniform(0.1, 1.0, 5), rng.uniform(-1.0, 1.0, (4, 4))
+
+
+def differences(f, args, step=1e-6):
+    """Central differences in every element."""
+    bars = [np.zeros_like(a) for a in args]
+    for a, bar in zip(args, bars, strict=True):
+        for at in np.ndindex(a.shape):
+            kept = a[at]
+            a[at] = kept + step
+            above = f(*args)
+            a[at] = kept - step
+            bar[at] = (above - f(*args)) / (2 * step)
+            a[at] = kept
+    return bars
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(f):
+    args = arguments()
+    value, bars = value_and_grad(f, (0, 1), jit=False)(*args)
+    assert value == pytest.approx(f(*args), rel=1e-12)
+    for bar, expected in zip(bars, differences(f, args), strict=True):
+        np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_commuting_loops_of_the_reverse_sweep_run_up():
+    args = arguments()
+    assert "for c in range(n):" in value_and_grad(convolution, (0, 1)).source(*args).split("# grad of")[1]
+    assert value_and_grad(triangle, 1).source(*args).count("for k in range(j):") == 2
+
+
+def test_others_run_as_they_are_written():
+    args = arguments()
+    for f in (last_one_stays, stale_position, reads_sums, hands_on, needed_behind):
+        text = value_and_grad(f, (0, 1)).source(*args)
+        assert "_down in range(" in text or "- 1, -1, -1)" in text, f.__name__
+
+
+def test_compiled():
+    args = arguments()
+    for f in (convolution, rows_of_one_matrix):
+        plain, compiled = value_and_grad(f, (0, 1), jit=False)(*args), value_and_grad(f, (0, 1))(*args)
+        np.testing.assert_allclose(compiled[0], plain[0], rtol=1e-13)
+        for ours, theirs in zip(compiled[1], plain[1], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
