@@ -41,8 +41,8 @@ Args = Annotated[str, typer.Option("--args", help='example arguments, a Python t
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
 _PASSES = """
-records sweeps small settle agree storage hoist casts loops
-invariants registers columns layouts tables packed growable cleanup accumulate foreign tidy rotations products pages
+records sweeps small states settle agree storage hoist casts loops
+invariants registers columns layouts tables packed growable cleanup accumulate foreign slots carried rotations tidy products pages
 """
 PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")

@@ -15,11 +15,14 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
+from stgrad.transforms.lower.carried import carried
 from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.memory import huge_pages
 from stgrad.transforms.lower.nests import SWITCHES
 from stgrad.transforms.lower.products import products
 from stgrad.transforms.lower.rotations import rotations
+from stgrad.transforms.lower.slots import slots
+from stgrad.transforms.lower.states import states
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.reverse import reverse
@@ -58,7 +61,10 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 
 
 Pass = Callable[[Function], Function]
-_OPTIONAL = "records sweeps small agree hoist invariants registers columns layouts tables packed accumulate tidy rotations products pages"
+_OPTIONAL = """
+records sweeps small states agree hoist invariants registers columns layouts tables packed
+accumulate slots carried rotations tidy products pages
+"""
 OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
 
 
@@ -74,18 +80,22 @@ def passes(options: Options) -> dict[str, Pass]:
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,
+        "states": states,
         **lowering(options.without),
         "cleanup": simplify,
         "accumulate": lambda fn: simplify(accumulate(fn)),
         "foreign": foreign,
-        "tidy": tidy,
+        "slots": slots,
+        "carried": carried,
         "rotations": rotations,
+        "tidy": tidy,
         "products": lambda fn: products(fn, reuse=not options.parallel),
         "pages": huge_pages,
     }
     steps |= {"libm": libm} if options.precise else {}
     if options.parallel:  # memory of a trip's own is what lets trips run on threads
-        steps |= {"invariants": partial(invariants, allocations=False), "layouts": lambda fn: fn, "rotations": lambda fn: fn, "parallel": parallel}
+        steps |= dict.fromkeys(("slots", "carried", "rotations", "layouts"), lambda fn: fn)
+        steps |= {"invariants": partial(invariants, allocations=False), "parallel": parallel}
     return {name: step for name, step in steps.items() if name not in options.without}
 
 

@@ -29,12 +29,11 @@ from stgrad.ir import (
     While,
     assigns,
     operand_vars,
-    operands,
     reads,
     walk,
 )
 from stgrad.transforms.dataflow import Liveness, observed
-from stgrad.transforms.lower.facts import VIEWS, may_view
+from stgrad.transforms.lower.facts import may_view, sources
 
 OLDEST = 3  # as good as for ever
 Held = frozenset[tuple[int, int]]  # (id of the statement, age)
@@ -111,7 +110,7 @@ class _Ages:
         if stmt.op == "alias" and len(stmt.targets) == len(stmt.args):  # a swap moves all at once
             held = [self.held((a,), state) for a in stmt.args]
         elif may_view(stmt):
-            held = [self.held(stmt.args[:1] if stmt.op in VIEWS else operands(stmt), state)] * len(stmt.targets)
+            held = [self.held(sources(stmt), state)] * len(stmt.targets)
         else:
             held = [NOTHING] * len(stmt.targets)
         moved = {t.name: memory for t, memory in zip(stmt.targets, held, strict=True) if memory and self.fn.types[t.name].array}

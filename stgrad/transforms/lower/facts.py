@@ -64,7 +64,7 @@ class Classes:
 
 def may_view(stmt: Assign) -> bool:
     """Whether the results of a statement may share memory with its arguments."""
-    if stmt.op in VIEWS:
+    if stmt.op in VIEWS or stmt.op == "runtime.matmul" and stmt.kwargs:
         return True
     if stmt.op in FRESH:
         return False
@@ -72,6 +72,13 @@ def may_view(stmt: Assign) -> bool:
     if rule is None:
         return not stmt.op.startswith(("np.", "math.", "runtime."))
     return rule.views is not None
+
+
+def sources(stmt: Assign) -> tuple[Operand, ...]:
+    """The operands whose memory the results of a statement that may view may share."""
+    if stmt.op == "runtime.matmul":
+        return tuple(v for _, v in stmt.kwargs)
+    return stmt.args[:1] if stmt.op in VIEWS else operands(stmt)
 
 
 def aliases(fn: Function) -> Classes:
@@ -84,7 +91,7 @@ def aliases(fn: Function) -> Classes:
 
     for stmt in walk(fn.body):
         if isinstance(stmt, Assign) and may_view(stmt):
-            seen = stmt.args[:1] if stmt.op in VIEWS else operands(stmt)
+            seen = sources(stmt)
             if stmt.op == "getitem" and any(array(n) for n in operand_vars(stmt.args[1])):
                 continue  # arrays in an index make a new array
             for source in {n for o in seen for n in operand_vars(o)}:

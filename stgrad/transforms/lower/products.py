@@ -127,6 +127,8 @@ class _Products:
         dims = tuple(b if self.knows(b) else a for a, b in zip(dims, made, strict=True))
         if not all(map(self.knows, dims)):
             return None
+        if self.once[stmt.target.name] == 1:
+            self.types[stmt.target.name] = replace(self.types[stmt.target.name], dims=dims)
         sizes = tuple(map(self.size, dims))
         return sizes[0] if len(sizes) == 1 else Pack(sizes)
 
