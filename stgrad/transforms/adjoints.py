@@ -17,7 +17,25 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.frontend.operations import unbroadcast
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
-from stgrad.ir import ALL, Assign, Block, Const, Custom, Operand, Pack, Pop, Slice, Stmt, Store, Type, Var, assigns, operand_vars, reads
+from stgrad.ir import (
+    ALL,
+    NONE,
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Operand,
+    Pack,
+    Pop,
+    Slice,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigns,
+    operand_vars,
+    reads,
+)
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
@@ -210,7 +228,10 @@ class Adjoints:
     def _read(self, stmt: Assign, g: Sym | None) -> None:
         source = stmt.args[0]
         if isinstance(source, Var) and source.name in self.active:
-            self.scatter(source.name, stmt.args[1], g)
+            if _reflects(stmt.args[1]) and g is not None:  # read backwards, rather than added to zeros backwards
+                self.add(source.name, self.builder.call("getitem", (g, self.operand(stmt.args[1])), self.builder.types[source.name]), owned=True)
+            else:
+                self.scatter(source.name, stmt.args[1], g)
 
     def _rule(self, stmt: Assign, bars: list[Sym | None]) -> None:
         if not any(self._takes(o) for o in (*stmt.args, *(v for _, v in stmt.kwargs))):
@@ -378,6 +399,12 @@ def _zero(t: Type) -> Any:
 def _may_repeat(index: Operand, types: Any) -> bool:
     """Whether an index may name an entry twice: it holds an array of integers."""
     return any(types[n].array and types[n].dtype != "bool" for n in operand_vars(index))
+
+
+def _reflects(index: Operand) -> bool:
+    """Whether an index reads whole axes, some of them backwards: done twice, it changes nothing."""
+    entries = index.items if isinstance(index, Pack) else (index,)
+    return Slice(NONE, NONE, Const(-1)) in entries and all(isinstance(e, Slice) and e.lower == e.upper == NONE and e.step in (NONE, Const(-1)) for e in entries)
 
 
 def _is_mask(index: Operand, types: Any) -> bool:
