@@ -229,7 +229,7 @@ class Adjoints:
         source = stmt.args[0]
         if isinstance(source, Var) and source.name in self.active:
             if _reflects(stmt.args[1]) and g is not None:  # read backwards, rather than added to zeros backwards
-                self.add(source.name, self.builder.call("getitem", (g, self.operand(stmt.args[1])), self.builder.types[source.name]), owned=True)
+                self.add(source.name, self.builder.call("getitem", (g, self.operand(stmt.args[1])), self.builder.types[source.name]), owned=False)
             else:
                 self.scatter(source.name, stmt.args[1], g)
 

@@ -27,9 +27,7 @@ def horner_grad(coefficients, x):
         # grad of line 86: for c in coefficients[::-1]:
         t3[k] += c_bar
     coefficients_bar = runtime.empty(n)
-    for i in range(n):
-        coefficients_bar[i] = 0.0
     t5 = n - 1
     for i in range(n):
-        coefficients_bar[t5 - i] += t3[i]
+        coefficients_bar[i] = t3[t5 - i]
     return y, coefficients_bar, x_bar
