@@ -168,15 +168,35 @@ def _(rng):
 # ------------------------------------------------------------------ determinants and powers
 
 
+def nearly_singular(y, a):
+    """Whether the rows of a small matrix are close to dependent: its determinant is far below the product of their lengths."""
+    return np.shape(a)[0] <= 10 and np.abs(y) <= 1e-4 * np.prod(np.sqrt(np.sum(np.real(a * np.conjugate(a)), axis=1)))
+
+
+def cofactors(y, a):
+    """The conjugate of dy/da for y = det(a): y a^-H, or for a nearly singular matrix the recurrence of Faddeev and LeVerrier.
+
+    That is a polynomial in a, right for any rank and order; beyond ten rows it loses too many digits.
+    """
+    if np.ndim(a) == 2 and nearly_singular(y, a):
+        identity = np.eye(np.shape(a)[0]).astype(a.dtype)
+        m = np.copy(identity)
+        for k in range(1, np.shape(a)[0]):
+            product = np.matmul(a, m)
+            m = np.sum(product * identity) / k * identity - product
+    else:
+        m = np.expand_dims(y, (-2, -1)) * np.linalg.inv(a)
+    return hermitian(m)
+
+
 @adjoint(np.linalg.det)
 def det(y, y_bar, a):
-    scale = np.expand_dims(y_bar * conj(y), (-2, -1))
-    return scale * hermitian(np.linalg.inv(a))
+    return np.expand_dims(y_bar, (-2, -1)) * cofactors(y, a)
 
 
 @tangent(np.linalg.det)
 def det_dot(y, a, a_dot):
-    return y * np.trace(np.linalg.solve(a, a_dot), axis1=-2, axis2=-1)
+    return np.sum(conj(cofactors(y, a)) * a_dot, axis=(-2, -1))
 
 
 @adjoint(np.linalg.slogdet)

@@ -7,6 +7,7 @@ from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
+from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
@@ -18,12 +19,14 @@ __all__ = [
     "chunks",
     "clipped",
     "cos",
+    "det",
     "empty",
     "empty_near",
     "erf",
     "exp",
     "expit",
     "expm1",
+    "inv",
     "log",
     "log1p",
     "matmul",
@@ -36,6 +39,7 @@ __all__ = [
     "reshape",
     "sigmoid",
     "sin",
+    "solve",
     "strips",
     "tan",
     "tanh",

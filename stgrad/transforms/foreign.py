@@ -60,6 +60,7 @@ _MATH = frozenset(
 )
 
 _MATH_ARGUMENTS = {"log": 1, "hypot": 2}  # Numba has these forms alone
+_SOLVERS = frozenset({"np.linalg.solve", "np.linalg.inv", "np.linalg.det"})
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
 
 
@@ -92,7 +93,7 @@ class _Foreign:
         if isinstance(stmt, Store) and not self.storable(stmt):
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
-        return stmt
+        return solved(stmt, self.types) if isinstance(stmt, Assign) else stmt
 
     # ------------------------------------------------------------- what Numba has
 
@@ -210,6 +211,16 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     whole = Slice(NONE, NONE, NONE)
     index = Pack(tuple(NONE if k in new else whole for k in range(rank)))
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
+
+
+def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`runtime.solve(a, b)` and its like for one real matrix, which do the smallest without LAPACK."""
+    if stmt.op not in _SOLVERS or stmt.kwargs or not all(isinstance(a, Var) and types[a.name].rank for a in stmt.args):
+        return stmt
+    kinds = [types[n] for n in operand_vars(Pack(stmt.args))]
+    if kinds[0].rank != 2 or kinds[-1].rank > 2 or {t.dtype for t in kinds} not in ({"float64"}, {"float32"}):
+        return stmt
+    return replace(stmt, op=stmt.op.replace("np.linalg", "runtime"))
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:
