@@ -8,6 +8,8 @@ possibly one: each time an inner loop starts, it tests whether they overlap. Arr
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ __all__ = ["empty", "empty_near"]
 
 LARGE = 1 << 20  # bytes; asking costs less than the pages of such an array
 PAGE = 1 << 12
+LINE = 64  # bytes: vectors of AVX-512 that lie across two lines of the cache take twice as long
 MADV_HUGEPAGE = 14
 
 
@@ -64,12 +67,23 @@ for _function, _lowering in ((empty, _lower_empty), (empty_near, _lower_near)):
 
 def _new(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     shape = _parse_shape(context, builder, signature.args[0], args[0])
-    array = _empty_nd_impl(context, builder, signature.return_type, shape)
+    with _aligned(context):
+        array = _empty_nd_impl(context, builder, signature.return_type, shape)
     if sys.platform.startswith("linux"):
         size = builder.mul(array.nitems, array.itemsize)
         with builder.if_then(builder.icmp_signed(">=", size, size.type(LARGE)), likely=False):
             _advise(builder, array.data, size)
     return array
+
+
+@contextmanager
+def _aligned(context: Any) -> Iterator[None]:
+    """Numba asks for arrays at multiples of LINE, not of 32, while this is open; it takes no such wish as an argument."""
+    context.get_preferred_array_alignment = lambda kind: LINE
+    try:
+        yield
+    finally:
+        del context.get_preferred_array_alignment
 
 
 def _apart(builder: Any, pointer: Any) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stgrad import grad, runtime
-from stgrad.runtime.memory import LARGE
+from stgrad.runtime.memory import LARGE, LINE
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.int64, np.bool_])
@@ -159,3 +159,18 @@ def test_loops_that_read_neighbours_fill_memory_of_the_other_kind():
 
     assert "y = runtime.empty_near(" in grad(smooth).source(np.ones(5))
     assert "empty_near" not in grad(scale).source(np.ones(5), np.ones(3))
+
+
+def test_arrays_start_with_a_line_of_the_cache():
+    @numba.njit
+    def make(n):
+        return [(runtime.empty(n), runtime.empty_near((n, 3))) for _ in range(20)]
+
+    for n in (1, 5, 1000):
+        assert all(a.ctypes.data % LINE == 0 for pair in make(n) for a in pair)
+
+    @numba.njit
+    def others(n):
+        return np.empty(n)
+
+    assert others(3).shape == (3,)
