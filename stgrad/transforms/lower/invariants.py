@@ -5,7 +5,8 @@
                                                       q += L[c, t + i]
 
 Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
-would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Memory that each trip asks for moves as well,
+would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Loops of one block share what they
+move. Memory that each trip asks for moves as well,
 where no trip leaves it to another.
 
     >>> import numpy as np
@@ -35,7 +36,7 @@ where no trip leaves it to another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from stgrad.ir import (
     Assign,
@@ -53,6 +54,7 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
     reads,
+    rename,
     walk,
 )
 from stgrad.transforms.lower.bounds import Bounds, bindings
@@ -67,7 +69,8 @@ BY_CONSTANT = frozenset({"np.floor_divide", "np.remainder"})  # never raise with
 def invariants(fn: Function, allocations: bool = True) -> Function:
     """The program with invariant arithmetic before its loops, and invariant `allocations` too (not where trips run on threads)."""
     state = _Invariants(fn, definitions(fn), Bounds(bindings(fn)), unshared(fn) if allocations else frozenset())
-    return fn.with_body(state.block(fn.body))
+    body = state.block(fn.body)
+    return fn.with_body(rename(body, state.same) if state.same else body)
 
 
 @dataclass
@@ -76,21 +79,43 @@ class _Invariants:
     once: Mapping[str, Stmt]  # names that are bound once
     bounds: Bounds
     unshared: frozenset[str]  # arrays that have one name
+    same: dict[str, str] = field(default_factory=dict)  # names of what has a name already
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
+        moved: list[Assign] = []  # arithmetic that stands before a loop of this block
         for stmt in statements:
             stmt = map_blocks(self.block, stmt)
             if isinstance(stmt, For) and not any(isinstance(s, Custom) for s in walk(stmt.body)):
                 ahead, stmt = self.split(stmt)
-                result += ahead
+                result += self.unnamed(ahead, moved)
+            changed = assigned((stmt,))
+            moved = [m for m in moved if not changed.intersection(reads(m))]
             result.append(stmt)
         return tuple(result)
 
-    def split(self, loop: For) -> tuple[list[Stmt], For]:
+    def unnamed(self, ahead: list[Assign], moved: list[Assign]) -> list[Assign]:
+        """What has no name yet of statements that are to stand here."""
+        new: list[Assign] = []
+        for stmt in ahead:
+            stmt = rename((stmt,), self.same)[0] if self.same else stmt  # type: ignore[assignment]
+            twin = next((m for m in moved if self.alike(m, stmt)), None) if movable(stmt, self.fn.types) else None
+            if twin is not None:
+                self.same[stmt.target.name] = twin.target.name
+                continue
+            new.append(stmt)
+            if movable(stmt, self.fn.types):
+                moved.append(stmt)
+        return new
+
+    def alike(self, a: Assign, b: Assign) -> bool:
+        types = self.fn.types
+        return (a.op, a.args) == (b.op, b.args) and types[a.target.name] == types[b.target.name]
+
+    def split(self, loop: For) -> tuple[list[Assign], For]:
         moving = assigned((loop,))
         innermost = not any(isinstance(s, (For, While)) for s in walk(loop.body))
-        ahead: list[Stmt] = []
+        ahead: list[Assign] = []
         for stmt in loop.body:
             if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or moving.intersection(reads(stmt)):
                 continue
