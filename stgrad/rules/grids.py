@@ -167,6 +167,17 @@ def spread_dot(a, a_dot, edges):
     return (1.0 - t) * (np.sum(np.where(low, a_dot, 0.0)) / np.sum(low)) + t * (np.sum(np.where(high, a_dot, 0.0)) / np.sum(high))
 
 
+def bins_of(a, inside, edges, equal):
+    """The position of the bin that each sample falls into; where they are `equal` it is computed, and set right by the edges, as NumPy does."""
+    last = np.size(edges) - 2
+    if not equal:
+        return np.minimum(np.maximum(np.searchsorted(edges, a, side="right") - 1, 0), last)
+    share = np.where(inside, (a - edges[0]) / (edges[-1] - edges[0]), 0.0)
+    place = np.minimum(share * (last + 1), last).astype(np.int64)
+    low = np.maximum(place - (a < edges[place]), 0)
+    return np.minimum(low + (a >= edges[low + 1]), last)
+
+
 @adjoint(np.histogram)
 def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
     """Counts are piecewise constant in `a`, whose extent decides the edges where neither `bins` nor `range` does."""
@@ -179,8 +190,8 @@ def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
     bins_bar = edges_bar if np.ndim(bins) > 0 else None
     if weights is None:
         return a_bar, bins_bar
-    at = np.minimum(np.maximum(np.searchsorted(edges, a, side="right") - 1, 0), np.size(edges) - 2)
     inside = np.logical_and(a >= edges[0], a <= edges[-1])
+    at = bins_of(a, inside, edges, np.ndim(bins) == 0)
     counts_bar = y_bar[0]
     if density:
         total = np.sum(np.where(inside, weights, 0.0))

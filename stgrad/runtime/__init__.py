@@ -3,6 +3,7 @@
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.indices import check_index, clipped
+from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.reshaping import reshape
@@ -14,6 +15,7 @@ from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoi
 
 __all__ = [
     "add_matmul",
+    "add_where",
     "call_python",
     "check_index",
     "chunks",
@@ -35,12 +37,14 @@ __all__ = [
     "pop",
     "pow",
     "push",
+    "put_where",
     "radd",
     "reshape",
     "sigmoid",
     "sin",
     "solve",
     "strips",
+    "take_where",
     "tan",
     "tanh",
     "unbroadcast",

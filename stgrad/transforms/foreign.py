@@ -89,8 +89,13 @@ class _Foreign:
             if new is not None and self.in_rows(stmt):
                 return replace(new, op="np.reshape")
             self.check_view(stmt)
+            if stmt.op == "getitem" and self.masks(stmt.args[0], stmt.args[1]):
+                return replace(stmt, op="runtime.take_where")
             return new or self.call(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
+            if self.masks(stmt.target, stmt.index) and self.plain(stmt):
+                op = "runtime.put_where" if stmt.mode == "set" else "runtime.add_where"
+                return Effect(op, (stmt.target, stmt.index, stmt.value), (), stmt.loc, stmt.note)
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
         return solved(stmt, self.types) if isinstance(stmt, Assign) else stmt
@@ -140,6 +145,20 @@ class _Foreign:
         if stmt.mode == "add":  # read and write
             return supported("getitem", described[:2]) and supported("setitem", [*described[:2], Value(self.types[stmt.target.name].dtype, 1, True)])
         return supported("setitem", described, contiguous=False)
+
+    def masks(self, array: Operand, index: Operand) -> bool:
+        """Whether an index is one mask of the shape of the array."""
+        if not isinstance(array, Var) or not isinstance(index, Var):
+            return False
+        mask, whole = self.types[index.name], self.types[array.name]
+        return mask.array and mask.dtype == "bool" and mask.rank == whole.rank > 0
+
+    def plain(self, store: Store) -> bool:
+        """Whether a number or a vector is stored, of a kind that the array can hold."""
+        target, value = self.types[store.target.name], store.value
+        if isinstance(value, Const):
+            return isinstance(value.value, (bool, int, float)) and (target.dtype != "bool" or isinstance(value.value, bool))
+        return isinstance(value, Var) and self.types[value.name].rank <= 1 and self.types[value.name].dtype == target.dtype
 
     def describe(self, operand: Operand) -> Any:
         if isinstance(operand, Var):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .registry import example, matrix, vector
+from .registry import example, matrix, positive, vector
 
 
 @example(vector(5))
@@ -170,3 +170,31 @@ def slices_of_one_item(a, x):
     y = a[:, :1] * x + a[1:2] * a[:, -1:]
     y[:, -2:-1] *= x[:1]
     return np.sum(y * a) + np.sum(x[2:3] * a)
+
+
+@example(matrix(3, 4), matrix(3, 4, seed=1), 0.4, jit=True)
+def masks_of_tables(x, y, c):
+    """Masks of the shape of a table: read, written, added to, and a store from a part of the table itself."""
+    inside = x > 0.2
+    z = x * 1.0
+    z[inside] = z[inside] ** 2 + c
+    z[x < -0.5] = c
+    w = y[inside]
+    z[inside] *= w
+    z[~inside] += 1.0
+    first = np.zeros((3, 4), dtype=bool)
+    first[1:, 0] = True
+    z[first] = z[0, 1:3]
+    return np.sum(z * z) + np.sum(w[1:] * w[:-1])
+
+
+@example(vector(9), positive(9), 3, jit=True)
+def means_of_rings(data, radius, n):
+    """Means over the samples that each of n rings holds."""
+    outer = radius.max() * 1.001
+    means = np.zeros(n)
+    for i in range(n):
+        ring = np.logical_and(outer * i / n <= radius, radius < outer * (i + 1) / n)
+        if np.any(ring):
+            means[i] = (data[ring] ** 2).mean()
+    return np.sum(means)
