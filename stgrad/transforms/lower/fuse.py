@@ -59,7 +59,6 @@ from stgrad.transforms.lower.nest import (
 
 Same = Callable[[str, str], bool]  # whether two buffers may share memory
 MAX_WRITES = 12  # LLVM's overlap tests give up beyond
-MAX_TESTS = 60  # it gives up between 92 and 136, and some that are only defined in a loop are arrays all the same
 REACH = 40  # groups that a loop looks back at
 
 
@@ -227,22 +226,7 @@ def _fits(group: list[Unit], unit: Unit, depth: int, shares: Same) -> bool:
         return False
     if len({u.target for u in (*group, unit) if isinstance(u, Kernel) and u.mode == "set"}) > MAX_WRITES:
         return False
-    if len(unit.space) == depth + 1 and tests((*group, unit), depth) > MAX_TESTS:
-        return False
     return all(isinstance(m, Kernel) and isinstance(unit, Kernel) and fusable(m, unit, depth, shares) for m in group)
-
-
-def tests(group: Sequence[Unit], depth: int) -> int:
-    """How many pairs of places LLVM must prove apart before it vectorises a loop: what is only defined in it may become a local."""
-    own = {u.target for u in group if isinstance(u, Kernel) and u.mode == "def"}
-    moving = {(a.buffer, a.index, a.write) for u in group for a in u.accesses() if a.buffer not in own and a.index and _moves(a.index, depth)}
-    written = {(buffer, index) for buffer, index, write in moving if write}
-    read = {(buffer, index) for buffer, index, _ in moving} - written
-    return len(written) * (len(written) - 1) // 2 + len(written) * len(read)
-
-
-def _moves(index: Index, depth: int) -> bool:
-    return any(isinstance(entry, Axis) and entry.depth == depth for entry in index)
 
 
 def fusable(first: Kernel, second: Kernel, depth: int, shares: Same) -> bool:
