@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import stgrad
+from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(3)
 X, W = RNG.normal(size=11), RNG.normal(size=3)
@@ -304,3 +305,19 @@ def test_random_windows(seed: int) -> None:
     exec(compile(source, name, "exec"), scope)
     for n, k, a, b in ((9, 3, 1, 6), (5, 7, 4, -2), (4, 1, 0, 2)):
         check(scope["f"], X[:n].copy(), n, k, a, b)
+
+
+def test_checks_of_slices_come_before_all_loops() -> None:
+    """What the checks find to be equal is one loop, and nothing is kept from one loop to the next."""
+
+    def f(c: Any, a: Any, b: Any) -> Any:
+        for i in range(a.shape[0]):
+            c[i, : i + 1] += a[: i + 1, 0] * b[i, 0] + b[: i + 1, 0] * a[i, 0]
+        return np.sum(c)
+
+    args = (np.ones((3, 3)), np.ones((3, 2)), np.ones((3, 2)))
+    adjoint = stgrad.grad(f, argnums=(1, 2)).source(*args).rpartition("# grad of line")[2]
+    assert adjoint.count("for ") == 1 and "empty" not in adjoint
+    with pytest.raises(ValueError, match="broadcast"):
+        stgrad.grad(f, argnums=(1, 2), jit=False)(np.ones((3, 2)), *args[1:])
+    check_gradient(lambda c, a, b: f(c, a, b) ** 2, args)

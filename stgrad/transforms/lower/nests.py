@@ -57,9 +57,9 @@ from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.integers import Integers, Sum
 from stgrad.transforms.lower.nest import Guard, Kernel, Node, Unit, extents_of
-from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.settled import settled
-from stgrad.transforms.lower.slices import add, slice_of
+from stgrad.transforms.lower.slices import add, again, inputs, slice_of
 from stgrad.transforms.lower.substitute import substitute
 from stgrad.transforms.lower.trips import Definitions
 from stgrad.transforms.lower.versions import number
@@ -188,6 +188,8 @@ def scalarised(
 ) -> Scalariser:
     """The element statements of a run. Checks of extents that are known before it come first, so that all of it may rely on them."""
     guards: list[Guard] = []
+    before: set[str] = set()
+    bounds: Mapping[str, Bound] = {}
     bound = {n for s in run for n in assigns(s)}
     for _ in range(ROUNDS):
         known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
@@ -198,17 +200,20 @@ def scalarised(
         integers.values = state.values
         state.later.update(n for s in (*run, *back) for n in reads(s))
         state.later.update(live)
+        state.see(sorted(before))
         for guard in guards:
-            state.see(guard.witnesses)
+            state.see(w for w in guard.witnesses if w not in bounds)
             if guard.b is not None:
-                state.extents.check(guard.a, guard.b, state, guard.message)
+                state.extents.check(again(state, bounds, guard.a), again(state, bounds, guard.b), state, guard.message)
         for stmt in run:
             state.statement(stmt)
-        made = bound | state.kept
-        early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not made.intersection(u.witnesses)]
+        made = {""} | bound | state.kept
+        bounds = {n: b for n, b in state.bounds.items() if not made & inputs(state, b)}
+        early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not made.intersection(u.witnesses) - bounds.keys()]
         if len(early) == len(guards):
             break
         guards = early
+        before = {n for g in guards for w in g.witnesses if w in bounds for n in inputs(state, bounds[w]) if n in context.types}
     return state
 
 

@@ -69,6 +69,9 @@ def handles(*ops: str) -> Callable[[Handler], Handler]:
     return register
 
 
+Bound = tuple[str, tuple[Sum, Sum], Dim, Dim]  # an operation on two integers, as sums and as extents
+
+
 @dataclass
 class Scalariser:
     """The state of one run of statements. Names are assigned once in the run."""
@@ -93,6 +96,7 @@ class Scalariser:
     exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
     values: dict[str, Dim] = field(default_factory=dict)  # integers of this run whose symbolic value is known
     clips: dict[tuple[str, Sum, Sum], Dim] = field(default_factory=dict)  # what was computed for bounds of slices
+    bounds: dict[str, Bound] = field(default_factory=dict)  # and how, by the name of the result
     kept: set[str] = field(default_factory=set)  # integers that stay, whatever becomes of the statement that asked for them
     later: Counter[str] = field(default_factory=Counter)  # reads of each name in the rest of the run, and behind it
 

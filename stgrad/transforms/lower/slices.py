@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stgrad.ir import Const, Dim, Operand, Slice, Type
 from stgrad.transforms.lower.integers import Sum, named, number
 from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Kernel, Lit
-from stgrad.transforms.lower.scalarise import Scalariser
+from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.views import one_slice
 
 INT = Type("int64", weak=True)
@@ -113,9 +115,26 @@ def _operation(state: Scalariser, op: str, parts: tuple[Sum, Sum], a: Dim, b: Di
     known = state.clips.get((op, *parts))
     if known is None:
         result = _scalar(state, op, Extent(a), Extent(b))
+        state.bounds[result] = (op, parts, a, b)
         state.integers.restrict(result, op, parts)
         known = state.clips[(op, *parts)] = state.integers.introduce(named(result), (result, None))
     return known
+
+
+def inputs(state: Scalariser, bound: Bound) -> set[str]:
+    """Names from which a bound was computed; "" where they are not known."""
+    _, parts, a, b = bound
+    holders = {state.extents.sources.get(d.symbol, ("",))[0] for d in (a, b) if d.symbol is not None}
+    return holders | {atom for part in parts for atom, _ in part.terms}
+
+
+def again(state: Scalariser, bounds: Mapping[str, Bound], extent: Dim) -> Dim:
+    """An extent in another try of the same run, where a bound of a slice that it is has been computed once more."""
+    name = (extent.symbol or "").removesuffix("[-1]")
+    if name not in bounds:
+        return extent
+    found = _operation(state, *bounds[name])
+    return Dim(found.symbol, found.offset + extent.offset)
 
 
 def _computed(state: Scalariser, total: Sum, op: str, a: Expr, b: Expr) -> Dim:
