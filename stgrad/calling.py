@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.captures import Capture, is_container, unchanged
+from stgrad.captures import Capture, is_container, is_followed, unchanged
 from stgrad.instances import maker
 from stgrad.names import Names
 from stgrad.program_cache import Param
@@ -183,8 +183,8 @@ def guards(captures: Iterable[Capture]) -> tuple[list[str], dict[str, Any]]:
 
 
 def _place(capture: Capture, names: dict[str, Any]) -> str | None:
-    """Where a captured value is found now; None for what nobody changes: modules and builtins."""
-    if isinstance(capture.value, ModuleType):
+    """Where a captured value is found now; None for what nobody changes, modules and builtins, and for what its container tells."""
+    if isinstance(capture.value, ModuleType) or is_followed(capture.owner):
         return None
     key = f"at{len(names)}"
     if not isinstance(capture.owner, Scope):

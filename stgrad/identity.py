@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.captures import holds_arrays, items_of
 from stgrad.hooks import custom_gradient
 from stgrad.source import is_dispatcher
 
@@ -49,16 +50,25 @@ class Identity:
             return [f"np.{type(value).__name__}", repr(value)]
         if isinstance(value, np.ndarray):
             return ["array", *_plain_array(value)]
+        if holds_arrays(value) and id(value) not in self._seen:
+            return self._followed(value)
+        if id(value) in self._seen:
+            return ["place", next(i for i, place in enumerate(self.places) if place is value)]
         if type(value) in (tuple, list) or isinstance(value, tuple) and hasattr(value, "_fields"):
             return [class_name(type(value)), *map(self._item, value)]
         if type(value) is dict:
             return ["dict", *([self._item(k), self._item(v)] for k, v in value.items())]
-        if id(value) in self._seen:
-            return ["place", next(i for i, place in enumerate(self.places) if place is value)]
         return self._named(value)
 
+    def _followed(self, value: Any) -> Described:
+        """A container whose arrays are parameters: a place, so that its items have one."""
+        described = self._placed(value, [class_name(type(value))])
+        for key, item in items_of(value):
+            described += [self._item(key), self.describe(item)]
+        return described
+
     def _item(self, value: Any) -> Described:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) or holds_arrays(value):
             raise Unknown("an array in a container")
         return self.describe(value)
 
@@ -79,7 +89,7 @@ class Identity:
 
     def _function(self, function: types.FunctionType) -> Described:
         described = self._placed(function, ["function", function.__module__, function.__qualname__, code_digest(function.__code__)])
-        return [*described, self.describe(function.__defaults__), self.describe(function.__kwdefaults__)]
+        return [*described, self._item(function.__defaults__), self._item(function.__kwdefaults__)]
 
     def _object(self, value: Any) -> Described:
         request = getattr(value, "derivative", None)

@@ -147,6 +147,8 @@ def _described(target: Any, ready: Ready, loaded: Sequence[Any]) -> Any:
     identity.describe(target)
     captures = []
     for capture in ready.captures:
+        if type(capture.name) not in (str, int):
+            raise Unknown("a key that JSON does not have")
         owner = _place(identity, capture.owner)
         captures.append([owner, capture.name, identity.describe(capture.value), capture.variable])
     known = {id(place) for place in identity.places}

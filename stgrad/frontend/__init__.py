@@ -7,7 +7,7 @@ else that is known at compile time is gone from the result: it works on scalars 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MethodType, SimpleNamespace
 from typing import Any
@@ -17,8 +17,9 @@ from stgrad import source as sources
 from stgrad.captures import Capture
 from stgrad.frontend import attempts, calls, custom, expressions, functional, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
+from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import Captures, Frame, binding_counts, counters_read_later
+from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
 from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.optionals import unwrapped
@@ -38,7 +39,7 @@ from stgrad.frontend.values import (
     operand_of,
     rebuild,
 )
-from stgrad.ir import Const, Dim, Function, Operand, Pack, Type, Var, operand_vars, rename
+from stgrad.ir import Assign, Const, Dim, Effect, Function, If, Operand, Pack, Stmt, Type, Var, operand_vars, rename
 from stgrad.ir import read as read_names
 
 __all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
@@ -82,13 +83,13 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     with frame.active():
         frame.execute(tree.body)
-    captures = tuple(frame.captured)
-    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     result = _result(frame, unwrapped(frame, frame.result))
+    captures = _used(frame.captured, read_names(tuple(builder.out)) | set(operand_vars(result_operand(result))))
+    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     program = Function(
         name=source.name if source.name.isidentifier() else "function",
         params=params + hidden,
-        body=tuple(builder.out),
+        body=(*_long_enough(builder, params + hidden), *builder.out),
         result=result_operand(result),
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
@@ -113,17 +114,39 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
         result = _result(frame, unwrapped(frame, frame.call(inner, positional, keywords)))
     used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
     around = {name: value for name, value in copies.around.items() if name in used}
-    captures = tuple(frame.captured)
+    captures = _used(frame.captured, used)
     hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     program = Function(
         name="function",
         params=(*params, *(Var(n) for n in around), *hidden),
-        body=tuple(builder.out),
+        body=(*_long_enough(builder, params + hidden), *builder.out),
         result=result_operand(result),
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
     return Reading(program, result, values, captures, around)
+
+
+def _used(captures: Iterable[Capture], names: Set[str]) -> tuple[Capture, ...]:
+    """Captures of which only arrays that the program reads are parameters of it: containers may hold many more."""
+    return tuple(c if c.variable is None or c.variable in names else replace(c, variable=None) for c in captures)
+
+
+def _long_enough(builder: Builder, params: Iterable[Var]) -> Iterator[Stmt]:
+    """Tests that arguments have the extents that their slices ask for."""
+    known = set[str]()
+    for param in params:
+        for axis, dim in enumerate(builder.types[param.name].dims):
+            if dim.symbol is None or dim.offset or dim.symbol in known or dim.symbol not in builder.least:
+                continue
+            known.add(dim.symbol)
+            least = builder.least[dim.symbol]
+            extent = builder.variable("_t", Type("int64", weak=True, value=dim))
+            short = builder.variable("_t", Type("bool", weak=True))
+            yield Assign((Var(extent.name),), "shape", (param, Const(axis)))
+            yield Assign((Var(short.name),), "np.less", (Var(extent.name), Const(least)))
+            message = f"axis {axis} of `{param.name}` is shorter than {least}: slices of it leave out more than it has"
+            yield If(short.operand, (Effect("raise", (Const("ValueError"), Const(message))),))
 
 
 def _as_called(tree: Any, values: Mapping[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:

@@ -16,6 +16,7 @@ from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.identity import LIBRARIES
 from stgrad.ir import Type
 from stgrad.rules import lookup
 
@@ -52,9 +53,15 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from problem
-    if isinstance(owner, (ModuleType, type)) or callable(value) or isinstance(owner, (tuple, np.dtype)):
+    if isinstance(value, ModuleType) or callable(value) or isinstance(owner, (tuple, np.dtype)):
         return value
-    return frame.capture_attribute(owner, name, value)
+    return frame.capture_attribute(owner, name, value) if not isinstance(owner, (ModuleType, type)) or _may_change(owner, value) else value
+
+
+def _may_change(owner: Any, value: Any) -> bool:
+    """Whether an attribute of a module or a class is a value that the user may set anew."""
+    module = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
+    return module.split(".")[0] not in LIBRARIES and isinstance(value, (int, float, complex, str, np.generic, np.ndarray, list, tuple, dict, set))
 
 
 def objects() -> Any:

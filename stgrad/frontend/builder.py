@@ -25,6 +25,7 @@ class Builder:
     symbols: int = 0
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
+    least: dict[str, int] = field(default_factory=dict)  # extents that arguments must have for the slices of them to be as long as said
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
@@ -109,6 +110,7 @@ class Builder:
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
+        least = dict(self.least)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
@@ -118,6 +120,7 @@ class Builder:
             self.types.update({**types, **self.pinned})
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             self.slices = dict(slices)
+            self.least = dict(least)
             out[:] = statements
             self.out = out
 

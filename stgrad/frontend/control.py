@@ -67,7 +67,7 @@ class _Side(NamedTuple):
 def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[], Value]) -> _Side:
     frame.env = dict(before)
     unreached, value = None, None
-    with frame.builder.block() as block, frame.speculate() as region:
+    with frame.builder.block() as block, frame.speculate(conditional=True) as region:
         try:
             value = read()
         except Unreached as found:

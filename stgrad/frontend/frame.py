@@ -16,8 +16,8 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.captures import Capture
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.captured import Captures
 from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, key, put, reachable
 from stgrad.frontend.values import (
     UNDEFINED,
@@ -34,7 +34,7 @@ from stgrad.frontend.values import (
     rebuild,
     type_of,
 )
-from stgrad.ir import Dim, Loc, Type, Var
+from stgrad.ir import Loc, Var
 from stgrad.source import Source
 
 EXPRESSIONS: dict[type, Callable[[Frame, Any], Value]] = {}
@@ -59,7 +59,7 @@ class Frame:
     depth: int = 0
     unroll: bool = False  # loops over ranges known at compile time run at compile time (rule bodies)
     result: Value = None
-    captured: Captures = field(default_factory=lambda: Captures())  # shared by all frames of one reading
+    captured: Captures = field(default_factory=Captures)  # shared by all frames of one reading
     owned: set[str] = field(default_factory=set)  # variables that stand for one local name each
     counters_read_later: set[str] = field(default_factory=set)
     flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `desugar.assigned`)
@@ -108,9 +108,9 @@ class Frame:
     # ------------------------------------------------------------- containers
 
     @contextmanager
-    def speculate(self, *, closed: bool = False) -> Iterator[Region]:
+    def speculate(self, *, closed: bool = False, conditional: bool = False) -> Iterator[Region]:
         """A part of the program that may run or not, or often; in a closed one, lists made outside must not change."""
-        region = Region(reachable(self), closed)
+        region = Region(reachable(self), closed, conditional)
         self.builder.regions.append(region)
         try:
             yield region
@@ -319,51 +319,6 @@ ASSIGN: list[Callable[..., None]] = []
 def same_type(a: Any, b: Any) -> bool:
     """Whether one variable can hold both: dtype, kind and extents agree."""
     return (a.dtype, a.array, a.dims) == (b.dtype, b.array, b.dims)
-
-
-class Captures:
-    """The captured values of one reading, each once."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[int, str], tuple[Capture, Value]] = {}
-        self._arrays: dict[int, Value] = {}
-        self._containers: dict[int, tuple[str, Any]] = {}
-
-    def protect(self, name: str, value: Any) -> None:
-        """Note the containers of a value from outside, which the program must not change."""
-        if isinstance(value, (list, dict, set)) and id(value) not in self._containers:
-            self._containers[id(value)] = (name, value)
-        if isinstance(value, (list, tuple, dict)):
-            for item in value.values() if isinstance(value, dict) else value:
-                self.protect(name, item)
-
-    def name_of(self, container: Any) -> str | None:
-        """Where a container from outside was found."""
-        return self._containers[id(container)][0] if id(container) in self._containers else None
-
-    def take(self, builder: Builder, owner: Any, name: str, value: Any) -> Value:
-        hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
-        if hook is not None:
-            return hook(value)
-        if type(value) in (list, tuple) and any(hasattr(type(v), "_stgrad_value_") for v in value):
-            return type(value)([self.take(builder, value, str(i), v) for i, v in enumerate(value)])
-        key = (id(owner), name)
-        if key not in self.found:
-            stands_for = self._parameter(builder, name, value) if isinstance(value, np.ndarray) else value
-            variable = stands_for.name if isinstance(stands_for, Sym) else None
-            self.found[key] = (Capture(owner, name, value, variable), stands_for)
-            self.protect(name, value)
-        return self.found[key][1]
-
-    def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:
-        """A hidden parameter for a captured array; one for an array that is captured under several names."""
-        if id(value) not in self._arrays:
-            dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
-            self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
-        return self._arrays[id(value)]
-
-    def __iter__(self) -> Iterator[Capture]:
-        return (capture for capture, _ in self.found.values())
 
 
 def evaluates(*kinds: type) -> Callable[[Callable[[Frame, Any], Value]], Callable[[Frame, Any], Value]]:

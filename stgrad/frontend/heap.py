@@ -25,6 +25,7 @@ class Region:
 
     outside: dict[int, Value]
     closed: bool = False
+    conditional: bool = False
     changed: dict[int, Value] = field(default_factory=dict)
 
 

@@ -205,10 +205,22 @@ def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
     if n.symbol in builder.windows:  # it may well be empty, and so is each slice of it then
         return _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):
-        return Dim(n.symbol, n.offset - (lower or 0) + (upper or 0))
+        rest = Dim(n.symbol, n.offset - (lower or 0) + (upper or 0))
+        return rest if _long_enough(builder, rest) else _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or lower == 0) and isinstance(upper, Sym) and upper.type.value == n:
         return n
     return _memo(builder, n, (lower, upper, step))
+
+
+def _long_enough(builder: Builder, rest: Dim) -> bool:
+    """Whether an axis may be taken to be as long as a slice leaves out; the program tests that at its start where it is more than two items."""
+    if rest.symbol is None or rest.offset >= -2:
+        return True
+    if builder.least.get(rest.symbol, 0) < -rest.offset:
+        if any(region.conditional for region in builder.regions):
+            return False
+        builder.least[rest.symbol] = -rest.offset
+    return True
 
 
 def _natural(value: Value) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.captures import holds_arrays
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Closure, Value
@@ -31,9 +32,16 @@ def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     tree = desugared(source)
     for default in (*defaults, *kw_defaults.values()):
         frame.captured.protect(f"a default of {function.__name__}", default)
+    if not frame.unroll:
+        defaults, kw_defaults = (_held(frame, function, name, held) for name, held in (("__defaults__", defaults), ("__kwdefaults__", kw_defaults)))
     kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
     unroll = frame.unroll if unroll is None else unroll
     return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)
+
+
+def _held(frame: Frame, function: Any, name: str, defaults: Any) -> Any:
+    """The defaults of a function, with parameters of the program for the arrays among them."""
+    return frame.captured.take(frame.builder, function, name, defaults, "default") if holds_arrays(defaults) else defaults
 
 
 def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

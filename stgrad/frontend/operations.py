@@ -15,7 +15,7 @@ from stgrad import errors
 from stgrad.frontend import agreement, shapes
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.infer import Sampler, broadcast, by_example, elementwise_dtype, sample
+from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Type
@@ -172,14 +172,12 @@ def result_type(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...],
         return _elementwise_type(call, args)
     rule = lookup(call)
 
-    def build(sampler: Sampler, run: int) -> tuple[Any, Any]:
-        def one(value: Value, path: str = "") -> Any:
-            value = static_of(value)
-            return sample(value.type, sampler, run) if isinstance(value, Sym) else value
+    def known(value: Value, _: str = "") -> Any:
+        value = static_of(value)
+        return value.type if isinstance(value, Sym) else value
 
-        return map_leaves(one, tuple(args)), map_leaves(one, dict(kwargs))
-
-    return by_example(call, build, frame.builder.fresh_dim, values_decide=rule is not None and rule.fresh_shape)
+    args, kwargs = map_leaves(known, tuple(args)), map_leaves(known, dict(kwargs))
+    return by_example(call, args, kwargs, frame.builder.fresh_dim, values_decide=rule is not None and rule.fresh_shape)
 
 
 def is_elementwise(call: Any) -> bool:

@@ -1,0 +1,87 @@
+"""What stands in a program for the values that it takes from outside.
+
+An array becomes a hidden parameter, one for each array, wherever it is found; a list, tuple or dict that holds arrays is followed to them,
+so that the program sees the same container with parameters in it. Everything else is compiled in as it is. Containers from outside are
+remembered, for the program must not change them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.captures import Capture, holds_arrays, is_numeric, items_of
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.values import Sym, Value, rebuild
+from stgrad.ir import Dim, Type
+
+
+class Captures:
+    """The captured values of one reading, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, str], tuple[Capture, Value]] = {}
+        self._arrays: dict[int, Value] = {}
+        self._containers: dict[int, tuple[str, Any]] = {}
+        self._followed: dict[int, Value] = {}
+
+    def protect(self, name: str, value: Any) -> None:
+        """Note the containers of a value from outside, which the program must not change."""
+        if isinstance(value, (list, dict, set)) and id(value) not in self._containers:
+            self._containers[id(value)] = (name, value)
+        if isinstance(value, (list, tuple, dict)):
+            for item in value.values() if isinstance(value, dict) else value:
+                self.protect(name, item)
+
+    def name_of(self, container: Any) -> str | None:
+        """Where a container from outside was found."""
+        return self._containers[id(container)][0] if id(container) in self._containers else None
+
+    def take(self, builder: Builder, owner: Any, name: Any, value: Any, wish: str = "") -> Value:
+        """What stands for a value from outside; `wish` is a name for it where `name` is none."""
+        hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
+        if hook is not None:
+            return hook(value)
+        if type(value) in (list, tuple) and any(hasattr(type(v), "_stgrad_value_") for v in value):
+            return type(value)([self.take(builder, value, str(i), v) for i, v in enumerate(value)])
+        key = (id(owner), name)
+        if key not in self.found:
+            if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+                raise errors.NotDifferentiableError(f"`{wish or name}` is an array of {value.dtype}", builder.loc, hint="use a list, or an array of numbers")
+            stands_for = self._parameter(builder, wish or name, value) if is_numeric(value) else value
+            variable = stands_for.name if isinstance(stands_for, Sym) else None
+            capture = Capture(owner, name, value, variable)
+            self.found[key] = (capture, stands_for)
+            self.protect(wish or name, value)
+            if holds_arrays(value):
+                self.found[key] = (capture, self._follow(builder, wish or name, value))
+        return self.found[key][1]
+
+    def _follow(self, builder: Builder, name: str, container: Any) -> Value:
+        """A container with hidden parameters in place of the arrays in it."""
+        if id(container) not in self._followed:
+            followed = {key: self._item(builder, f"{name}_{key}", container, key, item) for key, item in items_of(container)}
+            items = list(followed.values())
+            self._followed[id(container)] = followed if isinstance(container, dict) else rebuild(container, items) if isinstance(container, tuple) else items
+            self.protect(name, self._followed[id(container)])
+            self._containers.setdefault(id(container), (name, container))  # it stays as it is, with its identity
+        return self._followed[id(container)]
+
+    def _item(self, builder: Builder, name: str, container: Any, key: Any, item: Any) -> Value:
+        if is_numeric(item):
+            return self.take(builder, container, key, item, re.sub(r"\W", "_", name))
+        return self._follow(builder, name, item) if holds_arrays(item) else item
+
+    def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:
+        """A hidden parameter for a captured array; one for an array that is captured under several names."""
+        if id(value) not in self._arrays:
+            dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
+            self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
+        return self._arrays[id(value)]
+
+    def __iter__(self) -> Iterator[Capture]:
+        return (capture for capture, _ in self.found.values())
