@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from stgrad import errors
+from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, splice
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Effect, Function, Pack, Store, Type, Var, stored, walk
+from stgrad.ir import Const, Dim, Effect, Function, Loc, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
+from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
@@ -57,7 +60,8 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace) -> Readi
     """The array-level program of a function, or of a derivative of one."""
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        return read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
+        reading = read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
+        return replace(reading, function=guard_positions(reading.function))
     inner = array_program(request.function, specs, Trace())
     if request.mode == "primal":
         return inner
@@ -319,8 +323,20 @@ def _nested(target: Any, frame: Any) -> Iterator[None]:
     _open.append(code)
     try:
         yield
+    except errors.NotDifferentiableError as problem:
+        raise problem.at(_definition(function, frame)) from problem.__cause__
     finally:
         _open.pop()
+
+
+def _definition(function: Any, frame: Any) -> Loc | None:
+    """Where a user's function is defined, for errors in a program of ours around it, such as a Hessian."""
+    ours = str(getattr(frame.source.function, "__module__", "")).startswith("stgrad.")
+    inner = sources.unwrap(function).function if ours and callable(function) and not isinstance(function, Closure) else None
+    if not isinstance(inner, FunctionType):
+        return None
+    source = sources.load(inner)
+    return source.loc(source.tree)
 
 
 Unwrapped = Callable[..., Any]

@@ -4,6 +4,8 @@ from stgrad import runtime
 def overwrite_grad(x):
     """Value and gradient of overwrite with respect to x."""
     n = x.shape[0]
+    if x.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `y` (line 50: y[0] = 0.0)')
     t = 0.0
     y_bar = runtime.empty(n)
     # grad of line 51: return np.sum(y)

@@ -6,6 +6,10 @@ from stgrad import runtime
 def softmax_loss_grad(scores, label):
     """Value and gradient of softmax_loss with respect to scores."""
     n = scores.shape[0]
+    if label >= scores.shape[0]:
+        raise IndexError('index `label` is out of bounds for axis 0 of `scores` (line 81: return np.log(np.sum(np.exp(scores))) - scores[label])')
+    if label + scores.shape[0] < 0:
+        raise IndexError('index `label` is out of bounds for axis 0 of `scores` (line 81: return np.log(np.sum(np.exp(scores))) - scores[label])')
     if n <= 0:
         raise ValueError('zero-size array to reduction operation maximum which has no identity')
     t = -np.inf

@@ -1,0 +1,157 @@
+"""Positions that may be outside of an array raise IndexError where NumPy does, before memory is touched; others cost nothing."""
+
+import numpy as np
+import pytest
+
+import stgrad
+
+
+def constant(x, n):
+    return x[5] * x[0]
+
+
+def from_the_end(x, n):
+    return x[-3] * x[-1]
+
+
+def argument(x, n):
+    return x[n] ** 2
+
+
+def shifted(x, n):
+    s = 0.0
+    for i in range(n):
+        s += x[i + 2] * x[i]
+    return s
+
+
+def backwards(x, n):
+    s = 0.0
+    for i in range(n - 1, -1, -1):
+        s += x[i] * x[i - 1]
+    return s
+
+
+def filled(x, n):
+    y = np.zeros(3)
+    for i in range(n):
+        y[i] = x[0] * i
+    return np.sum(y**2)
+
+
+def windows(x, n):
+    s = 0.0
+    for i in range(n):
+        for k in range(3):
+            s += x[i + k] ** 2
+    return s
+
+
+def rows(x, n):
+    a = np.outer(x, x)
+    s = 0.0
+    for i in range(n):
+        row = a[i]
+        s += row[2] * a[0, i]
+    return s
+
+
+def added_to(x, n):
+    y = x * 1.0
+    for i in range(n):
+        y[i + 1] += x[i] * x[i]
+    return np.sum(y)
+
+
+def gathered(x, n):
+    p = np.arange(7)
+    return x[p[n]] ** 2
+
+
+PROGRAMS = [constant, from_the_end, argument, shifted, backwards, filled, windows, rows, added_to, gathered]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_numpy(function):
+    """For every size and number of trips: the same value, or IndexError where NumPy raises it."""
+    g = stgrad.value_and_grad(function, jit=False)
+    for size in (2, 3, 5, 6):
+        x = np.linspace(0.5, 1.5, size)
+        for n in (-7, -3, -1, 0, 1, 2, 3, 4, 5, 6):
+            try:
+                right = function(x, n)
+            except IndexError:
+                with pytest.raises(IndexError, match="is out of bounds for axis 0"):
+                    g(x, n)
+            else:
+                assert np.isclose(g(x, n)[0], right), (size, n)
+
+
+@pytest.mark.parametrize("function", [constant, shifted, added_to], ids=lambda f: f.__name__)
+def test_compiled_and_of_second_order(function):
+    for made in (stgrad.grad(function), stgrad.grad(lambda x, n: np.sum(stgrad.grad(function)(x, n) ** 2))):
+        with pytest.raises(IndexError, match=r"out of bounds for axis 0 of `[xy].*line \d+: "):
+            made(np.ones(2), 3)
+    assert np.all(np.isfinite(stgrad.grad(function)(np.ones(7), 3)))
+
+
+def proved(x, n):
+    s = 0.0
+    for i in range(1, x.shape[0] - 1):
+        s += x[i - 1] * x[i + 1]
+    for i in range(len(x)):
+        s += x[i] * x[0] * x[-1]
+    return s
+
+
+def in_branches(x, n):
+    s = x[0] if n > 3 else 0.0
+    if x.shape[0] > 6:
+        s += x[6]
+    while s > 100.0:
+        s -= x[9]
+    return s + np.sum(x)
+
+
+@pytest.mark.parametrize("function", [proved, in_branches])
+def test_positions_that_are_not_tested(function):
+    assert "IndexError" not in stgrad.grad(function).source(np.ones(3), 2)
+
+
+def early_return(x):
+    if x.shape[0] < 4:
+        return np.sum(x)
+    return x[3] * x[0]
+
+
+def own_error(x):
+    if x.shape[0] < 4:
+        raise ValueError("too short")
+    return x[5] * x[0]
+
+
+def test_tests_stand_after_what_may_leave_the_function():
+    assert stgrad.grad(early_return, jit=False)(np.ones(2)).tolist() == [1.0, 1.0]
+    g = stgrad.grad(own_error, jit=False)
+    with pytest.raises(ValueError, match="too short"):
+        g(np.ones(2))
+    with pytest.raises(IndexError, match="index 5 is out of bounds"):
+        g(np.ones(5))
+
+
+def test_of_tests_that_imply_each_other_one_is_left():
+    def several(x):
+        return x[0] * x[1] + x[4] * x[2] + x[-2]
+
+    assert stgrad.grad(several).source(np.ones(5)).count("IndexError") == 1
+
+
+def test_known_extents_are_refused_at_once():
+    with pytest.raises(stgrad.errors.ShapeError, match="index 3 is out of bounds for axis 0 of `y`"):
+
+        def past_the_end(x):
+            y = np.zeros(3)
+            y[0] = x
+            return y[3]
+
+        stgrad.grad(past_the_end, jit=False)(1.0)
