@@ -204,7 +204,7 @@ class _Check:
                 v = self.direction(i)
                 problem = self.off(inner(gradient[k], v[i]), v, norm)
                 if problem:
-                    self.fail(f"{what}, argument `{self.names[i]}`: {problem}{self.worst_element(gradient[k], i, norm)}")
+                    self.fail(f"{what}, argument `{self.names[i]}`: {problem}{self.worst_element(gradient[k], i, norm)}{self.kink(self.f, v)}")
 
     def direction(self, only: int) -> tuple[Any, ...]:
         return tuple(map_leaves(lambda leaf, _, i=i: noise(self.rng, leaf) if i == only else None, a) for i, a in enumerate(self.args))
@@ -228,6 +228,16 @@ class _Check:
             plus, minus = f(*moved(self.args, v, h)), f(*moved(self.args, v, -h))
             out.append(float(np.real(plus - minus)) / (2 * h))
         return out
+
+    def kink(self, f: Function, v: tuple[Any, ...]) -> str:
+        """A hint where the function has a kink or a jump at the arguments: there differences do not settle as their steps shrink."""
+        middle, bends, jumps = float(np.real(f(*self.fresh()))), [], []
+        for h in (1e-4, 1e-5):
+            plus, minus = (float(np.real(f(*moved(self.args, v, s)))) for s in (h, -h))
+            bends.append(abs(plus - 2 * middle + minus) / h)
+            jumps.append(abs(plus - minus))
+        settles = all(not fine > max(0.5 * coarse, 1e-6 * max(1.0, abs(middle))) for coarse, fine in (bends, jumps))
+        return "" if settles or self.single else "; there is a kink or a jump at these arguments: check at others, away from it"
 
     def complex_step(self, v: tuple[Any, ...]) -> float | None:
         """None where the function does not take complex numbers."""
@@ -300,7 +310,8 @@ class _Check:
             bound = 50 * self.tolerances.single if self.single else self.tolerances.second
             if not abs(best - got) <= bound * scale:
                 off = abs(best - got) / scale
-                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {off:.1e})")
+                kink = self.kink(lambda *a: inner(self.gradient(*a), v), u)
+                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {off:.1e}){kink}")
 
     def hessian_product(self, v: tuple[Any, ...]) -> tuple[Any, ...]:
         gradient = grad(self.f, self.argnums, jit=self.jit)

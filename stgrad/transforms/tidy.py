@@ -44,6 +44,7 @@ from __future__ import annotations
 import re
 
 from stgrad.ir import (
+    Assign,
     Block,
     Custom,
     For,
@@ -54,6 +55,7 @@ from stgrad.ir import (
     Stack,
     Var,
     assigns,
+    map_blocks,
     map_operand,
     operand_vars,
     operands,
@@ -80,6 +82,7 @@ def tidy(fn: Function) -> Function:
     for name in sorted(bound - stacks - counters - params, key=_order):
         match = _NUMBERED.match(name)
         base = match.group(1) if match else ""
+        base = merged.get(base, base)
         if not base or name.startswith("_t") or name not in types or types[name].array:
             continue
         if base not in types:
@@ -109,9 +112,15 @@ def _renamed(fn: Function, merged: dict[str, str]) -> Function:
     def leaf(operand: Operand) -> Operand:
         return Var(merged.get(operand.name, operand.name)) if isinstance(operand, Var) else operand
 
-    body: Block = rename(fn.body, merged)
+    body = _without_copies(rename(fn.body, merged))
     types = {merged.get(n, n): fn.types[merged.get(n, n)] for n in fn.types}
     return fn.with_body(body, types=types, result=map_operand(leaf, fn.result))
+
+
+def _without_copies(block: Block) -> Block:
+    """Statements but for `x = x`, which merging makes of copies."""
+    kept = (s for s in block if not (isinstance(s, Assign) and s.op == "alias" and s.args == s.targets))
+    return tuple(map_blocks(_without_copies, s) for s in kept)
 
 
 def interference(fn: Function) -> dict[str, set[str]]:

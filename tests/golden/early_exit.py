@@ -27,9 +27,9 @@ def early_exit_grad(x, limit):
     for i in range(n):
         x_bar[i] = 0.0
     for k in range(trips):
-        v_k_1 = runtime.pop(v_k_1_stack)
-        if not x[v_k_1] < 0.0:
+        v_k = runtime.pop(v_k_1_stack)
+        if not x[v_k] < 0.0:
             if not runtime.pop(t_7_stack):
                 # grad of line 44: s += x[i] ** 2
-                x_bar[v_k_1] += 2.0 * x[v_k_1]
+                x_bar[v_k] += 2.0 * x[v_k]
     return s, x_bar

@@ -26,18 +26,18 @@ def logistic_grad_grad(r, x0, n):
     x_stack_bar = runtime.empty(max(t3, 0))
     for t in range(t3):
         x_bar = x_bar_stack[t2 - t]
-        x_2 = x_2_stack[t2 - t]
-        t4 = 1.0 - x_2
+        x = x_2_stack[t2 - t]
+        t4 = 1.0 - x
         t5 = x_bar * t4
         t6 = x_bar_bar * r
         r_bar += x_bar_bar * t5
-        t6 += x_2
+        t6 += x
         t7 = -x_bar_bar
-        x_bar_bar = t7 * (r * x_2)
+        x_bar_bar = t7 * (r * x)
         t8 = t7 * x_bar
         x_bar_bar += t6 * t4
         x_2_bar = t5 - t6 * x_bar
-        r_bar += t8 * x_2
+        r_bar += t8 * x
         x_2_bar += t8 * r
         x_stack_bar[t] = x_2_bar
     x_bar = 0.0

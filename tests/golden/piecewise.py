@@ -6,11 +6,7 @@ import numpy as np
 def piecewise_grad(x, c):
     """Value and gradient of piecewise with respect to x."""
     t = x > c
-    if t:
-        y = math.sin(x)
-    else:
-        y = x * x if x > 0.0 else -x
-        y = y
+    y = math.sin(x) if t else x * x if x > 0.0 else -x
     if t:
         # grad of line 29: y = math.sin(x)
         x_bar = c * np.cos(x)
