@@ -42,7 +42,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to th
 
 _PASSES = """
 records sweeps small states settle agree storage hoist casts loops
-invariants registers columns layouts tables packed growable cleanup accumulate foreign slots carried rotations tidy products pages
+invariants registers columns layouts tables packed growable cleanup accumulate foreign slots carried rotations jam tidy products pages
 """
 PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")

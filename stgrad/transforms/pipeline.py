@@ -17,6 +17,7 @@ from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
 from stgrad.transforms.lower.carried import carried
 from stgrad.transforms.lower.invariants import invariants
+from stgrad.transforms.lower.jam import jam
 from stgrad.transforms.lower.memory import huge_pages
 from stgrad.transforms.lower.nests import SWITCHES
 from stgrad.transforms.lower.products import products
@@ -63,7 +64,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
 Pass = Callable[[Function], Function]
 _OPTIONAL = """
 records sweeps small states agree hoist invariants registers columns layouts tables packed
-accumulate slots carried rotations tidy products pages
+accumulate slots carried rotations jam tidy products pages
 """
 OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
 
@@ -88,13 +89,14 @@ def passes(options: Options) -> dict[str, Pass]:
         "slots": slots,
         "carried": carried,
         "rotations": rotations,
+        "jam": jam,
         "tidy": tidy,
         "products": lambda fn: products(fn, reuse=not options.parallel),
         "pages": huge_pages,
     }
     steps |= {"libm": libm} if options.precise else {}
     if options.parallel:  # memory of a trip's own is what lets trips run on threads
-        steps |= dict.fromkeys(("slots", "carried", "rotations", "layouts"), lambda fn: fn)
+        steps |= dict.fromkeys(("slots", "carried", "rotations", "layouts", "jam"), lambda fn: fn)
         steps |= {"invariants": partial(invariants, allocations=False), "parallel": parallel}
     return {name: step for name, step in steps.items() if name not in options.without}
 
