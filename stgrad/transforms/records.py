@@ -23,6 +23,8 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     ...     return top * top
     >>> show_pass("records", stgrad.grad(largest), np.ones(3))
     t_4_stack = []
+    if x.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `x` (line 2: top = x[0])')
     top = x[0]
     t = x.shape[0]
     for i in range(1, t):
@@ -47,6 +49,8 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     return x_bar
     ->
     at_stack = []
+    if x.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `x` (line 2: top = x[0])')
     top = x[0]
     at = 0
     for i in range(1, x.shape[0]):

@@ -20,11 +20,15 @@ no array is ever taken for another one; a test fails only where the operation th
     ...         h = np.tanh(h) * x[t, : len(b)]
     ...     return h[0]
     >>> show_pass("agree", stgrad.jit(decaying), np.ones(3), np.ones((4, 6)))
+    if b.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
         h = np.tanh(h) * x[t, :b.shape[0]]
     return h[0]
     ->
+    if b.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
         t2 = x[t, :b.shape[0]]

@@ -21,6 +21,10 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
     ...             y[t] += s
     ...     return y
     >>> show_pass("layouts", stgrad.jit(columns), np.ones((2, 2)), np.ones(2), np.ones(3))
+    if a.shape[1] > 0:
+        if y.shape[0] > 0:
+            if a.shape[0] > x.shape[0]:
+                raise IndexError('index `i` is out of bounds for axis 0 of `x` (line 6: s += np.exp(a[i, j] * x[i]))')
     for t in range(y.shape[0]):
         y_t = 0.0
         for j in range(a.shape[1]):
@@ -31,6 +35,10 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
         y[t] += y_t
     return y
     ->
+    if a.shape[1] > 0:
+        if y.shape[0] > 0:
+            if a.shape[0] > x.shape[0]:
+                raise IndexError('index `i` is out of bounds for axis 0 of `x` (line 6: s += np.exp(a[i, j] * x[i]))')
     n = a.shape[1]
     n_2 = a.shape[0]
     a_turned = np.empty((n, n_2))

@@ -18,11 +18,21 @@ not zero is added.
     ...             y[i] += a[i, j]
     ...     return y[0]
     >>> show_pass("registers", stgrad.jit(rows), np.ones((2, 3)), np.zeros(2))
+    if a.shape[1] > 0:
+        if a.shape[0] > y.shape[0]:
+            raise IndexError('index `i` is out of bounds for axis 0 of `y` (line 4: y[i] += a[i, j])')
+    if y.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `y` (line 5: return y[0])')
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             y[i] += a[i, j]
     return y[0]
     ->
+    if a.shape[1] > 0:
+        if a.shape[0] > y.shape[0]:
+            raise IndexError('index `i` is out of bounds for axis 0 of `y` (line 4: y[i] += a[i, j])')
+    if y.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `y` (line 5: return y[0])')
     for i in range(a.shape[0]):
         y_i = 0.0
         for j in range(a.shape[1]):
