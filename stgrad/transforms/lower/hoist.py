@@ -7,7 +7,7 @@
                                                  W_bar += np.transpose(z_rows) @ h_stack
 
 Every trip would pass over the whole matrix; the one product does it once, in blocks. That holds where the loop uses the matrix for nothing
-else. What is kept is one vector for each trip, of a loop that keeps something of each trip as it is; a factor that is a row of an array
+else. What is kept is one vector for each trip, of a loop that keeps vectors of each trip as it is; a factor that is a row of an array
 already is read from there, and beside a factor that stands still the other is summed. The sum is done in another order, as in any accumulation
 of adjoints; the sums of the user's own program stay.
 
@@ -145,12 +145,12 @@ class _State:
         return counting.trips(loop)
 
     def keeps(self, loop: For) -> bool:
-        """Whether a loop takes what an earlier one kept for each of its trips."""
+        """Whether a loop takes vectors that an earlier one kept for each of its trips."""
         written = stored((loop,))
         for stmt in loop.body:
-            if isinstance(stmt, Pop):
+            if isinstance(stmt, Pop) and self.types[stmt.target.name].rank:
                 return True
-            if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
+            if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var) and self.types[stmt.target.name].rank:
                 made = self.definitions.only.get(stmt.args[0].name)
                 if isinstance(made, Assign) and made.op == "np.empty" and stmt.args[0].name not in written:
                     return True
