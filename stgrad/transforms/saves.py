@@ -31,6 +31,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.fresh import holders
 from stgrad.transforms.makers import SAVE, Maker, Makers, once_more, shares_loop
 from stgrad.transforms.places import Place, Region, Version, every, reassigned, version
 from stgrad.transforms.plan import Plan
@@ -77,6 +78,7 @@ class Saver:
         self.needs: dict[Version, Need] = {}
         self.names: dict[str, Operand] = {}
         self.plan = Plan()
+        self.holders: dict[int, frozenset[str] | None] = {}  # of stores, by the number of their place
         self.contents: list[Content] = []
 
     # ------------------------------------------------------------- names
@@ -243,8 +245,16 @@ class Saver:
             self.classes.same(content.name, store.stmt.target.name)
             and (place.number < store.number or shares_loop(place, store))
             and (place is not store or access is not None)
+            and self._sees(content.name, store)
             and self.subscripts.overwritten(access, store)
         )
+
+    def _sees(self, name: str, store: Place) -> bool:
+        """Whether a name can stand for the array that a store changes before it does; see `fresh`."""
+        if store.number not in self.holders:
+            self.holders[store.number] = holders(store, self.places, self.builder.types)
+        known = self.holders[store.number]
+        return known is None or name in known
 
     def _restore(self, place: Place) -> None:
         """Push what a store overwrites, and put it back at the start of its adjoint."""

@@ -43,7 +43,9 @@ class Generator:
             line = f"{indent}{name} = {self.value(row)}"
             self.vectors += [name] if name not in self.vectors else []
             return [line]
-        if kind < 0.6:
+        if kind < 0.57:
+            return self.filled(indent)
+        if kind < 0.63:
             a, b = v(), v()
             return [f"{indent}{a}, {b} = {b}, {a}"]
         if kind < 0.7:
@@ -61,6 +63,18 @@ class Generator:
             self.vectors = before
             return [f"{indent}if t == 1:", *inner]
         return [f"{indent}total += np.log(1.0 + np.sum({v()} ** 2))"]
+
+    def filled(self, indent: str) -> list[str]:
+        """A new array, filled element by element, seen under another name before, while or after that."""
+        v, name = self.vector, self.rng.choice(["x", "y", "z"])
+        lines = [f"new = {self.rng.choice([f'{v()}.copy()', 'np.zeros(N) + 0.0 * x', f'{v()} * c'])}"]
+        if self.rng.random() < 0.3:
+            lines.append(self.rng.choice(["total += np.sum(new * new)", f"{name} = new", f"{v()} = {v()} * new", "part = new[1:]"]))
+        again = " * new[i]" if self.rng.random() < 0.3 else ""
+        lines += ["for i in range(1, N - 1):", f"    new[i] = {v()}[i - 1] * {v()}[i + 1]{again} + c * {v()}[i]"]
+        if self.rng.random() < 0.3:
+            lines.append(self.rng.choice(["new[0] = new[1] * c", "total += np.sum(new ** 2)", "new *= new"]))
+        return [indent + line for line in (*lines, f"{name} = new")]
 
     def loop(self, indent: str, counter: str, depth: int) -> list[str]:
         start, stop = self.rng.choice([("", "n"), ("", "n"), ("1, ", "n + 1"), ("", "0")])
@@ -84,7 +98,7 @@ class Generator:
 def build(text: str, seed: int) -> Callable[..., Any]:
     name = f"<states {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    namespace: dict[str, Any] = {"np": np}
+    namespace: dict[str, Any] = {"np": np, "N": N}
     exec(compile(text, name, "exec"), namespace)  # noqa: S102
     return namespace["f"]  # type: ignore[no-any-return]
 
