@@ -53,7 +53,8 @@ class _Conflicts:
             case Assign():
                 source = viewed(stmt, self.types)
                 for target in assigns(stmt):
-                    pairs = self.bind(pairs, target, source)
+                    if self.types[target].array:
+                        pairs = self.bind(pairs, target, source)
                 return pairs
             case Push() if isinstance(stmt.value, Var) and self.types[stmt.value.name].array:
                 return pairs | self.joined(pairs, stmt.stack, stmt.value.name)
@@ -72,7 +73,7 @@ class _Conflicts:
 
     def bind(self, pairs: Pairs, target: str, source: str | None) -> Pairs:
         if source is None:
-            return frozenset(p for p in pairs if target not in p)
+            return frozenset(p for p in pairs if target not in p) if any(target in p for p in pairs) else pairs
         partners = {n for p in pairs if source in p for n in p} | {source}
         kept = frozenset(p for p in pairs if target not in p)
         return kept | frozenset(frozenset((target, n)) for n in partners if n != target)
