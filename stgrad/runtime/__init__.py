@@ -2,6 +2,7 @@
 
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
+from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.indices import check_index, clipped
 from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
@@ -31,6 +32,9 @@ __all__ = [
     "inv",
     "log",
     "log1p",
+    "logsumexp",
+    "logsumexp_columns",
+    "logsumexp_rows",
     "matmul",
     "new_stack",
     "opaque",

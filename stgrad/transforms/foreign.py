@@ -91,7 +91,7 @@ class _Foreign:
             self.check_view(stmt)
             if stmt.op == "getitem" and self.masks(stmt.args[0], stmt.args[1]):
                 return replace(stmt, op="runtime.take_where")
-            return new or self.call(stmt)
+            return new or self.summed_exponentials(stmt) or self.call(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
             if self.masks(stmt.target, stmt.index) and self.plain(stmt):
                 op = "runtime.put_where" if stmt.mode == "set" else "runtime.add_where"
@@ -145,6 +145,19 @@ class _Foreign:
         if stmt.mode == "add":  # read and write
             return supported("getitem", described[:2]) and supported("setitem", [*described[:2], Value(self.types[stmt.target.name].dtype, 1, True)])
         return supported("setitem", described, contiguous=False)
+
+    def summed_exponentials(self, stmt: Assign) -> Assign | None:
+        """`scipy.special.logsumexp` of all of an array, or along an axis of a matrix."""
+        if stmt.op != "scipy.special.logsumexp" or not isinstance(stmt.args[0], Var) or self.types[stmt.args[0].name].dtype != "float64":
+            return None
+        given = dict(zip(("a", "axis"), stmt.args, strict=False)) | dict(stmt.kwargs)
+        axis, rank = given.get("axis", NONE), self.types[stmt.args[0].name].rank
+        if len(stmt.args) > 2 or not given.keys() <= {"a", "axis"} or rank == 0 or not isinstance(axis, Const):
+            return None
+        ends = {None: ""} if rank > 2 else {None: "", 0: "_columns", 1: "_rows", -1: "_rows"} if rank == 2 else {None: "", 0: "", -1: ""}
+        if axis.value not in ends or isinstance(axis.value, bool):
+            return None
+        return replace(stmt, op=f"runtime.logsumexp{ends[axis.value]}", args=stmt.args[:1], kwargs=())
 
     def masks(self, array: Operand, index: Operand) -> bool:
         """Whether an index is one mask of the shape of the array."""

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from scipy.special import logsumexp as scipy_logsumexp
 
 from .registry import example, matrix, positive, spd, vector
 
@@ -344,3 +345,12 @@ def normalised_rows(a, x):
         y = x @ (a * a)
         x = y / np.sum(y)
     return np.sum(x * x)
+
+
+@example(vector(3), matrix(3, 3), matrix(3, 4), np.array([0, 3, 1, 1]), argnums=(0, 1, 2), jit=True)
+def forward_algorithm(log_start, log_change, log_emit, seen):
+    """Probabilities of a chain of hidden states in logarithms, with SciPy's sum of exponentials."""
+    log_alpha = log_start
+    for y in seen:
+        log_alpha = scipy_logsumexp(log_alpha[:, None] + log_change, axis=0) + log_emit[:, y]
+    return scipy_logsumexp(log_alpha) + np.sum(scipy_logsumexp(log_emit, axis=1))
