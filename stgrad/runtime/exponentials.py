@@ -14,8 +14,8 @@ __all__ = ["logsumexp", "logsumexp_columns", "logsumexp_rows"]
 def logsumexp(x: Any) -> Any:
     """The logarithm of the sum of exponentials of all elements.
 
-    >>> float(logsumexp(np.array([1000.0, 1000.0]))) - 1000.0 == np.log(2.0)
-    True
+    >>> round(float(logsumexp(np.array([1000.0, 1000.0]))), 6)
+    1000.693147
     """
     return reference(x)
 
