@@ -196,7 +196,7 @@ def test_check_of_an_integer(run):
         (("nonsense",), "No such command"),
         (("dump", "prog.py:square", "--args", "undefined"), "--args: name 'undefined' is not defined; known are np, math"),
         (("dump", "prog.py:square", "--args", "1.0, 2.0"), "--args: too many positional arguments: square takes (x: float)"),
-        (("dump", "prog.py:square", "--without", "gather,nonsense"), "--without: 'nonsense' is none of accumulate, contract"),
+        (("dump", "prog.py:square", "--without", "gather,nonsense"), "--without: 'nonsense' is none of accumulate, agree"),
         (("dump", "prog.py:square", "--stage", "reverse,nonsense"), "--stage: 'nonsense' is none of desugar, anf"),
         (("dump", "prog.py:square", "-o", "gone/grad.py"), "--output: [Errno 2] No such file or directory"),
     ],
