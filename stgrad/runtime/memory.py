@@ -1,12 +1,15 @@
 """Memory of generated arrays.
 
-The first touch of each 4 KB page costs about as much as computing with it. Linux gives pages of 2 MB to memory that asks for them
-(`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. And LLVM takes any two arrays of Numba's for
+The first touch of each 4 KB page costs about as much as computing with it. So memory that a call frees stays with the process for the next
+call, up to KEPT bytes, where the C library can be told so (glibc, `mallopt`); arrays from MAPPED bytes on it maps and unmaps each time. Linux gives
+pages of 2 MB to memory that asks for them (`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. And LLVM takes any two arrays of Numba's for
 possibly one: each time an inner loop starts, it tests whether they overlap. Arrays made here it knows to be apart.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +29,9 @@ LARGE = 1 << 20  # bytes; asking costs less than the pages of such an array
 PAGE = 1 << 12
 LINE = 64  # bytes: vectors of AVX-512 that lie across two lines of the cache take twice as long
 MADV_HUGEPAGE = 14
+KEPT = 1 << 28  # bytes
+MAPPED = 1 << 25  # bytes, the most that glibc takes
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def empty(shape: Any, dtype: Any = np.float64) -> Any:
@@ -107,3 +113,15 @@ def _advise(builder: Any, pointer: Any, size: Any) -> None:
     kind = llvm.FunctionType(llvm.IntType(32), [word, word, llvm.IntType(32)])
     call = cgutils.get_or_insert_function(builder.module, kind, "madvise")
     builder.call(call, [first, length, llvm.IntType(32)(MADV_HUGEPAGE)])  # it may fail: then nothing is won
+
+
+def keep_freed(limit: int) -> bool:
+    """Let the C library keep up to `limit` bytes of freed memory; False where it does not take the wish, or was told otherwise before the start."""
+    decided = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
+    if limit <= 0 or not sys.platform.startswith("linux") or any(name in os.environ for name in decided):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return mallopt is not None and bool(mallopt(M_TRIM_THRESHOLD, limit) and mallopt(M_MMAP_THRESHOLD, MAPPED))
+
+
+keep_freed(int(os.environ.get("STGRAD_KEEP_MEMORY", KEPT)))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -174,3 +179,31 @@ def test_arrays_start_with_a_line_of_the_cache():
         return np.empty(n)
 
     assert others(3).shape == (3,)
+
+
+FAULTS = """
+import resource
+import numpy as np
+import stgrad
+
+def f(x):
+    y = np.sin(x)
+    z = y[1:] * y[:-1]
+    return np.sum(z[1:] - z[:-1] ** 2)
+
+g, x = stgrad.grad(f), np.linspace(0.0, 1.0, 300_000)
+for _ in range(3):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    g(x)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep memory as they like")
+@pytest.mark.parametrize(("setting", "kept"), [({}, True), ({"STGRAD_KEEP_MEMORY": "0"}, False), ({"MALLOC_TRIM_THRESHOLD_": "131072"}, False)])
+def test_freed_memory_serves_the_next_call(setting, kept, tmp_path):
+    program = tmp_path / "faults.py"
+    program.write_text(FAULTS)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "STGRAD_KEEP", "GLIBC_"))} | setting
+    run = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True)
+    assert (int(run.stdout) < 100) is kept, run.stdout
