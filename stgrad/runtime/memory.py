@@ -1,9 +1,9 @@
 """Memory of generated arrays.
 
 The first touch of each 4 KB page costs about as much as computing with it. So memory that a call frees stays with the process for the next
-call, up to KEPT bytes, where the C library can be told so (glibc, `mallopt`); arrays from MAPPED bytes on it maps and unmaps each time. Linux gives
-pages of 2 MB to memory that asks for them (`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. And LLVM takes any two arrays of Numba's for
-possibly one: each time an inner loop starts, it tests whether they overlap. Arrays made here it knows to be apart.
+call, up to KEPT bytes, where the C library can be told so (glibc, `mallopt`); arrays from MAPPED bytes on it maps and unmaps each time. Linux
+gives pages of 2 MB to memory that asks for them (`madvise`, MADV_HUGEPAGE); NumPy asks for its own large arrays, Numba does not. And LLVM takes
+any two arrays of Numba's for possibly one: each time an inner loop starts, it tests whether they overlap. Arrays made here it knows to be apart.
 """
 
 from __future__ import annotations
