@@ -126,8 +126,24 @@ def triangle(x, w):
     return total
 
 
+def from_both_ends(x, w):
+    """Trips meet the same elements, once from the start and once from the end."""
+    n = w.shape[0]
+    y = w[0].copy()
+    for i in range(n - 1, -n - 1, -1):
+        y[i] = y[i] * y[i] + x[(i + n) % n]
+    return np.sum(y * y)
+
+
+def to_the_end(x, w):
+    y = w[0].copy()
+    for i in range(-4, 4):
+        y[i] = np.sin(y[i]) * w[1, i] + w[2, i] * x[0]
+    return np.sum(y * y)
+
+
 PROGRAMS = [
-    triangle, convolution, rows_of_one_matrix, last_one_stays, stale_position, reads_sums, hands_on, needed_behind, through_a_view,
+    from_both_ends, to_the_end, triangle, convolution, rows_of_one_matrix, last_one_stays, stale_position, reads_sums, hands_on, needed_behind, through_a_view,
     under_branches
 ]  # fmt: skip
 

@@ -91,7 +91,8 @@ def jam(fn: Function) -> Function:
     """The program with four trips at once of the loops around loops that add to the same elements."""
     types = dict(fn.types)
     names = Names([*fn.types, *(p.name for p in fn.params)])
-    state = _Jam(types, names, Bounds(bindings(fn)), Liveness(fn.body, observed(fn)), Orders(types, aliases(fn), definitions(fn)))
+    bounds = Bounds(bindings(fn))
+    state = _Jam(types, names, bounds, Liveness(fn.body, observed(fn)), Orders(types, aliases(fn), definitions(fn), bounds))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 

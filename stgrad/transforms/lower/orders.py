@@ -5,7 +5,8 @@
             k_bar[c, o] += out_bar[o] * x[c]              k_bar[c, o] += out_bar[o] * x[c]
 
 Trips commute if none hands a number to the next, and what they write is added to elements that no trip reads, or lies where the other trips
-neither read nor write. Additions commute up to rounding, as everywhere here. Loops that run up are simpler to read, and processors are built for them.
+neither read nor write. A position that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding,
+as everywhere here. Loops that run up are simpler to read, and processors are built for them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stgrad.ir import Assign, Block, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, blocks, operand_vars, reads, walk
+from stgrad.transforms.lower.bounds import Bounds
 from stgrad.transforms.lower.facts import Classes
 
 _PURE = """
@@ -36,6 +38,7 @@ class Orders:
     types: Mapping[str, Type]
     classes: Classes
     once: Mapping[str, Stmt]
+    bounds: Bounds
 
     def commute(self, loop: For, live: frozenset[str]) -> bool:
         """Whether the trips of a loop may run in any order. `live`: names that are needed behind it."""
@@ -76,8 +79,14 @@ class Orders:
     def places(self, index: Operand, loop: For, moving: set[str]) -> Places:
         """The axes on which every trip is at another position: equal ones of two subscripts never meet in two trips."""
         items = index.items if isinstance(index, Pack) else (index,)
-        found = ((axis, self.form(item, loop, moving)) for axis, item in enumerate(items))
+        found = ((axis, self.form(item, loop, moving)) for axis, item in enumerate(items) if self.from_start(item))
         return frozenset((axis, form) for axis, form in found if form is not None)
+
+    def from_start(self, position: Operand) -> bool:
+        """Whether a position certainly counts from the start of its axis."""
+        stmt = self.once.get(position.name) if isinstance(position, Var) else None
+        least = self.bounds.least(position)
+        return least is not None and least >= 0 or isinstance(stmt, Assign) and stmt.op == "runtime.unsigned"
 
     def form(self, position: Operand, loop: For, moving: set[str]) -> object:
         """A position that is the counter, plus or minus what stands still; None for all others."""

@@ -82,7 +82,8 @@ def packed(fn: Function) -> Function:
     defined = definitions(fn)
     names, live = Names([*fn.types, *(p.name for p in fn.params)]), Liveness(fn.body, observed(fn))
     types = dict(fn.types)
-    state = _Packing(types, names, defined, Bounds(bindings(fn)), live, Orders(types, aliases(fn), defined))
+    bounds = Bounds(bindings(fn))
+    state = _Packing(types, names, defined, bounds, live, Orders(types, aliases(fn), defined, bounds))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 

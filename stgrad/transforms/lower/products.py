@@ -96,6 +96,7 @@ class _Products:
 
     def block(self, statements: Block, in_loop: bool) -> Block:
         result: list[Stmt] = []
+        known = dict(self.known)
         for stmt in statements:
             loop = in_loop or isinstance(stmt, (For, While))
             if not in_loop and isinstance(stmt, Assign) and stmt.op in SIZES and self.once[stmt.target.name] == 1:
@@ -105,6 +106,8 @@ class _Products:
                 result += self.before
                 self.before = []
             result += made
+        if not in_loop:
+            self.known = known  # what one arm of a branch makes, nothing behind it has
         return tuple(result)
 
     def product(self, stmt: Stmt, in_loop: bool) -> list[Stmt]:
