@@ -19,10 +19,13 @@ from numba.np.arrayobj import make_array
 from numba.np.linalg import check_blas_return, get_blas_kind, make_constant_slot
 
 from stgrad.runtime.memory import empty
+from stgrad.runtime.scalars import radd
 
 __all__ = ["add_matmul", "matmul"]
 
 FEW = 128  # multiplications that loops do faster than a call of BLAS
+SEVERAL = 600  # the same for a vector, where the loops are packed
+LINE = 8  # elements from which a packed loop pays
 MISMATCH = "matmul: the extents of the operands do not match"
 
 
@@ -145,6 +148,12 @@ def _matrix_vector(a: Any, b: Any, out: Any, add: Any) -> Any:
     m, k = a.shape
     if b.shape[0] != k or out.shape[0] != m:
         raise ValueError(MISMATCH)
+    if m * k <= SEVERAL and k >= LINE and a.strides[1] == a.itemsize and b.strides[0] == a.itemsize:
+        _by_rows(a, b, out, add)
+        return
+    if m * k <= SEVERAL and m >= LINE and a.strides[0] == a.itemsize:
+        _by_columns(a.T, b, out, add)
+        return
     if m * k <= FEW:
         for i in range(m):
             s = a.dtype.type(0)
@@ -156,6 +165,43 @@ def _matrix_vector(a: Any, b: Any, out: Any, add: Any) -> Any:
         _times_packed(a, b, out, add)
     else:
         _times_packed(a, _packed(b), out, add)
+
+
+@intrinsic
+def _side_by_side(typingctx: Any, a: Any, row: Any, column: Any) -> Any:
+    """`a[row, column]` of a matrix whose rows are contiguous, whatever its type says; a vector is one row."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = make_array(a)(context, builder, args[0])
+        start = builder.ptrtoint(array.data, args[1].type)
+        if a.ndim == 2:
+            start = builder.add(start, builder.mul(args[1], builder.extract_value(array.strides, 0)))
+        return builder.load(builder.gep(builder.inttoptr(start, array.data.type), [args[2]]))
+
+    return a.dtype(a, types.intp, types.intp), codegen
+
+
+@register_jitable
+def _by_rows(a: Any, b: Any, out: Any, add: Any) -> None:
+    m, k = a.shape
+    for i in range(m):
+        s = a.dtype.type(0)
+        for p in range(k):
+            s = radd(s, _side_by_side(a, i, p) * _side_by_side(b, 0, p))
+        out[i] = s + out[i] if add else s
+
+
+@register_jitable
+def _by_columns(rows: Any, b: Any, out: Any, add: Any) -> None:
+    """The product with a matrix whose columns are these rows."""
+    k, m = rows.shape
+    if not add:
+        for i in range(m):
+            out[i] = 0.0
+    for p in range(k):
+        x = b[p]
+        for i in range(m):
+            out[i] += _side_by_side(rows, p, i) * x
 
 
 @register_jitable
