@@ -22,6 +22,9 @@ Compilers for Modern Architectures, 2001, §8.4.)
     ...     return y
     >>> show_pass("jam", stgrad.jit(combine), np.ones((5, 2)), np.ones(5))
     n_2 = w.shape[1]
+    if w.shape[1] > 0:
+        if w.shape[0] > x.shape[0]:
+            raise IndexError('index `c` is out of bounds for axis 0 of `x` (line 5: y[o] += x[c] * w[c, o])')
     y = np.empty(n_2)
     for i in range(n_2):
         y[i] = 1.0
@@ -32,6 +35,9 @@ Compilers for Modern Architectures, 2001, §8.4.)
     ->
     t = w.shape[0]
     n_2 = w.shape[1]
+    if w.shape[1] > 0:
+        if w.shape[0] > x.shape[0]:
+            raise IndexError('index `c` is out of bounds for axis 0 of `x` (line 5: y[o] += x[c] * w[c, o])')
     y = np.empty(n_2)
     for i in range(n_2):
         y[i] = 1.0
