@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,8 @@ class _Program:
     """A compiled program and how it is called with flat arguments; in the wrapper from its second call on."""
 
     nodes: list[Any]
-    ready: Ready
+    ready: Ready  # without its captures, whose owners are not to be kept alive
+    hidden: list[Any]  # captured arrays, which it takes after its arguments
     run: Callable[..., Any]
     called: bool = False
     wrapped: bool = False
@@ -242,7 +243,7 @@ class Transformed:
     def _made(self, arguments: dict[str, Any]) -> _Program:
         ready, nodes = self._ready(arguments)
         self._watch(ready.captures)
-        program = _Program(nodes, ready, self._run(ready, nodes))
+        program = _Program(nodes, replace(ready, captures=()), _hidden(ready), self._run(ready, nodes))
         self._known[self._key(arguments)] = program
         return program
 
@@ -307,7 +308,7 @@ class Transformed:
         """The same through native code; None where that does not read arguments like these."""
         from stgrad import direct
 
-        ready, passed, hidden = program.ready, _passed(program.nodes), _hidden(program.ready)
+        ready, passed, hidden = program.ready, _passed(program.nodes), program.hidden
         compiled = self._load(ready)
         if calling.guarded(compiled, ready.params) is not compiled:
             return None
