@@ -22,6 +22,7 @@ from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
 from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
+from stgrad.frontend.lengths import too_short
 from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import (
     Closure,
@@ -145,8 +146,8 @@ def _long_enough(builder: Builder, params: Iterable[Var]) -> Iterator[Stmt]:
             short = builder.variable("_t", Type("bool", weak=True))
             yield Assign((Var(extent.name),), "shape", (param, Const(axis)))
             yield Assign((Var(short.name),), "np.less", (Var(extent.name), Const(least)))
-            message = f"axis {axis} of `{param.name}` is shorter than {least}: slices of it leave out more than it has"
-            yield If(short.operand, (Effect("raise", (Const("ValueError"), Const(message))),))
+            loc = builder.cut.get(Dim(dim.symbol, -least))
+            yield If(short.operand, (too_short(param.name, axis, least, loc),))
 
 
 def _as_called(tree: Any, values: Mapping[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:

@@ -26,6 +26,8 @@ class Builder:
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
     least: dict[str, int] = field(default_factory=dict)  # extents that arguments must have for the slices of them to be as long as said
+    cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said
+    clipped: set[Dim] = field(default_factory=set)  # extents that count as 0 where they are below it, and are used as numbers
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations

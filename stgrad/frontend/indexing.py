@@ -206,6 +206,7 @@ def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
         return _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):
         rest = Dim(n.symbol, n.offset - (lower or 0) + (upper or 0))
+        builder.cut.setdefault(rest, builder.loc)
         return rest if _long_enough(builder, rest) else _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or lower == 0) and isinstance(upper, Sym) and upper.type.value == n:
         return n

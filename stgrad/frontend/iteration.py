@@ -151,7 +151,7 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
     if isinstance(value, Sym):
         if not value.type.rank:
             raise errors.TypeInferenceError("a scalar cannot be iterated over", frame.loc(node))
-        return Counted(extent(frame, value, 0), lambda k: load(frame, value, k, node))
+        return Counted(extent(frame, value, 0, bound=True), lambda k: load(frame, value, k, node))
     if isinstance(value, Growing):
         return Counted(value.count, lambda k: lists().item(frame, value, k))
     if isinstance(value, Enumerate):

@@ -29,7 +29,7 @@ def _shape(frame: Frame, a: Value) -> Value:
 
 @handles(np.ndim)
 def _ndim(frame: Frame, a: Value) -> Value:
-    return len(operations.shape_of(frame, a))
+    return a.type.rank if isinstance(a, Sym) else len(operations.shape_of(frame, a))
 
 
 @handles(np.size)

@@ -16,6 +16,7 @@ from stgrad.frontend import agreement, shapes
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
+from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Type
@@ -70,7 +71,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if op is np.matmul:
         return operation(frame, np.matmul, (a, b))
     result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
-    value = _integer_value(kind, a, b)
+    value = _integer_value(frame, kind, a, b)
     return Sym(result.operand, replace(result.type, value=value)) if value is not None and result.type.weak else result
 
 
@@ -94,10 +95,10 @@ def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
             )
 
 
-def _integer_value(kind: type, a: Value, b: Value) -> Dim | None:
+def _integer_value(frame: Frame, kind: type, a: Value, b: Value) -> Dim | None:
     """Symbolic value of the sum or difference of an integer and a constant."""
     va, vb = type_of(a).value, type_of(b).value
-    if va is None or vb is None or kind not in (gast.Add, gast.Sub):
+    if va is None or vb is None or kind not in (gast.Add, gast.Sub) or frame.builder.clipped & {va, vb}:
         return None
     if vb.symbol is None:
         return Dim(va.symbol, va.offset + (vb.offset if kind is gast.Add else -vb.offset))
@@ -133,6 +134,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
             f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
         ) from problem
     agreement.check(frame, call, args, kwargs)
+    count_items(frame, call, args)
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)
@@ -229,11 +231,13 @@ def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
     return frame.builder.call(dtype, (value,), result)
 
 
-def extent(frame: Frame, array: Sym, axis: int) -> Value:
-    """`array.shape[axis]`: static where the extent is a constant."""
+def extent(frame: Frame, array: Sym, axis: int, *, bound: bool = False) -> Value:
+    """`array.shape[axis]`: static where the extent is a constant. As a `bound` of a loop it may be below 0."""
     dim = array.type.dims[axis]
     if dim.constant is not None:
         return dim.constant
+    if not bound and not assured(frame, dim):
+        frame.builder.clipped.add(dim)
     return frame.builder.call("shape", (array, axis), Type("int64", weak=True, value=dim))
 
 

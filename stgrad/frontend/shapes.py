@@ -14,6 +14,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.lengths import assured
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
 
@@ -225,7 +226,7 @@ def _agreed(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
 def _total(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
     """The sum of extents."""
     symbols = [d.symbol for d in dims if d.symbol is not None]
-    if len(symbols) > 1:
+    if len(symbols) > 1 or len(dims) > 1 and not all(assured(frame, d) for d in dims):
         return frame.builder.fresh_dim()
     return Dim(symbols[0] if symbols else None, sum(d.offset for d in dims))
 

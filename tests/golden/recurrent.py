@@ -40,7 +40,7 @@ def recurrent_grad(W, x, n):
         t_14_sum[i] = 0.0
     t4 = runtime.empty(n_2)
     t_14_spare = runtime.empty(n_2)
-    t_27_work = runtime.empty(n_3)
+    t_18_work = runtime.empty(n_3)
     for t in range(n - 1, -1, -1):
         if n_3 != n_4:
             raise ValueError('operands could not be broadcast together')
@@ -51,7 +51,7 @@ def recurrent_grad(W, x, n):
             t6 = h_bar[i] * (1.0 - t5 * t5)
             t4[i] = t6
             t_14_sum[i] += t6
-        t7 = runtime.matmul(np.transpose(W), t4, out=t_27_work)
+        t7 = runtime.matmul(np.transpose(W), t4, out=t_18_work)
         for i in range(n_3):
             x_bar[i] += t7[i]
         h_bar = t4

@@ -1,0 +1,118 @@
+"""Slices that leave out more than an array has: NumPy's result, or an error that names the slice; never another number."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+REFUSED = "is shorter than"
+
+
+def joined_tail(x):
+    return np.sum(np.concatenate((x[1:], np.ones(1))) ** 2)
+
+
+def joined_middle(x):
+    return np.sum(np.concatenate((np.zeros(1), x[1:-1], np.ones(1))) ** 2)
+
+
+def appended(x):
+    return np.sum(np.append(x[2:], 1.0) ** 2)
+
+
+def counted(x):
+    return np.sum(x) * len(x[2:])
+
+
+def refilled(x):
+    return np.sum(np.ones(len(x[1:]) + 1)) + np.sum(x)
+
+
+def in_a_branch(x):
+    total = np.sum(x)
+    if total > -1.0:
+        total = total + len(x[2:])
+    return total
+
+
+def guarded(x):
+    if x.shape[0] > 2:
+        return np.mean(x[2:])
+    return np.sum(x)
+
+
+def joined_positions(x):
+    return np.sum(np.concatenate((np.arange(len(x) - 1) * 1.0, np.ones(1)))) + np.sum(x)
+
+
+def joined_selection(x):
+    y = x[x > 0]
+    return np.sum(np.concatenate((y[2:], np.ones(2))) ** 2)
+
+
+def counted_selection(x):
+    y = x[x > 0]
+    return np.sum(y) + np.sum(np.ones(len(y[2:]) + 2) * 3.0)
+
+
+def grown(x):
+    y = []
+    for v in x[1:]:
+        if v > 0:
+            y.append(v * v)
+    return sum(y) + len(y[2:])
+
+
+def stencil(x):
+    return np.sum((x[2:] - 2.0 * x[1:-1] + x[:-2]) ** 2) + np.sum(x)
+
+
+PROGRAMS = [joined_tail, joined_middle, appended, counted, refilled, in_a_branch, guarded, joined_positions]
+COMPUTED = [joined_selection, counted_selection, grown, stencil]
+
+
+def agrees(function, size, *, jit):
+    """Whether a program gives NumPy's value; False where it refuses."""
+    x = 0.7 * np.arange(1.0, size + 1)
+    try:
+        value, _ = stgrad.value_and_grad(function, jit=jit)(x)
+    except ValueError as problem:
+        assert REFUSED in str(problem) or "past the end" in str(problem)
+        return False
+    assert np.isclose(value, function(x))
+    if size:
+        check_gradient(function, [x])
+    return True
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_short_arguments_are_right_or_refused(function, size):
+    assert agrees(function, size, jit=False) or size < 2
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+@pytest.mark.parametrize("function", COMPUTED)
+def test_short_arrays_that_the_program_makes(function, size):
+    assert agrees(function, size, jit=False)
+
+
+@pytest.mark.parametrize("function", [joined_tail, in_a_branch, counted_selection])
+def test_short_arrays_in_native_code(function):
+    for size in (0, 1, 2, 3):
+        assert agrees(function, size, jit=True) or size < 2
+
+
+def test_a_mean_of_too_little_is_refused():
+    with pytest.raises(ValueError, match=r"axis 0 of `x` is shorter than 2: .*np.mean\(x\[2:\]\)"):
+        stgrad.grad(lambda x: np.mean(x[2:]), jit=False)(np.ones(0))
+
+
+def differences(x):
+    return np.sum(np.diff(x) ** 2) + np.linalg.norm(x[1:]) ** 2
+
+
+@pytest.mark.parametrize("function", [stencil, differences])
+def test_loops_alone_ask_for_nothing(function):
+    assert "raise" not in stgrad.grad(function).source(np.ones(5))
