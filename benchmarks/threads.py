@@ -1,4 +1,8 @@
-"""One thread for everybody: environment variables that must be set before NumPy, JAX or PyTorch are imported."""
+"""One thread for everybody: environment variables that must be set before NumPy, JAX or PyTorch are imported, and one core.
+
+JAX keeps a pool of threads for its large programs whatever the variables say: a network of three layers ran on two cores. So the process and its
+children are held to one core where the system can do that.
+"""
 
 import os
 
@@ -17,3 +21,5 @@ PINNED = {
 def pin() -> None:
     """Limit this process and its children to one thread of computation."""
     os.environ.update(PINNED)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
