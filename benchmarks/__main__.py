@@ -89,4 +89,5 @@ def _grown(name: str, console: Console) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    threads.take_one_core()
     main()

@@ -58,4 +58,5 @@ class _Counter(event.Listener):
 
 
 if __name__ == "__main__":
+    threads.take_one_core()
     main()

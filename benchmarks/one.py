@@ -82,4 +82,5 @@ def difference(expected: list[Any], answer: list[Any], tolerance: float) -> str:
 
 
 if __name__ == "__main__":
+    threads.take_one_core()
     main()

@@ -21,5 +21,9 @@ PINNED = {
 def pin() -> None:
     """Limit this process and its children to one thread of computation."""
     os.environ.update(PINNED)
+
+
+def take_one_core() -> None:
+    """Hold this process and its children to one core."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
