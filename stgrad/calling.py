@@ -1,4 +1,4 @@
-"""Generated lines around compiled code: hidden arguments in, structure and scalar types out, and the tests that it is still valid.
+"""Generated lines around compiled code: hidden arguments in, structure and scalar types out.
 
     r0, r1, r2 = compiled(x, y, captured)
     return r0, {'w': r1, 'b': float32(r2)}
@@ -6,20 +6,16 @@
 
 from __future__ import annotations
 
-import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from stgrad import errors
-from stgrad.captures import Capture, is_container, is_followed, unchanged
 from stgrad.instances import maker
 from stgrad.names import Names
 from stgrad.program_cache import Param
-from stgrad.source import Scope
 from stgrad.values import Record, Sym, Value, leaves
 
 
@@ -156,45 +152,3 @@ def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-# --------------------------------------------------------------------------- validity
-
-
-def guards(captures: Iterable[Capture]) -> tuple[list[str], dict[str, Any]]:
-    """Tests that captured values are still those that were compiled in, as expressions, and the names that they use."""
-    tests: list[str] = []
-    names: dict[str, Any] = {}
-    for capture in captures:
-        place = _place(capture, names)
-        if place is None:
-            continue
-        was = f"was{len(names)}"
-        names[was] = capture.value
-        same = f"{place} is {was}"
-        if type(capture.value) in (int, float, bool, str, complex):
-            same = f"({same} or type({place}) is type({was}) and {place} == {was})"
-        if is_container(capture.value):
-            held = f"held{len(names)}"
-            names[held], names["same0"] = capture.was, unchanged
-            same = f"{same} and same0({was}, {held})"
-        tests.append(same)
-    return tests, names
-
-
-def _place(capture: Capture, names: dict[str, Any]) -> str | None:
-    """Where a captured value is found now; None for what nobody changes, modules and builtins, and for what its container tells."""
-    if isinstance(capture.value, ModuleType) or is_followed(capture.owner):
-        return None
-    key = f"at{len(names)}"
-    if not isinstance(capture.owner, Scope):
-        names[key] = capture.owner
-        return f"{key}.{capture.name}"
-    function = capture.owner.function
-    if capture.name in function.__code__.co_freevars:
-        names[key] = function.__closure__[function.__code__.co_freevars.index(capture.name)]  # type: ignore[index]
-        return f"{key}.cell_contents"
-    if capture.name not in function.__globals__ and hasattr(builtins, capture.name):
-        return None
-    names[key] = function.__globals__
-    return f"{key}.get({capture.name!r})"

@@ -28,6 +28,7 @@ from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+from stgrad.sentry import Table, check_address
 from stgrad.values import Sym, Value
 from stgrad.wrapper import Array, Node, Scalar
 
@@ -84,9 +85,14 @@ class Entry:
     name: str
     address: int
     nodes: tuple[Node, ...]
+    guard: ctypes.c_void_p  # the address of a table that is checked before the arguments; none at first
 
-    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The built-in function; `otherwise` gets the arguments that do not match, keywords too."""
+    def function(self, otherwise: Callable[..., Any], guard: Table | None = None) -> Callable[..., Any]:
+        """The built-in function; `otherwise` gets the arguments that do not match, keywords too.
+
+        With a guard, it gets them where that does not hold; `otherwise` keeps the guard alive.
+        """
+        self.guard.value = 0 if guard is None else guard.address
         method = _Method(self.name.encode(), self.address, _FAST_WITH_KEYWORDS, None)
         _kept.append(method)
         function: Callable[..., Any] = _new(ctypes.addressof(method), otherwise, None)
@@ -139,11 +145,14 @@ class _Writer:
         self._builder = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._api = self._context.get_python_api(self._builder)
         self._otherwise = self._function.append_basic_block("otherwise")
+        self._guard = ctypes.c_void_p(0)
+        _kept.append(self._guard)
 
     def entry(self, name: str, result: Value | None) -> Entry:
         _, arguments, number, keywords = self._function.args
         self._unless(number, _word(len(self._nodes)))
         self._unless(self._builder.ptrtoint(keywords, _word), _word(0))
+        self._check_guard()
         places = [self._builder.load(self._builder.gep(arguments, [_word(i)])) for i in range(len(self._nodes))]
         for node, place in zip(self._nodes, places, strict=True):
             self._check(node, place)
@@ -153,7 +162,7 @@ class _Writer:
         library.add_ir_module(self._module)
         library.finalize()
         _kept.append((library, self._overload))
-        return Entry(name, library.get_pointer_to_function(self._function.name), self._nodes)
+        return Entry(name, library.get_pointer_to_function(self._function.name), self._nodes, self._guard)
 
     # ------------------------------------------------------------- arguments
 
@@ -161,6 +170,16 @@ class _Writer:
         """Go on where the two are equal, else to `otherwise`."""
         going_on = self._builder.append_basic_block("same")
         self._builder.cbranch(self._builder.icmp_signed("==", value, wanted), going_on, self._otherwise)
+        self._builder.position_at_end(going_on)
+
+    def _check_guard(self) -> None:
+        """Go on where the table holds, or where there is none."""
+        table = self._builder.load(self._builder.inttoptr(_word(ctypes.addressof(self._guard)), _pointer.as_pointer()))
+        checked, going_on = self._builder.append_basic_block("guarded"), self._builder.append_basic_block("valid")
+        self._builder.cbranch(cgutils.is_null(self._builder, table), going_on, checked)
+        self._builder.position_at_end(checked)
+        check = self._builder.inttoptr(_word(check_address()), ir.FunctionType(_int, [_pointer]).as_pointer())
+        self._builder.cbranch(cgutils.is_true(self._builder, self._builder.call(check, [table])), going_on, self._otherwise)
         self._builder.position_at_end(going_on)
 
     def _field(self, thing: Any, place: int, kind: Any) -> Any:

@@ -7,20 +7,25 @@ is how a place inside a value is named for another process. What it cannot descr
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import linecache
+import sys
 import types
 from typing import Any
 
 import numpy as np
 
-from stgrad.captures import holds_arrays, items_of
+from stgrad.contents import holds_arrays, items_of
 from stgrad.hooks import custom_gradient
+from stgrad.lookups import ABSENT, LIBRARIES, root_of
 from stgrad.source import is_dispatcher
 
-LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "functools", "itertools", "numpy", "scipy", "stgrad", "typing", "collections"})
-_NUMBERS = (bool, int, float, complex, str, type(None), type(Ellipsis))
+_NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(Ellipsis))
+_UFUNCS = ("numpy", "scipy.special")  # where ufuncs are looked for by name: they do not say where they are from
+_HEAP, _NOT_MADE = 1 << 9, 1 << 7  # flags of classes: made by a program; without instances that are made by a call
+_NAMED = (type, np.ufunc, types.FunctionType, types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType)
 # A class with these can hand out values that no capture shows.
 _DYNAMIC = ("__getattr__", "__getitem__", "__len__", "__iter__", "__bool__", "__contains__", "__array__", "__next__")
 
@@ -58,7 +63,9 @@ class Identity:
             return [class_name(type(value)), *map(self._item, value)]
         if type(value) is dict:
             return ["dict", *([self._item(k), self._item(v)] for k, v in value.items())]
-        return self._named(value)
+        if type(value) in (set, frozenset):
+            return [type(value).__name__, *sorted(map(self.describe, value), key=repr)]
+        return ["absent"] if value is ABSENT else self._named(value)
 
     def _followed(self, value: Any) -> Described:
         """A container whose arrays are parameters: a place, so that its items have one."""
@@ -74,35 +81,45 @@ class Identity:
 
     def _named(self, value: Any) -> Described:
         if isinstance(value, types.ModuleType):
-            return self._placed(value, ["module", value.__name__])
-        if _library(value):
-            return ["library", getattr(value, "__module__", None) or "", _qualified(value)]
+            return self._module(value)
+        found = _library(value)
+        if found is not None:
+            return ["library", *found]
         if isinstance(value, types.FunctionType):
-            return self._function(value)
+            return self._placed(value, ["function", value.__module__, value.__qualname__, code_digest(value.__code__)])
+        if isinstance(value, types.CodeType):
+            return ["code"]  # that of a function, which is described by it
         if isinstance(value, functools.partial):
-            return ["partial", *map(self._item, (value.func, value.args, value.keywords))]
+            return [*self._placed(value, ["partial"]), self.describe(value.func)]  # what it holds is looked up
         if isinstance(value, types.MethodType):
-            return ["method", self.describe(value.__func__), self.describe(value.__self__)]
-        if isinstance(value, staticmethod):
-            return ["static", self.describe(value.__func__)]
+            return [*self._placed(value, ["method"]), self.describe(value.__func__), self.describe(value.__self__)]
+        if isinstance(value, (staticmethod, classmethod)):
+            return [type(value).__name__, self.describe(value.__func__)]
+        if isinstance(value, property):
+            return ["property", *map(self.describe, (value.fget, value.fset))]
+        if isinstance(value, type):
+            return self._placed(value, ["class", class_name(value), *map(class_name, value.__mro__[1:])])
         return self._object(value)
 
-    def _function(self, function: types.FunctionType) -> Described:
-        described = self._placed(function, ["function", function.__module__, function.__qualname__, code_digest(function.__code__)])
-        return [*described, self._item(function.__defaults__), self._item(function.__kwdefaults__)]
+    def _module(self, module: types.ModuleType) -> Described:
+        if sys.modules.get(module.__name__) is not module:
+            raise Unknown(f"a module {module.__name__} that another one has replaced")
+        return self._placed(module, ["module", module.__name__])
 
     def _object(self, value: Any) -> Described:
-        request = getattr(value, "derivative", None)
-        if hasattr(type(value), "_stgrad_call_") and request is not None:
+        request = getattr(value, "derivative", None) if hasattr(type(value), "_stgrad_call_") else None
+        if request is not None:
             options = [request.mode, list(request.wrt), request.single, request.has_aux, *request_options(request)]
             return ["derivative", options, self.describe(request.function)]
         if isinstance(value, custom_gradient):
             return self._placed(value, ["custom", self.describe(value.function)])
         if is_dispatcher(value):
-            return ["njit", self.describe(value.py_func)]
-        if isinstance(value, type) or any(hasattr(type(value), name) for name in (*_DYNAMIC, "_stgrad_call_")):
+            return [*self._placed(value, ["njit"]), self.describe(value.py_func)]
+        if isinstance(value, enum.Enum):
+            return [*self._placed(value, ["enum", value.name, class_name(type(value))]), self.describe(value.value)]
+        if not _is_plain(type(value)) or any(hasattr(type(value), name) for name in (*_DYNAMIC, "_stgrad_call_")):
             raise Unknown(f"a {type(value).__name__}")
-        return self._placed(value, ["object", class_name(type(value))])
+        return [*self._placed(value, ["object"]), self.describe(type(value))]
 
     def _placed(self, value: Any, described: Described) -> Described:
         self._seen.add(id(value))
@@ -135,14 +152,45 @@ def _qualified(value: Any) -> str:
     return str(getattr(value, "__qualname__", getattr(value, "__name__", "")))
 
 
-def _library(value: Any) -> bool:
-    """A function or class that a library's version stands for."""
-    if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)) and not _dispatched(value):
-        return False
-    if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, (types.ModuleType, type(None))):
-        return False  # a method of an object
-    module = getattr(value, "__module__", None) or "numpy" * isinstance(value, np.ufunc)
-    return module.split(".")[0] in LIBRARIES and bool(_qualified(value)) and "<" not in _qualified(value)
+def _is_plain(cls: type) -> bool:
+    """Whether instances hold nothing but attributes."""
+    return cls is types.SimpleNamespace or getattr(cls, "__new__", None) is object.__new__ and bool(cls.__flags__ & _HEAP) and not cls.__flags__ & _NOT_MADE
+
+
+def _library(value: Any) -> list[str] | None:
+    """Where a library has a function or class under its name: its version stands for it. None for anything else, whatever its name."""
+    if not isinstance(value, _NAMED) and not _dispatched(value):
+        return None
+    name = _qualified(value)
+    if isinstance(value, np.ufunc):
+        return next(([module, name] for module in _UFUNCS if _resolved(module, name) is value), None)
+    if isinstance(value, types.FunctionType):
+        module = value.__globals__.get("__name__")
+        return [str(module), name, _version(root_of(value))] if root_of(value) in LIBRARIES and "<" not in name else None
+    owner: Any = getattr(value, "__self__", None)
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(owner, type):
+        owner = _library(owner)  # object.__new__
+        return None if owner is None else [*owner, value.__name__]
+    if isinstance(value, (types.WrapperDescriptorType, types.MethodDescriptorType)):
+        owner = _library(value.__objclass__)
+        return None if owner is None else [*owner, value.__name__]
+    module = getattr(value, "__module__", None)
+    if not isinstance(module, str) or root_of(value) not in LIBRARIES or not name or _resolved(module, name) is not value:
+        return None
+    return [module, name, _version(root_of(value))]
+
+
+def _resolved(module: str, name: str) -> Any:
+    """What a module has under a qualified name."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _version(package: str) -> str:
+    """Of a library that the key of a program does not name."""
+    return str(getattr(sys.modules.get(package), "__version__", "")) if package == "scipy" else ""
 
 
 def _dispatched(value: Any) -> bool:

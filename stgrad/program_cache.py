@@ -1,8 +1,8 @@
 """Generated programs on disk: another process finds the text of a program without reading the function again.
 
 An entry is a JSON file, `<name>_<key>.json`. The key hashes the function's code, the request, the types of the arguments and the versions
-of everything that generates code. The entry lists every value from outside that went into the program, where it was found and
-what it was; it counts only where all of them are the same now. There is nothing in it that runs by being loaded: what
+of everything that generates code. The entry lists every look-up that was made while the program was made (see `stgrad.lookups`) and what was
+found, or that nothing was; it counts only where all of them find the same now. There is nothing in it that runs by being loaded: what
 cannot be described in JSON is not kept.
 """
 
@@ -12,20 +12,20 @@ import hashlib
 import json
 import os
 import sys
-import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from stgrad import wrapper
+from stgrad import lookups, wrapper
 from stgrad.cache import directory, fingerprint, read_bytes, write_atomically
-from stgrad.captures import Capture
+from stgrad.contents import form_of, is_numeric
 from stgrad.errors import StgradError
 from stgrad.identity import Identity, Unknown, class_name
 from stgrad.ir import NONE, Type
-from stgrad.source import Scope
+from stgrad.lookups import Lookup
 from stgrad.values import Sym, Value
 
 # The rules of `stgrad.eager` are for operations of its own; they replace none, and the key changes with the files they stand in.
@@ -53,7 +53,7 @@ class Ready:
     text: str
     params: tuple[Param, ...]
     result: Value
-    captures: tuple[Capture, ...]
+    captures: tuple[Lookup, ...]
 
 
 def enabled() -> bool:
@@ -82,19 +82,18 @@ def find(target: Any, nodes: Sequence[wrapper.Node], options: str = "") -> Ready
     return None
 
 
-def keep(target: Any, nodes: Sequence[wrapper.Node], ready: Ready, loaded: Sequence[Any], options: str = "") -> bool:
+def keep(target: Any, nodes: Sequence[wrapper.Node], ready: Ready, options: str = "") -> bool:
     """Write a program to its entry; whether it could be described.
 
     Args:
         target: the Transformed it belongs to.
         nodes: descriptions of the arguments.
         ready: the program.
-        loaded: the functions whose source was read on the way.
         options: everything else that the text depends on.
     """
     try:
         path = _path(target, nodes, options)
-        entry = _described(target, ready, loaded)
+        entry = _described(target, ready)
         content = json.dumps({"variants": [entry, *_entries(path)[: VARIANTS - 1]]})
     except Unknown:
         return False
@@ -142,18 +141,10 @@ def _node(node: wrapper.Node) -> Any:
 # --------------------------------------------------------------------------- to JSON
 
 
-def _described(target: Any, ready: Ready, loaded: Sequence[Any]) -> Any:
+def _described(target: Any, ready: Ready) -> Any:
     identity = Identity()
     identity.describe(target)
-    captures = []
-    for capture in ready.captures:
-        if type(capture.name) not in (str, int):
-            raise Unknown("a key that JSON does not have")
-        owner = _place(identity, capture.owner)
-        captures.append([owner, capture.name, identity.describe(capture.value), capture.variable])
-    known = {id(place) for place in identity.places}
-    if any(id(f) not in known for f in loaded if not _part_of_stgrad(f)):
-        raise Unknown("a function that no capture leads to")
+    captures = [line for lookup in ready.captures if lookup.kind != "form" for line in _lines(identity, lookup)]
     return {
         "name": ready.name,
         "text": ready.text,
@@ -164,16 +155,21 @@ def _described(target: Any, ready: Ready, loaded: Sequence[Any]) -> Any:
     }
 
 
-def _part_of_stgrad(function: Any) -> bool:
-    return str(function.__module__).startswith("stgrad.")
+def _lines(identity: Identity, lookup: Lookup) -> Iterator[Any]:
+    """A look-up as JSON; before it the import of the module that it looks into, where nothing else leads there."""
+    kind, owner, name = lookup.kind, lookup.owner, lookup.name
+    if kind == "call" or type(name) not in (str, int, type(None)):
+        raise Unknown("a look-up that JSON cannot name")
+    if isinstance(owner, ModuleType) and _place(identity, owner) is None:
+        yield ["module", None, owner.__name__, identity.describe(owner), None]
+    place = _place(identity, owner)
+    if place is None and owner is not None:
+        raise Unknown("an owner that no look-up leads to")
+    yield [kind, place, name, identity.describe(lookup.value), lookup.variable]
 
 
-def _place(identity: Identity, owner: Any) -> int:
-    wanted = owner.function if isinstance(owner, Scope) else owner
-    for i, place in enumerate(identity.places):
-        if place is wanted:
-            return i
-    raise Unknown("an owner that no capture leads to")
+def _place(identity: Identity, owner: Any) -> int | None:
+    return next((i for i, place in enumerate(identity.places) if place is owner), None)
 
 
 def _structure(value: Value) -> Any:
@@ -218,26 +214,25 @@ def _revived(entry: Any, target: Any, nodes: Sequence[wrapper.Node]) -> Ready | 
         return None
 
 
-def _captures(described: Any, target: Any) -> tuple[Capture, ...]:
-    """The captured values as they are now.
+def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:
+    """The look-ups as they come out now.
 
     Raises ValueError where one is not what it was.
     """
     identity = Identity()
     identity.describe(target)
-    scopes: dict[int, Scope] = {}
     carried: dict[str, int] = {}
     captures = []
-    for place, name, was, variable in described:
-        owner = identity.places[place]
-        if isinstance(owner, types.FunctionType):
-            owner = scopes.setdefault(id(owner), Scope(owner))
-        value = Capture(owner, name, None, None).current()
+    for kind, place, name, was, variable in described:
+        owner = None if place is None else identity.places[place]
+        value = lookups.read(kind, owner, name)
         if identity.describe(value) != was:
             raise ValueError(name)
         if variable is not None and carried.setdefault(variable, id(value)) != id(value):
             raise ValueError(name)
-        captures.append(Capture(owner, name, value, variable))
+        if is_numeric(value):
+            captures.append(Lookup("form", value, None, form_of(value)))
+        captures.append(Lookup(kind, owner, name, value, variable))
     if len(set(carried.values())) != len(carried):
         raise ValueError("two arrays are one now")
     return tuple(captures)

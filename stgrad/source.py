@@ -11,19 +11,17 @@ remains after they ran. Free names are resolved live, at each request, as Python
 from __future__ import annotations
 
 import ast
-import builtins
 import functools
 import inspect
 import linecache
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 import gast  # type: ignore[import-untyped,unused-ignore]
 
+from stgrad import lookups
 from stgrad.errors import SourceNotFoundError, UndefinedNameError, UnsupportedSyntaxError
 from stgrad.ir import Loc
 
@@ -43,17 +41,12 @@ class Scope:
         Raises:
             UndefinedNameError: there is no such name, or it has no value yet.
         """
-        free = self.function.__code__.co_freevars
-        if name in free:
-            try:
-                return (self.function.__closure__ or ())[free.index(name)].cell_contents
-            except ValueError:
-                raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.function.__name__}`") from None
-        module = self.function.__globals__
-        if name in module:
-            return module[name]
-        if hasattr(builtins, name):
-            return getattr(builtins, name)
+        fixed = lookups.ours(self.function) and name not in self.function.__code__.co_freevars
+        found = (lookups.read if fixed else lookups.look)("name", self.function, name)
+        if found is not lookups.ABSENT:
+            return found
+        if name in self.function.__code__.co_freevars:
+            raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.function.__name__}`")
         raise UndefinedNameError(
             f"`{name}` is not defined in `{self.function.__name__}`", reason="it is neither local nor in the closure, the module or the builtins"
         )
@@ -100,20 +93,6 @@ class _Parsed:
     lines: tuple[str, ...]
 
 
-_reading: ContextVar[list[Any] | None] = ContextVar("reading", default=None)
-
-
-@contextmanager
-def recorded() -> Iterator[list[Any]]:
-    """The functions whose source is loaded in this context, as they come."""
-    functions: list[Any] = []
-    token = _reading.set(functions)
-    try:
-        yield functions
-    finally:
-        _reading.reset(token)
-
-
 def load(fn: Callable[..., Any]) -> Source:
     """Find the source of a Python function.
 
@@ -123,15 +102,24 @@ def load(fn: Callable[..., Any]) -> Source:
     """
     if not isinstance(fn, types.FunctionType):
         raise _not_python(fn)
-    functions = _reading.get()
-    if functions is not None:
-        functions.append(fn)
-    code = fn.__code__
+    code = fn.__code__ if lookups.ours(fn) else lookups.look("attribute", fn, "__code__")
+    parsed = _parsed(fn, code)
+    return Source(fn, code.co_filename, parsed.tree.lineno, parsed.tree.name, parsed.kind, parsed.tree, parsed.lines)
+
+
+def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
+    """The tree of a function; a file that was read before is read again where it has changed and the code with it."""
     lines = tuple(linecache.getlines(code.co_filename, fn.__globals__))
     if not lines:
         raise _no_text(fn)
-    parsed = _parse(code, code.co_filename, lines)
-    return Source(fn, code.co_filename, parsed.tree.lineno, parsed.tree.name, parsed.kind, parsed.tree, parsed.lines)
+    try:
+        return _parse(code, code.co_filename, lines)
+    except SourceNotFoundError:
+        linecache.checkcache(code.co_filename)
+        new = tuple(linecache.getlines(code.co_filename, fn.__globals__))
+        if new == lines:
+            raise
+        return _parse(code, code.co_filename, new)
 
 
 @dataclass(frozen=True)
@@ -143,8 +131,8 @@ class Unwrapped:
     kwargs: dict[str, Any] = field(default_factory=dict)
 
 
-def unwrap(fn: Any) -> Unwrapped:
-    """Strip wrappers that do not change the meaning of a call.
+def unwrap(fn: Any, look: Callable[[str, Any, Any], Any] = lookups.look) -> Unwrapped:
+    """Strip wrappers that do not change the meaning of a call; `look` finds what they hold.
 
     >>> import math
     >>> unwrap(functools.partial(functools.partial(math.pow, 2.0), y=3.0))
@@ -154,15 +142,16 @@ def unwrap(fn: Any) -> Unwrapped:
     kwargs: dict[str, Any] = {}
     while True:
         if isinstance(fn, functools.partial):
-            fn, args, kwargs = fn.func, fn.args + args, {**fn.keywords, **kwargs}
+            args, kwargs = (*look("attribute", fn, "args"), *args), {**look("attribute", fn, "keywords"), **kwargs}
+            fn = look("attribute", fn, "func")
         elif isinstance(fn, types.MethodType):
-            fn, args = fn.__func__, (fn.__self__, *args)
+            fn, args = fn.__func__, (look("attribute", fn, "__self__"), *args)
         elif isinstance(fn, staticmethod):
             fn = fn.__func__
         elif is_dispatcher(fn):
-            fn = fn.py_func
+            fn = look("attribute", fn, "py_func")
         elif _is_callable_object(fn):
-            fn, args = type(fn).__call__, (fn, *args)
+            fn, args = look("raw", look("class", fn, None), "__call__"), (fn, *args)
         else:
             return Unwrapped(fn, args, kwargs)
 

@@ -9,14 +9,14 @@ import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stgrad import calling, errors, program_cache, source, wrapper
-from stgrad.captures import Capture, is_container, unchanged
+from stgrad import calling, errors, lookups, program_cache, source, wrapper
+from stgrad.guards import guards
 from stgrad.ir import Type
+from stgrad.lookups import Lookup
 from stgrad.program_cache import Param, Ready
 from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
 from stgrad.values import Record, Value, leaves, opened
@@ -51,7 +51,6 @@ class Transformed:
     def __init__(self, derivative: Derivative, options: Options = DEFAULT) -> None:
         self.derivative = derivative
         self.options = options
-        self._signature = signature_of(derivative.function)
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
         self._lock = threading.RLock()
@@ -66,16 +65,29 @@ class Transformed:
         self._cases: list[wrapper.Case] = []
         self._known: dict[tuple[Any, ...], _Program] = {}
         self._dispatchers: dict[tuple[Any, ...], Any] = {}
-        self._captures: dict[tuple[int, str], Capture] = {}
+        self._record: dict[tuple[Any, ...], Lookup] = {}
+        self._signature = signature_of(self.derivative.function)
         self._values_matter = False  # whether some program was compiled for certain integers
+        self._table: Any = None  # native guards of the wrapper
         self._entry: Entry | None = None  # of the last program, where native code takes the user's arguments as they come
         self._rewrap()
 
     def _rewrap(self) -> None:
-        tests = calling.guards(self._captures.values())
+        self._table, tests = self._guards()
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
-        alone = self._entry is not None and len(self._cases) == 1 and not tests[0]
-        type(self).__call__ = self._entry.function(run) if alone else staticmethod(run)  # type: ignore
+        alone = self._entry is not None and len(self._cases) == 1 and (self._table is not None or not tests[0])
+        type(self).__call__ = self._entry.function(run, self._table) if alone else staticmethod(run)  # type: ignore
+
+    def _guards(self) -> tuple[Any, wrapper.Guards]:
+        """What tells at each call whether the programs are still valid: a native table, else expressions."""
+        if not self._record or not self._cases:
+            return None, ([], {})
+        from stgrad import sentry
+
+        if not sentry.available():
+            return None, guards(self._record.values())
+        table = sentry.Table(self._record.values())
+        return table, (["holds0()"], {"holds0": table.holds, "at0": table})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replaced, for each object, by its generated wrapper."""
@@ -83,6 +95,7 @@ class Transformed:
 
     def with_seeds(self, primals: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
         """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
+        self._renew()
         arguments = self._bind(primals, {})
         program = self._program_for(arguments)
         return program.run(*_flat(program.nodes, tuple(arguments.values())), *_seeds(cotangents, value))[1]
@@ -148,8 +161,7 @@ class Transformed:
         given = tuple(self._signature.bind(*args, **kwargs).arguments) if typed else ()
         key = (given, self._key(arguments))
         with self._lock:
-            if self._captures and self._stale():
-                self._reset()
+            self._renew()
             if key not in self._dispatchers:
                 ready, nodes = self._ready(arguments)
                 named = dict(zip(arguments, nodes, strict=True))
@@ -218,6 +230,8 @@ class Transformed:
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         """A call of a new signature, or after a captured value changed."""
+        args, kwargs = wrapper.given(tuple(self._signature.parameters), args, kwargs)
+        self._renew()
         arguments = self._bind(args, kwargs)
         for leaf in leaves(list(arguments.values())):
             if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
@@ -231,9 +245,6 @@ class Transformed:
 
     def _program_for(self, arguments: dict[str, Any]) -> _Program:
         """The compiled program for these arguments, made now or known."""
-        if self._captures and self._stale():
-            with self._lock:
-                self._reset()
         known = self._known.get(self._key(arguments))
         if known is None:
             with self._lock:
@@ -266,11 +277,11 @@ class Transformed:
             if ready is not None:
                 self._values_matter = self._values_matter or described is fixed
                 return ready, described
-        with source.recorded() as functions:
+        with lookups.recorded() as record:
             program, nodes = self._build(arguments, keep=False)
-        ready = _ready_program(program)
+        ready = _ready_program(program, record)
         if on_disk:
-            program_cache.keep(self, nodes, ready, functions, self.options.key)
+            program_cache.keep(self, nodes, ready, self.options.key)
         return ready, nodes
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
@@ -331,17 +342,23 @@ class Transformed:
         options = self.options
         return loader.load(ready.text, ready.name, jit=options.jit, parallel=options.parallel, checked=options.checked)
 
-    def _watch(self, captures: tuple[Capture, ...]) -> None:
-        for capture in captures:
-            if not isinstance(capture.value, ModuleType):
-                self._captures[id(capture.owner), capture.name] = capture
+    def _watch(self, captures: tuple[Lookup, ...]) -> None:
+        self._record.update({lookup.key: lookup for lookup in captures})
 
-    def _stale(self) -> bool:
-        """Whether a global or captured value that was compiled in is another one now."""
-        return any(
-            c.current() is not c.value and not _same(c.current(), c.value) or is_container(c.value) and not unchanged(c.value, c.was)
-            for c in self._captures.values()
-        )
+    def _renew(self) -> None:
+        """Forget the programs where something that they were made from is another thing now; let the guards know of equal values."""
+        if not all(lookup.holds() for lookup in self._record.values()):
+            with self._lock:
+                self._reset()
+        elif self._table is not None and not self._table.holds():
+            with self._lock:
+                self._record = {key: lookup.renewed() for key, lookup in self._record.items()}
+                self._rewrap()
+
+    def forget(self) -> None:
+        """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""
+        self._record.clear()
+        self._rewrap()
 
 
 def _hidden(ready: Ready) -> list[Any]:
@@ -386,10 +403,6 @@ def _seeds(cotangents: Any, value: Any) -> list[Any]:
             raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
         seeds.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))
     return seeds
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and isinstance(a, (int, float, complex, str, bool)) and a == b
 
 
 def _restore(cls: type, derivative: Derivative, options: Options) -> Any:
@@ -437,7 +450,7 @@ def _fixed_node(node: Any, value: Any) -> Any:
     return node
 
 
-def _ready_program(program: Compiled) -> Ready:
+def _ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
-    return Ready(fn.name, program.text, params, program.reading.result, program.reading.captures)
+    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures))

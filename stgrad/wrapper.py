@@ -163,19 +163,37 @@ def wrapper_text(
 ) -> tuple[str, dict[str, Any]]:
     """The text of a wrapper and the names it needs."""
     writer = _Writer([name, *signature.parameters])
-    header = f"def {name}({', '.join(writer.parameters(signature))}):"
+    tests, names = guards
+    header = f"def {name}({', '.join(writer.parameters(signature, late=bool(tests)))}):"
     body = [line for nodes, compiled in cases for line in writer.case(list(signature.parameters), nodes, compiled)]
     passed = ", ".join(_passed(parameter) for parameter in signature.parameters.values())
     otherwise = f"    return {writer.bind('slow', slow)}({passed})"
-    tests, names = guards
     if tests:
         writer.namespace.update({f"_{key}": value for key, value in names.items()})
         valid = " and ".join(_GUARD_NAME.sub(r"_\g<0>", test) for test in tests)
-        body = [f"    if not ({valid}):", f"    {otherwise}", *body]
+        body = [f"    if not ({valid}):", f"    {otherwise}", *writer.defaults(signature), *body]
     return "\n".join([header, *body, otherwise, ""]), writer.namespace
 
 
-_GUARD_NAME = re.compile(r"\b(?:at|was|held|same)\d+\b")
+class _Missing:
+    """What a parameter has that the caller left out, until it is certain that the defaults are still the same."""
+
+
+MISSING = _Missing()
+
+
+def given(names: Sequence[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call as the caller gave them, without those that are MISSING; `names` are the parameters in order.
+
+    >>> given(("a", "b", "c"), (1, MISSING, 3), {"d": MISSING})
+    ((1,), {'c': 3})
+    """
+    first = next((i for i, value in enumerate(args) if value is MISSING), len(args))
+    named = {**dict(zip(names[first:], args[first:], strict=False)), **kwargs}
+    return args[:first], {name: value for name, value in named.items() if value is not MISSING}
+
+
+_GUARD_NAME = re.compile(r"\b(?:at|was|held|same|holds|absent)\d+\b")
 
 
 def _passed(parameter: inspect.Parameter) -> str:
@@ -203,7 +221,15 @@ class _Writer:
             self.namespace[name] = value
         return self._bound[id(value)]
 
-    def parameters(self, signature: inspect.Signature) -> Iterator[str]:
+    def defaults(self, signature: inspect.Signature) -> Iterator[str]:
+        """The lines that give parameters their defaults."""
+        for parameter in signature.parameters.values():
+            if parameter.default is not parameter.empty:
+                default = self.bind(f"{parameter.name}_default", parameter.default)
+                yield f"    if {parameter.name} is {self.bind('missing', MISSING)}: {parameter.name} = {default}"
+
+    def parameters(self, signature: inspect.Signature, late: bool = False) -> Iterator[str]:
+        """The header; with `late`, parameters that are left out are MISSING at first."""
         previous = None
         for parameter in signature.parameters.values():
             if previous is parameter.POSITIONAL_ONLY and parameter.kind is not previous:
@@ -212,7 +238,8 @@ class _Writer:
                 yield "*"
             previous = parameter.kind
             plain = "**" if previous is parameter.VAR_KEYWORD else "*" if previous is parameter.VAR_POSITIONAL else ""
-            default = "" if parameter.default is parameter.empty else "=" + self.bind(f"{parameter.name}_default", parameter.default)
+            bound = ("missing", MISSING) if late else (f"{parameter.name}_default", parameter.default)
+            default = "" if parameter.default is parameter.empty else "=" + self.bind(*bound)
             yield f"{plain}{parameter.name}{default}"
         if previous is inspect.Parameter.POSITIONAL_ONLY:
             yield "/"

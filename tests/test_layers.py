@@ -13,10 +13,11 @@ import stgrad
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "names", "hooks", "cache", "instances", "types"},
-    {"ir", "native", "generated"},
+    {"errors", "names", "hooks", "cache", "contents", "instances", "types"},
+    {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "loader", "values"},
-    {"captures", "request", "direct"},
+    {"guards", "request", "sentry"},
+    {"direct"},
     {"identity"},
     {"program_cache", "rules", "transforms.desugar", "guess"},
     {"calling"},

@@ -373,8 +373,7 @@ def _compare(found: Any, wanted: Any, what: str) -> None:
 
 def _settle(run: Transformed) -> None:
     """Python values are those of the trace, as in TensorFlow; nothing refers to the objects that they were attributes of."""
-    run._captures.clear()
-    run._rewrap()
+    run.forget()
 
 
 def warn(name: str, error: StgradError) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from types import MethodType, SimpleNamespace
+from types import MethodType
 from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.captures import Capture
 from stgrad.frontend import attempts, calls, custom, expressions, functional, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
@@ -42,8 +41,9 @@ from stgrad.frontend.values import (
 )
 from stgrad.ir import Assign, Const, Dim, Effect, Function, If, Operand, Pack, Stmt, Type, Var, operand_vars, rename
 from stgrad.ir import read as read_names
+from stgrad.lookups import Lookup, look
 
-__all__ = ["Builder", "Capture", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
+__all__ = ["Builder", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Reading:
     function: Function
     result: Value
     arguments: Mapping[str, Value]
-    captures: tuple[Capture, ...]
+    captures: tuple[Lookup, ...]
     around: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -75,12 +75,14 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     """
     inner = sources.unwrap(function)
     source = sources.load(inner.function)
+    for name in ("__defaults__", "__kwdefaults__"):  # they came with the arguments
+        look("attribute", source.function, name)
     tree = desugared(source)
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     begin(frame, tree)
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
-    _bind(frame, tree, {**_bound_before(frame, tree, inner), **values})
+    _bind(frame, tree, {**_bound_before(frame, tree, function), **values})
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     with frame.active():
         frame.execute(tree.body)
@@ -128,9 +130,9 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     return Reading(program, result, values, captures, around)
 
 
-def _used(captures: Iterable[Capture], names: Set[str]) -> tuple[Capture, ...]:
+def _used(captures: Iterable[Lookup], names: Set[str]) -> tuple[Lookup, ...]:
     """Captures of which only arrays that the program reads are parameters of it: containers may hold many more."""
-    return tuple(c if c.variable is None or c.variable in names else replace(c, variable=None) for c in captures)
+    return tuple(c if c.variable is None or c.variable in names else c.carried_by(None) for c in captures)
 
 
 def _long_enough(builder: Builder, params: Iterable[Var]) -> Iterator[Stmt]:
@@ -212,12 +214,11 @@ class Copies:
         return value
 
 
-def _bound_before(frame: Frame, tree: Any, inner: sources.Unwrapped) -> dict[str, Value]:
+def _bound_before(frame: Frame, tree: Any, function: Any) -> dict[str, Value]:
     """Arguments that a `functools.partial` or a bound method already holds: arrays become parameters, the rest is compiled in."""
+    inner = sources.unwrap(function, frame.look)
     names = [a.id for a in (*tree.args.posonlyargs, *tree.args.args)]
-    given = {**dict(zip(names, inner.args, strict=False)), **inner.kwargs}
-    holder = SimpleNamespace(**given)
-    return {name: frame.captured.take(frame.builder, holder, name, value) for name, value in given.items()}
+    return {**dict(zip(names, inner.args, strict=False)), **inner.kwargs}
 
 
 def _argument(builder: Builder, name: str, spec: Any) -> Value:
@@ -301,7 +302,7 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
     for name, outer in reading.around.items():
         builder.copy_to(Sym(Var(names[name]), outer.type), outer)
     for capture in reading.captures:
-        stands_for = frame.captured.take(builder, capture.owner, capture.name, capture.value)
+        stands_for = frame.captured.take(builder, capture)
         if capture.variable is not None:
             builder.copy_to(Sym(Var(names[capture.variable]), fn.types[capture.variable]), stands_for)
     for stmt in rename(fn.body, names):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import gast
 import numpy as np
@@ -16,8 +17,8 @@ from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
-from stgrad.identity import LIBRARIES
 from stgrad.ir import Type
+from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 from stgrad.rules import lookup
 
 # Methods that are functions of NumPy under the same name, with the array as first argument.
@@ -39,29 +40,35 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return found(frame, owner) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)
-    if isinstance(owner, tuple) and name[:1] != "_" and name not in getattr(owner, "_fields", ()) and name in vars(type(owner)):
-        return _of_namedtuple(frame, owner, vars(type(owner))[name])
+    if isinstance(owner, (tuple, list, dict)) and name[:1] != "_" and root_of(type(owner)) not in LIBRARIES and name not in getattr(owner, "_fields", ()):
+        found = look("raw", type(owner), name)
+        if isinstance(found, (property, FunctionType)):
+            return _of_subclass(frame, owner, found)
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
     if isinstance(owner, np.ndarray) and not frame.unroll and name not in ("shape", "ndim", "dtype", "size"):
         return get(frame, frame.call(np.array, (owner,), {}), name, node)  # an array that was computed at compile time
     if isinstance(owner, Closure):
         frame.unsupported(node, "attributes of a nested function are not supported")
+    value = getattr(owner, name, ABSENT) if is_fixed(owner) else frame.look("attribute", owner, name)
+    return _missing(frame, owner, name, node) if value is ABSENT else value
+
+
+def is_fixed(owner: Any) -> bool:
+    """Whether the attributes of an object stay what they are: it, or its class, is a library's. Modules and functions can get others."""
+    if isinstance(owner, (ModuleType, FunctionType, functools.partial)):
+        return False
+    return isinstance(owner, (tuple, list, dict)) or root_of(owner if isinstance(owner, type) else type(owner)) in LIBRARIES
+
+
+def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
     try:
-        value = getattr(owner, name)
+        getattr(owner, name)
     except AttributeError as problem:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from problem
-    if isinstance(value, ModuleType) or callable(value) or isinstance(owner, (tuple, np.dtype)):
-        return value
-    return frame.capture_attribute(owner, name, value) if not isinstance(owner, (ModuleType, type)) or _may_change(owner, value) else value
-
-
-def _may_change(owner: Any, value: Any) -> bool:
-    """Whether an attribute of a module or a class is a value that the user may set anew."""
-    module = owner.__name__ if isinstance(owner, ModuleType) else owner.__module__
-    return module.split(".")[0] not in LIBRARIES and isinstance(value, (int, float, complex, str, np.generic, np.ndarray, list, tuple, dict, set))
+    raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
 
 
 def objects() -> Any:
@@ -71,13 +78,9 @@ def objects() -> Any:
     return objects
 
 
-def _of_namedtuple(frame: Frame, owner: Value, found: Any) -> Value:
-    """A method or property that a NamedTuple defines."""
-    if isinstance(found, property):
-        return frame.call(found.fget, (owner,), {})
-    if isinstance(found, FunctionType):
-        return MethodType(found, owner)
-    return found.__get__(owner, type(owner)) if hasattr(found, "__get__") else found
+def _of_subclass(frame: Frame, owner: Value, found: Any) -> Value:
+    """A method or property that the user's class of a tuple, list or dict defines."""
+    return frame.call(found.fget, (owner,), {}) if isinstance(found, property) else MethodType(found, owner)
 
 
 def _transpose(frame: Frame, x: Sym) -> Value:

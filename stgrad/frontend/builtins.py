@@ -12,7 +12,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, operations
-from stgrad.frontend.arrays import get
+from stgrad.frontend.arrays import get, is_fixed
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, chosen, count_items, known_items, range_length, static_items
@@ -33,6 +33,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.ir import Const, Effect, Type
+from stgrad.lookups import ABSENT, called, look
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
 # Operations that take a sequence of arrays: their first argument stays one.
@@ -86,11 +87,13 @@ def _len(frame: Frame, value: Value) -> Value:
         return range_length(frame, value)
     if isinstance(value, Growing):
         return value.count
-    if isinstance(value, Record) and hasattr(value.cls, "__len__"):
+    if isinstance(value, Record) and look("raw", value.cls, "__len__") is not ABSENT:
         return frame.call(value.cls.__len__, (value,), {})
     known_text(frame, value)
-    if isinstance(value, (tuple, list, dict)) or is_static(value):
+    if isinstance(value, (tuple, list, dict)):
         return len(value)
+    if is_static(value):
+        return called(len, value)
     raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
 
 
@@ -360,6 +363,7 @@ def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if isinstance(value, (Record, Growing)):
             return issubclass(value.cls if isinstance(value, Record) else list, classes)
+        look("class", value)
         return isinstance(static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
     if value.type.weak:
@@ -385,20 +389,16 @@ def _callable(frame: Frame, value: Value) -> Value:
 
 @handles(getattr)
 def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
-    if default and isinstance(owner, Record) and name not in owner.fields and not hasattr(owner.cls, name):
-        return default[0]
-    if default and not isinstance(owner, (Sym, Record)) and not hasattr(owner, name):
-        return default[0]
-    return get(frame, owner, name, None)
+    return default[0] if default and not isinstance(owner, Sym) and not _hasattr(frame, owner, name) else get(frame, owner, name, None)
 
 
 @handles(hasattr)
 def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Record):
-        return name in owner.fields or hasattr(owner.cls, name)
+        return name in owner.fields or look("raw", owner.cls, name) is not ABSENT
     if isinstance(owner, Sym):
         return hasattr(np.zeros(1) if owner.type.array else np.float64(0.0), name)
-    return hasattr(owner, name)
+    return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 
 @handles(repr)

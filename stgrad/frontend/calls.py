@@ -11,6 +11,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.contents import holds_arrays
 from stgrad.frontend import agreement, builtins, draws, growing, iterators, library, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
@@ -23,6 +24,7 @@ from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
+from stgrad.lookups import called, look
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
 
@@ -61,7 +63,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return (
             objects.special(frame, function, "__call__", args, "cannot be called")
             if not kwargs
-            else frame.call(getattr(function.cls, "__call__", None), (function, *args), kwargs)  # noqa: B004
+            else frame.call(look("raw", function.cls, "__call__"), (function, *args), kwargs)
         )
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         what = str(function.type) if isinstance(function, Sym) else type(function).__name__
@@ -83,7 +85,7 @@ CALL.append(call)
 def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
     """The result of a call whose arguments are all known."""
     try:
-        return function(*args, **kwargs)
+        return function(*args, **kwargs) if kwargs else called(function, *args)
     except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
         raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
@@ -139,21 +141,23 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         return function(*static_of(args))
     if isinstance(function, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
         return iterators.getter(frame, function, args)
-    if isinstance(getattr(function, "__wrapped__", None), types.FunctionType) and not isinstance(function, types.FunctionType):
-        return frame.call(function.__wrapped__, args, kwargs)  # functools.lru_cache, functools.singledispatch...
+    if type(function).__module__ == "functools" and isinstance(getattr(function, "__wrapped__", None), types.FunctionType):
+        return frame.call(frame.look("attribute", function, "__wrapped__"), args, kwargs)  # functools.lru_cache
     if isinstance(function, type):
         return _construct(frame, function, args, kwargs)
     if isinstance(function, functools.partial):
-        return frame.call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
+        held, inner, named = (frame.look("attribute", function, name) for name in ("args", "func", "keywords"))
+        return frame.call(inner, (*held, *args), {**named, **kwargs})
     if isinstance(function, types.MethodType):
-        return frame.call(function.__func__, (function.__self__, *args), kwargs)
+        owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
+        return frame.call(function.__func__, (owner, *args), kwargs)
     if isinstance(getattr(function, "py_func", None), types.FunctionType):
-        return frame.call(function.py_func, args, kwargs)
+        return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
     if isinstance(function, types.FunctionType):
         _refuse_transform(frame, function)
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
-        return frame.call(type(function).__call__, (function, *args), kwargs)
+        return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
     raise errors.UnknownFunctionError(
         f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
         frame.builder.loc,
@@ -186,7 +190,7 @@ def _refuse_transform(frame: Frame, function: Any) -> None:
 
 def _computes(function: Any) -> bool:
     """Functions of NumPy and the standard library that only look at static values."""
-    module = getattr(function, "__module__", "") or ""
+    module = function.__globals__.get("__name__", "") if isinstance(function, types.FunctionType) else getattr(function, "__module__", "") or ""
     return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
 
 

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.captures import Capture, holds_arrays, is_numeric, items_of
+from stgrad.contents import form_of, holds_arrays, is_numeric, items_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, rebuild
 from stgrad.ir import Dim, Type
+from stgrad.lookups import Lookup, note
 
 
 class Captures:
     """The captured values of one reading, each once."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[int, str], tuple[Capture, Value]] = {}
+        self.found: dict[tuple[Any, ...], tuple[Lookup, Value]] = {}
         self._arrays: dict[int, Value] = {}
         self._containers: dict[int, tuple[str, Any]] = {}
         self._followed: dict[int, Value] = {}
@@ -41,24 +42,24 @@ class Captures:
         """Where a container from outside was found."""
         return self._containers[id(container)][0] if id(container) in self._containers else None
 
-    def take(self, builder: Builder, owner: Any, name: Any, value: Any, wish: str = "") -> Value:
-        """What stands for a value from outside; `wish` is a name for it where `name` is none."""
+    def take(self, builder: Builder, lookup: Lookup, wish: str = "") -> Value:
+        """What stands for a value from outside; `wish` is a name for it where that of the look-up is none."""
+        value, name = lookup.value, str(lookup.name)
         hook = getattr(type(value), "_stgrad_value_", None)  # a tensor or variable of the eager API knows its parameter
         if hook is not None:
             return hook(value)
         if type(value) in (list, tuple) and any(hasattr(type(v), "_stgrad_value_") for v in value):
-            return type(value)([self.take(builder, value, str(i), v) for i, v in enumerate(value)])
-        key = (id(owner), name)
+            return type(value)([self.take(builder, Lookup("item", value, i, v)) for i, v in enumerate(value)])
+        key = lookup.key
         if key not in self.found:
             if isinstance(value, np.ndarray) and value.dtype.kind == "O":
                 raise errors.NotDifferentiableError(f"`{wish or name}` is an array of {value.dtype}", builder.loc, hint="use a list, or an array of numbers")
             stands_for = self._parameter(builder, wish or name, value) if is_numeric(value) else value
             variable = stands_for.name if isinstance(stands_for, Sym) else None
-            capture = Capture(owner, name, value, variable)
-            self.found[key] = (capture, stands_for)
+            self.found[key] = (lookup.carried_by(variable), stands_for)
             self.protect(wish or name, value)
             if holds_arrays(value):
-                self.found[key] = (capture, self._follow(builder, wish or name, value))
+                self.found[key] = (self.found[key][0], self._follow(builder, wish or name, value))
         return self.found[key][1]
 
     def _follow(self, builder: Builder, name: str, container: Any) -> Value:
@@ -73,15 +74,16 @@ class Captures:
 
     def _item(self, builder: Builder, name: str, container: Any, key: Any, item: Any) -> Value:
         if is_numeric(item):
-            return self.take(builder, container, key, item, re.sub(r"\W", "_", name))
+            return self.take(builder, Lookup("item", container, key, item), re.sub(r"\W", "_", name))
         return self._follow(builder, name, item) if holds_arrays(item) else item
 
     def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:
         """A hidden parameter for a captured array; one for an array that is captured under several names."""
         if id(value) not in self._arrays:
+            note("form", value, None, form_of(value))
             dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
             self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
         return self._arrays[id(value)]
 
-    def __iter__(self) -> Iterator[Capture]:
-        return (capture for capture, _ in self.found.values())
+    def __iter__(self) -> Iterator[Lookup]:
+        return (lookup for lookup, _ in self.found.values())

@@ -11,6 +11,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Closure, Sym, Value, is_number, leaves, map_leaves, operand_of, type_of
 from stgrad.hooks import custom_gradient, stop_gradient
 from stgrad.ir import NONE, Custom, Operand, Var
+from stgrad.lookups import look
 
 
 @handles(stop_gradient)
@@ -24,9 +25,10 @@ def _stop_gradient(frame: Frame, x: Value) -> Value:
 def call_custom(frame: Frame, function: custom_gradient, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """Emit the region: the body makes the outputs, the pullback reads what the body left."""
     builder = frame.builder
-    args, kwargs = _positional(function.function, args, kwargs)
+    body_of = look("attribute", function, "function")
+    args, kwargs = _positional(body_of, args, kwargs)
     with builder.block() as body, frame.speculate(closed=True):
-        pair = frame.call(function.function, args, kwargs)
+        pair = frame.call(body_of, args, kwargs)
         if not isinstance(pair, tuple) or len(pair) != 2 or not (isinstance(pair[1], Closure) or callable(pair[1])):
             raise errors.TypeInferenceError(
                 f"`{function.__name__}` must return a pair (value, pullback)", builder.loc, reason="it is decorated with custom_gradient"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +18,7 @@ from stgrad import errors
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Value, is_static, static_of
+from stgrad.lookups import Lookup
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 
@@ -63,8 +63,7 @@ def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
     drawn = function(*known, **options)
     if not isinstance(drawn, np.ndarray):
         return drawn
-    holder = SimpleNamespace(draw=drawn)
-    return frame.captured.take(frame.builder, holder, "draw", drawn)
+    return frame.captured.take(frame.builder, Lookup("item", {"draw": drawn}, "draw", drawn))
 
 
 def _refuse(frame: Frame, why: str) -> NoReturn:

@@ -19,6 +19,7 @@ from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
+from stgrad.lookups import called
 
 
 @evaluates(gast.Constant)
@@ -105,7 +106,7 @@ def compare(frame: Frame, node: Any) -> Value:
         if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
             frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
         if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
-            return COMPARE[kind][0](left, right)
+            return called(COMPARE[kind][0], left, right)
         return binary(frame, kind, left, right)
     if kind in (gast.Is, gast.IsNot):
         return _identity(frame, node, kind, left, right)
@@ -158,7 +159,7 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
         return found if kind is gast.In else unary_not(frame, found)
     if not is_static(left) or not (is_static(right) or isinstance(right, dict)):
         frame.unsupported(node, "`in` needs values that are known at compile time", hint="compare with `==` and `or`")
-    found = operator.contains(right, left)
+    found = called(operator.contains, right, left)
     return found if kind is gast.In else not found
 
 

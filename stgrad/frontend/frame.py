@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any, NoReturn
 
 import gast
 import numpy as np
 
-from stgrad import errors
+from stgrad import errors, lookups
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, key, put, reachable
@@ -35,6 +36,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.ir import Loc, Var
+from stgrad.lookups import ABSENT, Lookup
 from stgrad.source import Source
 
 EXPRESSIONS: dict[type, Callable[[Frame, Any], Value]] = {}
@@ -219,11 +221,17 @@ class Frame:
             value = source.resolve(name)
         except errors.StgradError as error:
             raise error.at(self.loc(node) if node is not None else None) from None
-        return value if self.unroll else self.captured.take(self.builder, source, name, value)
+        return self.stand_in(Lookup("name", source.function, name, value))
 
-    def capture_attribute(self, owner: Any, name: str, value: Any) -> Value:
-        """The value of `owner.name` for an object from outside the program."""
-        return value if self.unroll else self.captured.take(self.builder, owner, name, value)
+    def look(self, kind: str, owner: Any, name: Any = None) -> Value:
+        """What is found outside of the program (see `stgrad.lookups`), arrays as parameters; ABSENT where there is nothing."""
+        if isinstance(owner, ModuleType) and lookups.ours(self.source.function):
+            return getattr(owner, name, ABSENT)  # what our own code looks for in a library
+        return self.stand_in(Lookup(kind, owner, name, lookups.look(kind, owner, name)))
+
+    def stand_in(self, lookup: Lookup, wish: str = "") -> Value:
+        """What stands in the program for a value that was found outside of it."""
+        return lookup.value if self.unroll else self.captured.take(self.builder, lookup, wish)
 
     def hidden_name(self, wish: str) -> str:
         """A local name that the user's code cannot use."""

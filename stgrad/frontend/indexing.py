@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
+from stgrad.lookups import called
 
 
 def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
@@ -50,7 +52,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
         if isinstance(owner, dict):
             _missing(frame, owner, known)
         try:
-            found = owner[known]
+            found = owner[known] if isinstance(owner, (tuple, list, dict)) else called(operator.getitem, owner, known)
             return _kept_slice(frame, found) if isinstance(known, slice) else found
         except (KeyError, IndexError, TypeError) as problem:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem

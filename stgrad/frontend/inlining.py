@@ -6,10 +6,10 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.captures import holds_arrays
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
 from stgrad.frontend.values import Closure, Value
+from stgrad.lookups import Lookup, look, ours, read
 from stgrad.rules.core import NotCovered
 from stgrad.transforms.desugar import desugar
 
@@ -27,21 +27,19 @@ def desugared(source: sources.Source) -> Any:
 def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], *, unroll: bool | None = None) -> Value:
     """Read a Python function in place of its call."""
     source = sources.load(function)
-    defaults = function.__defaults__ or ()
-    kw_defaults = function.__kwdefaults__ or {}
     tree = desugared(source)
-    for default in (*defaults, *kw_defaults.values()):
+    for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         frame.captured.protect(f"a default of {function.__name__}", default)
-    if not frame.unroll:
-        defaults, kw_defaults = (_held(frame, function, name, held) for name, held in (("__defaults__", defaults), ("__kwdefaults__", kw_defaults)))
+    defaults, kw_defaults = _held(frame, function, "__defaults__") or (), _held(frame, function, "__kwdefaults__") or {}
     kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
     unroll = frame.unroll if unroll is None else unroll
     return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)
 
 
-def _held(frame: Frame, function: Any, name: str, defaults: Any) -> Any:
+def _held(frame: Frame, function: Any, name: str) -> Any:
     """The defaults of a function, with parameters of the program for the arrays among them."""
-    return frame.captured.take(frame.builder, function, name, defaults, "default") if holds_arrays(defaults) else defaults
+    held = (read if ours(function) else look)("attribute", function, name)
+    return frame.stand_in(Lookup("attribute", function, name, held), "default")
 
 
 def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -17,6 +17,7 @@ from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Const, Effect, If
+from stgrad.lookups import ABSENT, called, look
 
 SHORT = 16  # comprehensions of so few items are written out
 
@@ -111,10 +112,10 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
     if isinstance(value, (Sym, Growing, Counted, Product, Combinations, Chain)) or _is_flat(value):
         return None
-    if isinstance(value, Record) and hasattr(value.cls, "__iter__"):
+    if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
         return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
-        return list(value)
+        return called(list, value)
     raise errors.TypeInferenceError(f"a {type(value).__name__} cannot be iterated over", frame.loc(node))
 
 

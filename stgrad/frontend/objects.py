@@ -20,6 +20,7 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.values import Growing, Record, Sym, Value
+from stgrad.lookups import ABSENT, Lookup, look, root_of
 
 _MISSING = object()
 _OPERATORS: dict[type, str] = {
@@ -40,50 +41,66 @@ class Super:
 def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Value:
     """`record.name`: its own attribute, else that of its class."""
     record = owner.record if isinstance(owner, Super) else owner
+    cls = _class_of(record)
     if isinstance(owner, Record) and name in owner.fields:
         return owner.fields[name]
     if name == "__class__":
-        return record.cls
+        return cls
     if name == "__dict__":
         frame.unsupported(node, "`__dict__` is not supported", hint="name the attributes")
-    mro = record.cls.__mro__
-    classes = mro[mro.index(owner.after) + 1 :] if isinstance(owner, Super) else mro
-    for cls in classes:
-        if name in vars(cls):
-            return _of_class(frame, record, cls, name, vars(cls)[name])
+    found = _behind(owner, name) if isinstance(owner, Super) else Lookup("raw", cls, name, look("raw", cls, name))
+    if found.value is not ABSENT:
+        return _of_class(frame, record, found)
     raise errors.UndefinedNameError(
-        f"a `{record.cls.__name__}` has no attribute `{name}` here", frame.loc(node) if node is not None else frame.builder.loc, hint="set it in `__init__`"
+        f"a `{cls.__name__}` has no attribute `{name}` here", frame.loc(node) if node is not None else frame.builder.loc, hint="set it in `__init__`"
     )
 
 
-def _of_class(frame: Frame, record: Value, cls: type, name: str, found: Any) -> Value:
+def _class_of(record: Value) -> type:
+    """The class of an instance of the program, or of an object from outside whose method is read."""
+    return record.cls if isinstance(record, Record) else look("class", record)  # type: ignore[no-any-return]
+
+
+def _behind(owner: Super, name: str) -> Lookup:
+    """What `super().name` finds."""
+    mro = _class_of(owner.record).__mro__
+    for cls in mro[mro.index(owner.after) + 1 :]:
+        found = look("own", cls, name)
+        if found is not ABSENT:
+            return Lookup("own", cls, name, found)
+    return Lookup("own", object, name, ABSENT)
+
+
+def _of_class(frame: Frame, record: Value, lookup: Lookup) -> Value:
+    found, name = lookup.value, lookup.name
     if isinstance(found, property):
         return frame.call(found.fget, (record,), {})
     if isinstance(found, functools.cached_property):
         value = frame.call(found.func, (record,), {})
-        _set(frame, record, name, value)
+        if isinstance(record, Record):
+            _set(frame, record, name, value)
         return value
     if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, record.cls)
+        return types.MethodType(found.__func__, _class_of(record))
     if isinstance(found, staticmethod):
         return found.__func__
     if callable(found) and not isinstance(found, type):
         return types.MethodType(found, record)
-    return found if callable(found) else frame.capture_attribute(cls, name, found)
+    return found if callable(found) else frame.stand_in(lookup)
 
 
 def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> None:
     """`record.name = value`."""
-    found = next((vars(c)[name] for c in record.cls.__mro__ if name in vars(c)), None)
+    found = look("raw", record.cls, name)
     if isinstance(found, property):
         if found.fset is None:
             frame.unsupported(node, f"the property `{name}` cannot be set")
         frame.call(found.fset, (record, value), {})
         return
-    params = getattr(record.cls, "__dataclass_params__", None)
-    if params is not None and params.frozen:
+    params = look("raw", record.cls, "__dataclass_params__")
+    if params is not ABSENT and params.frozen:
         frame.unsupported(node, f"`{record.cls.__name__}` is frozen", hint="use dataclasses.replace(...)")
-    if "__setattr__" in {n for c in record.cls.__mro__[:-1] for n in vars(c)}:
+    if look("raw", record.cls, "__setattr__") is not object.__setattr__:
         frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
     _set(frame, record, name, value)
 
@@ -98,10 +115,12 @@ def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
 
 def constructible(cls: Any) -> bool:
     """Whether instances of a class are made by Python code alone."""
-    plain = isinstance(cls, type) and cls.__new__ is object.__new__ and type(cls).__call__ is type.__call__ and not issubclass(cls, BaseException)
-    if not plain or cls.__module__.split(".")[0] in ("numpy", "builtins", "functools", "numba"):
+    if not isinstance(cls, type) or issubclass(cls, BaseException) or type(cls).__call__ is not type.__call__:
         return False
-    return cls.__init__ is object.__init__ or isinstance(cls.__init__, types.FunctionType)
+    if look("raw", cls, "__new__") is not object.__new__ or root_of(cls) in ("numpy", "builtins", "functools", "numba"):
+        return False
+    made = look("raw", cls, "__init__")
+    return made is object.__init__ or isinstance(made, types.FunctionType)
 
 
 def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Record:
@@ -129,15 +148,16 @@ def _fill(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: dict[st
     except TypeError as problem:
         raise errors.TypeInferenceError(f"{record.cls.__name__}: {problem}", frame.builder.loc) from None
     given = bound.arguments
+    look("raw", record.cls, "__dataclass_fields__")
     for f in dataclasses.fields(record.cls):
         if f.init and f.name in given:
             record.fields[f.name] = frame.keep(given[f.name])
         elif f.default is not dataclasses.MISSING:
-            record.fields[f.name] = f.default
+            record.fields[f.name] = frame.look("attribute", f, "default")
         elif f.default_factory is not dataclasses.MISSING:
-            record.fields[f.name] = frame.call(f.default_factory, (), {})
-    after = getattr(record.cls, "__post_init__", None)
-    if after is not None:
+            record.fields[f.name] = frame.call(look("attribute", f, "default_factory"), (), {})
+    after = look("raw", record.cls, "__post_init__")
+    if after is not ABSENT and "__post_init__" in look("raw", record.cls, "__init__").__code__.co_names:
         frame.call(after, (record,), {})
 
 
@@ -153,7 +173,7 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
     if len(operands) == 2:
         attempts.append((operands[1], f"__{_REFLECTED.get(name, 'r' + name)}__", operands[:1]))
     for owner, method, others in attempts:
-        function = getattr(owner.cls, method, None) if isinstance(owner, Record) else None
+        function = look("raw", owner.cls, method) if isinstance(owner, Record) else None
         if isinstance(function, types.FunctionType) and not (method == "__eq__" and _generated(function)):
             return frame.call(function, (owner, *others), {})
     return _MISSING
@@ -161,7 +181,7 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
 
 def in_place(frame: Frame, kind: type, record: Record, value: Value) -> Value:
     """`record += value` where its class defines `__iadd__`."""
-    function = getattr(record.cls, f"__i{_OPERATORS.get(kind)}__", None)
+    function = look("raw", record.cls, f"__i{_OPERATORS.get(kind)}__")
     return frame.call(function, (record, value), {}) if isinstance(function, types.FunctionType) else _MISSING
 
 
@@ -171,7 +191,7 @@ def _generated(function: types.FunctionType) -> bool:
 
 def special(frame: Frame, record: Record, name: str, args: tuple[Value, ...], what: str) -> Value:
     """`len(record)`, `record[i]`, `record(x)`: a method of its class."""
-    function = getattr(record.cls, name, None)
+    function = look("raw", record.cls, name)
     if not isinstance(function, types.FunctionType):
         raise errors.TypeInferenceError(f"a `{record.cls.__name__}` {what}", frame.builder.loc, reason=f"its class has no `{name}`")
     return frame.call(function, (record, *args), {})

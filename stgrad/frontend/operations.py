@@ -20,6 +20,7 @@ from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Type
+from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
 
 # node type: (Python operator, the operation that stands for it in the program)
@@ -195,7 +196,7 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
     static = static_of(value)
     if not isinstance(static, Sym):
         if is_static(static):
-            return bool(static)
+            return called(bool, static)
         if isinstance(static, Growing):
             return truth(frame, binary(frame, gast.Gt, static.count, 0))
         if isinstance(static, Record):
@@ -213,8 +214,9 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
 def _truth_of_instance(frame: Frame, record: Record, node: Any) -> Value:
     """What its class says: `__bool__`, else whether `__len__` is not 0."""
     for name in ("__bool__", "__len__"):
-        if hasattr(record.cls, name):
-            return truth(frame, frame.call(getattr(record.cls, name), (record,), {}), node)
+        method = look("raw", record.cls, name)
+        if method is not ABSENT:
+            return truth(frame, frame.call(method, (record,), {}), node)
     return True
 
 
@@ -222,7 +224,7 @@ def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
     """`float(x)`, `int(x)`, `bool(x)`, `complex(x)` of a scalar or a 0-d array."""
     if not isinstance(value, Sym):
         known_text(frame, value)
-        return {"float": float, "int": int, "bool": bool, "complex": complex}[dtype](static_of(value))
+        return called({"float": float, "int": int, "bool": bool, "complex": complex}[dtype], static_of(value))
     if value.type.rank:
         raise errors.TypeInferenceError(f"`{dtype}()` of an array with axes", frame.builder.loc, hint="index one element first")
     result = Type({"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"}[dtype], weak=True)

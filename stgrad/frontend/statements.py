@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.ir import ALL, Const, Effect, Store, Var
+from stgrad.lookups import ABSENT
 
 # Nodes whose value is a new temporary of this statement alone.
 _FRESH = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
@@ -217,18 +219,26 @@ def function_definition(frame: Frame, node: Any) -> None:
 @executes(gast.Import)
 def import_statement(frame: Frame, node: Any) -> None:
     for alias in node.names:
-        module = importlib.import_module(alias.name)
-        frame.env[alias.asname or alias.name.split(".")[0]] = module if alias.asname else importlib.import_module(alias.name.split(".")[0])
+        module = _imported(frame, alias.name)
+        frame.env[alias.asname or alias.name.split(".")[0]] = module if alias.asname else _imported(frame, alias.name.split(".")[0])
         note_assigned(frame, alias)
+
+
+def _imported(frame: Frame, name: str) -> Any:
+    """A module; raises ImportError where there is none."""
+    module = frame.look("module", None, name)
+    return importlib.import_module(name) if module is ABSENT else module
 
 
 @executes(gast.ImportFrom)
 def import_from_statement(frame: Frame, node: Any) -> None:
-    package = frame.source.function.__globals__.get("__package__")
-    module = importlib.import_module("." * node.level + (node.module or ""), package)
+    name = node.module or ""
+    if node.level:
+        name = importlib.util.resolve_name("." * node.level + name, frame.look("name", frame.source.function, "__package__"))
+    module = _imported(frame, name)
     for alias in node.names:
-        value = getattr(module, alias.name, None)
-        frame.env[alias.asname or alias.name] = importlib.import_module(f"{module.__name__}.{alias.name}") if value is None else value
+        value = frame.look("attribute", module, alias.name)
+        frame.env[alias.asname or alias.name] = _imported(frame, f"{name}.{alias.name}") if value is ABSENT else value
         note_assigned(frame, alias)
 
 

@@ -1,46 +1,19 @@
-"""Values that a program takes from outside: where each was found, and what it was."""
+"""What values from outside hold, and whether they still hold it: exact comparison, containers and arrays taken through.
+
+Two numbers are the same where no program could tell them apart: `0.0` is not `-0.0`, `1` is not `True`, NaN is NaN.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from types import BuiltinMethodType, MethodType, MethodWrapperType
 from typing import Any
 
 import numpy as np
 
-from stgrad.source import Scope
-
-
-@dataclass(frozen=True)
-class Capture:
-    """A value from outside the program: `owner` is a Scope (then `name` is a free name), a container that is followed (an index or
-    a key), or an object (an attribute).
-
-    `variable` is the parameter that carries it, for arrays; other values are compiled in, and the compiled program is used only
-    while they stay the same.
-    """
-
-    owner: Any
-    name: Any
-    value: Any
-    variable: str | None
-    was: Any = field(init=False, compare=False, repr=False)  # what a container held
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "was", snapshot(self.value))
-
-    def current(self) -> Any:
-        """The value that is there now; None where a container has no such item any more."""
-        if isinstance(self.owner, Scope):
-            return self.owner.resolve(self.name)
-        if not is_followed(self.owner):
-            return getattr(self.owner, self.name)
-        known = self.name in self.owner if isinstance(self.owner, dict) else self.name < len(self.owner)
-        return self.owner[self.name] if known else None
-
-
-# --------------------------------------------------------------------------- what containers hold
+_EXACT = (int, str, bytes, bool)
+_BOUND = (MethodType, BuiltinMethodType, MethodWrapperType)  # made anew by each look-up
 
 
 def is_numeric(value: Any) -> bool:
@@ -74,6 +47,33 @@ def is_container(value: Any) -> bool:
     return isinstance(value, (list, deque, dict, set)) or isinstance(value, np.ndarray) and not is_numeric(value)
 
 
+def form_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """What a program assumes of an array that is a parameter: `resize` and an assigned `shape` or `dtype` change it in place."""
+    return array.dtype, *[n == 1 for n in array.shape]
+
+
+def same(value: Any, other: Any) -> bool:
+    """Whether no program can tell two values apart that were found in one place, one after the other.
+
+    >>> same(0.0, -0.0), same(float("nan"), float("nan")), same(1, True), same((1.0, "a"), (1.0, "a"))
+    (False, True, False, True)
+    """
+    if value is other:
+        return True
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, (float, complex)):
+        return repr(value) == repr(other)
+    if isinstance(value, _EXACT) or type(value) in _BOUND:
+        return bool(value == other)
+    if isinstance(value, np.generic):
+        return bool(value.dtype == other.dtype) and value.tobytes() == other.tobytes()
+    return isinstance(value, tuple) and len(value) == len(other) and all(map(same, value, other))
+
+
+# --------------------------------------------------------------------------- what containers hold
+
+
 def snapshot(value: Any) -> Any:
     """What a container holds now, through the containers in it; other values as they are.
 
@@ -88,7 +88,7 @@ def snapshot(value: Any) -> Any:
     if not is_container(value):
         return value
     if isinstance(value, set):
-        return frozenset(value)
+        return _members(value)
     if isinstance(value, np.ndarray):
         return _Contents(value)
     followed = is_followed(value)
@@ -100,6 +100,11 @@ def _snapshots(value: Any) -> Iterator[tuple[Any, Any]]:
         yield key, item if isinstance(item, np.ndarray) else snapshot(item)
 
 
+def _members(values: set[Any]) -> frozenset[Any]:
+    """The members of a set, in which 1 and True are two."""
+    return frozenset((type(v), repr(v) if isinstance(v, (float, complex)) else v) for v in values)
+
+
 class _Contents:
     """What an array holds that is compiled in."""
 
@@ -107,15 +112,22 @@ class _Contents:
         self.array = array.copy()
 
     def same(self, other: Any) -> bool:
-        return isinstance(other, np.ndarray) and other.dtype == self.array.dtype and np.array_equal(other, self.array)
+        alike = isinstance(other, np.ndarray) and other.dtype == self.array.dtype and other.shape == self.array.shape
+        if not alike or self.array.dtype.kind in "OV":
+            return alike and bool(np.array_equal(other, self.array))
+        return bool(other.tobytes() == self.array.tobytes())
 
 
 def unchanged(value: Any, was: Any) -> bool:
-    """Whether a container still holds what it held."""
+    """Whether a value is what `snapshot` saw: a container holds the same, another value is the same."""
     if isinstance(was, _Contents):
         return was.same(value)
-    if isinstance(value, set):
-        return bool(value == was)
     if not is_container(value):
-        return value is was or type(value) in (int, float, str, bool, complex) and type(value) is type(was) and bool(value == was)
-    return len(value) == len(was) and all(key == k and unchanged(item, w) for (key, item), (k, w) in zip(items_of(value), was, strict=True))
+        return same(value, was)
+    if isinstance(value, set):
+        return isinstance(was, frozenset) and _members(value) == was
+    return (
+        type(was) is tuple
+        and len(value) == len(was)
+        and all(same(key, k) and unchanged(item, w) for (key, item), (k, w) in zip(items_of(value), was, strict=True))
+    )

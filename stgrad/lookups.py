@@ -1,0 +1,234 @@
+"""What a program was made from: each look-up outside of it, with what was found there, or that nothing was.
+
+Contract: while a function is read, everything that is asked of an object from outside goes through `look` (or `note`, where the value is
+at hand), and is on the record. The record is complete: a program is right as long as each of its look-ups would find the same, in this
+process (`Lookup.holds`, and the guards of calls) and in another (see `stgrad.program_cache`). A look-up is made again exactly as
+it was made at first, so that what supplies an attribute (an instance, a class, a property, `__getattr__`) makes no difference.
+
+    name       a free name of a function: in its closure, its globals or the builtins
+    attribute  `getattr(owner, name)`
+    raw        what a class or its bases hold under a name, descriptors as they are
+    own        what one class holds
+    class      `type(owner)`
+    form       dtype, rank and extents of 1 of an array that is a parameter
+    item       an item of a container, which is itself on the record
+    module     what `import name` finds
+    call       `owner(*name)` for code of the user that runs while its program is made: `len`, `==`, an index
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from stgrad.contents import form_of, is_numeric, snapshot, unchanged
+
+LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "functools", "itertools", "numpy", "scipy", "stgrad", "typing", "collections"})
+
+
+class Absent:
+    """What a look-up finds where there is nothing."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()
+_PROTOCOLS = "eq ne lt le gt ge bool len getitem iter contains float int complex index array call repr str format".split()
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """One look-up and what it found; see the module docstring for its kinds.
+
+    `variable` is the parameter that carries the value, for arrays; other values are compiled in.
+    """
+
+    kind: str
+    owner: Any
+    name: Any
+    value: Any
+    variable: str | None = None
+    was: Any = field(init=False, repr=False)  # what a container held
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "was", snapshot(self.value))
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return key_of(self.kind, self.owner, self.name)
+
+    def carried_by(self, variable: str | None) -> Lookup:
+        """The same look-up, of a value that a parameter carries; what was found stays what it was then."""
+        new = copy.copy(self)
+        object.__setattr__(new, "variable", variable)
+        return new
+
+    def current(self) -> Any:
+        """What is there now."""
+        return _READ[self.kind](self.owner, self.name)
+
+    def renewed(self) -> Lookup:
+        """The same look-up with the object that it finds now, for one that holds."""
+        new = copy.copy(self)
+        object.__setattr__(new, "value", self.current())
+        return new
+
+    def holds(self) -> bool:
+        """Whether the look-up would find the same now."""
+        now = self.current()
+        return type(now) is type(self.value) and unchanged(now, self.was)
+
+
+def key_of(kind: str, owner: Any, name: Any) -> tuple[Any, ...]:
+    """Equal for look-ups that ask for the same."""
+    name = tuple(map(id, name)) if kind == "call" else name
+    return kind, id(owner), type(name), name
+
+
+# --------------------------------------------------------------------------- how each kind is made
+
+
+def _free(function: FunctionType, name: str) -> Any:
+    free = function.__code__.co_freevars
+    if name in free:
+        try:
+            return (function.__closure__ or ())[free.index(name)].cell_contents
+        except ValueError:
+            return ABSENT
+    found = function.__globals__.get(name, ABSENT)
+    return vars_of_builtins(function).get(name, ABSENT) if found is ABSENT else found
+
+
+def vars_of_builtins(function: FunctionType) -> dict[str, Any]:
+    """The names that a function finds behind its globals."""
+    return function.__builtins__  # type: ignore[attr-defined,no-any-return]
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name, ABSENT)
+
+
+def _raw(cls: type, name: str) -> Any:
+    return next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), ABSENT)
+
+
+def _own(cls: type, name: str) -> Any:
+    return vars(cls).get(name, ABSENT)
+
+
+def _class(owner: Any, name: Any) -> Any:
+    return type(owner)
+
+
+def _form(array: np.ndarray[Any, Any], name: Any) -> Any:
+    return form_of(array)
+
+
+def _item(owner: Any, key: Any) -> Any:
+    known = key in owner if isinstance(owner, dict) else key < len(owner)
+    return owner[key] if known else ABSENT
+
+
+def _module(owner: None, name: str) -> Any:
+    found = sys.modules.get(name)
+    if found is not None:
+        return found
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return ABSENT
+
+
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
+
+
+_READ: dict[str, Callable[[Any, Any], Any]] = {
+    "name": _free, "attribute": _attribute, "raw": _raw, "own": _own, "class": _class, "form": _form, "item": _item, "module": _module, "call": _call,
+}  # fmt: skip
+
+
+# --------------------------------------------------------------------------- the record
+
+_records: ContextVar[dict[Any, Lookup] | None] = ContextVar("lookups", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[dict[Any, Lookup]]:
+    """The look-ups that are made in this context, as they come, each once."""
+    record: dict[Any, Lookup] = {}
+    token = _records.set(record)
+    try:
+        yield record
+    finally:
+        _records.reset(token)
+
+
+def note(kind: str, owner: Any, name: Any, value: Any) -> None:
+    """Put a look-up on the record."""
+    record, key = _records.get(), key_of(kind, owner, name)
+    if record is None or key in record:
+        return
+    record[key] = Lookup(kind, owner, name, value)
+    if is_numeric(value):
+        note("form", value, None, form_of(value))
+
+
+def read(kind: str, owner: Any, name: Any = None) -> Any:
+    """Look something up that cannot change; ABSENT where there is nothing."""
+    return _READ[kind](owner, name)
+
+
+def look(kind: str, owner: Any, name: Any = None) -> Any:
+    """Look something up and put it on the record; ABSENT where there is nothing."""
+    value = _READ[kind](owner, name)
+    note(kind, owner, name, value)
+    return value
+
+
+def ours(function: Any) -> bool:
+    """Whether a function is one of stgrad: what it looks for in modules cannot change."""
+    return root_of(function) == "stgrad"
+
+
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function(*arguments)`, on the record where it may run code of the user, or look into an object of theirs."""
+    value = function(*arguments)
+    if not all(map(_plain, arguments)):
+        note("call", function, arguments, value)
+    return value
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is one of Python's or NumPy's own, and so are those in it."""
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return all(map(_plain, value))
+    if isinstance(value, dict):
+        return all(_plain(k) and _plain(v) for k, v in value.items())
+    cls = type(value)
+    return root_of(cls) in LIBRARIES or not any(isinstance(_raw(cls, f"__{name}__"), FunctionType) for name in _PROTOCOLS)
+
+
+def carried(record: dict[Any, Lookup], carriers: Iterable[Lookup]) -> tuple[Lookup, ...]:
+    """The look-ups of a record, with the parameters that carry what they found."""
+    last = {c.key: record.get(c.key, c).carried_by(c.variable) for c in carriers if c.variable is not None}  # in the order of the parameters
+    return (*(lookup for key, lookup in record.items() if key not in last), *last.values())
+
+
+def root_of(value: Any) -> str:
+    """The package that a function or class is defined in; a copied `__module__` (functools.wraps) does not count."""
+    module = value.__globals__.get("__name__") if isinstance(value, FunctionType) else getattr(value, "__module__", None)
+    return str(module or "").split(".")[0]
+
+
+__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "look", "note", "ours", "read", "recorded", "root_of"]

@@ -1,0 +1,1 @@
+"""Programs whose surroundings change: between calls and between processes."""
