@@ -4,7 +4,8 @@ A file is `<directory>/<name>_<key>.py`, where the key hashes its text and every
 (versions, CPU, the runtime's own source). So a file is never out of date, only unused. Beside it lie the files of native
 code, `<name>_<key>.<overload>.nbc` (see `native`), and the programs that another process need not generate, `<name>_<key>.json` (see
 `program_cache`). All writes go through `write_atomically`: a reader sees the old content or the new, never half of it, and a process
-that is killed leaves at most a stray `*.tmp` file behind.
+that is killed leaves at most a stray `*.tmp` file behind. Where nothing can be written (a full disk, a folder without permission) programs run all
+the same, from memory; one `CacheWarning` in a process says so.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import stat
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +28,10 @@ import numpy as np
 
 FORMAT = 1  # raised when the layout of the files changes
 _OURS = re.compile(r"\w+_[0-9a-f]{16}(\.py|\.json|\.[0-9a-f]{16}\.nbc|\.[\w-]+\.pyc)(\.\w+\.tmp)?")
+
+
+class CacheWarning(UserWarning):
+    """Generated code cannot be kept on disk: it is made again in each process."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class CacheInfo:
 
 
 def directory() -> Path:
-    """The cache directory; it exists and is writable.
+    """The cache directory; it exists and is writable, if anything is.
 
     `STGRAD_CACHE_DIR` if set, else the user's cache directory, else one below the system's temporary directory that belongs to
     this user alone (native code is loaded from it).
@@ -69,9 +75,11 @@ def _usable(wish: Path) -> Path:
     try:
         wish.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=wish).close()
+        return wish
     except OSError:
-        return _temporary()
-    return wish
+        with contextlib.suppress(OSError):
+            return _temporary()
+    return wish  # nothing can be written anywhere: each attempt fails, and is no harm
 
 
 def _temporary() -> Path:
@@ -82,6 +90,16 @@ def _temporary() -> Path:
     info = path.lstat()
     private = stat.S_ISDIR(info.st_mode) and not (hasattr(os, "getuid") and (info.st_uid != uid or info.st_mode & 0o022))
     return path if private else Path(tempfile.mkdtemp(prefix="stgrad-"))
+
+
+def unwritable(error: OSError) -> None:
+    """Say once in a process that nothing is kept on disk, and why."""
+    if not _told:
+        _told.append(error)
+        warnings.warn(f"stgrad keeps nothing on disk, it compiles anew in each process: {error}", CacheWarning, stacklevel=2)
+
+
+_told: list[OSError] = []
 
 
 def key(text: str, options: str = "") -> str:
@@ -120,11 +138,14 @@ def _runtime_digest() -> str:
 
 
 def write_source(text: str, name: str, options: str = "") -> Path:
-    """Write the text to its file, unless it stands there already, and return the path."""
+    """Write the text to its file, unless it stands there already, and return the path; where that fails, there is no file."""
     path = directory() / f"{name}_{key(text, options)}.py"
     content = text.encode()
     if read_bytes(path) != content:
-        write_atomically(path, content)
+        try:
+            write_atomically(path, content)
+        except OSError as error:
+            unwritable(error)
     return path
 
 

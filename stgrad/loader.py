@@ -23,7 +23,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaPerformanceWarning
 
 from stgrad.cache import write_source
-from stgrad.native import NativeCache
+from stgrad.native import keep
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 PATIENCE = 1.0  # seconds of compilation before a terminal is told
@@ -91,7 +91,7 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
     if key not in _compiled:
         dispatcher: Any = numba.njit(**(OPTIONS | options))(function)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
-            dispatcher._cache = NativeCache(function, path)  # type: ignore[attr-defined]
+            keep(dispatcher, path)
             _hush(dispatcher)
             if tell:
                 _watch(dispatcher)

@@ -15,7 +15,7 @@ from typing import Any
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
-from stgrad.cache import read_bytes, write_atomically
+from stgrad.cache import read_bytes, unwritable, write_atomically
 
 _SUM = hashlib.sha256().digest_size
 
@@ -54,3 +54,18 @@ class NativeCache(FunctionCache):  # type: ignore[misc]
         super().__init__(py_func)
         self._cache_path = str(source.parent)
         self._cache_file = OverloadFiles(source)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            unwritable(error)
+
+
+def keep(dispatcher: Any, source: Path) -> None:
+    """Let a dispatcher find its native code on disk and keep it there, where that has its source."""
+    try:
+        dispatcher._cache = NativeCache(dispatcher.py_func, source)
+    except (OSError, RuntimeError) as error:  # no file, or no folder that Numba can write to
+        if source.exists():
+            unwritable(OSError(str(error)))

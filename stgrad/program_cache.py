@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from stgrad import lookups, wrapper
-from stgrad.cache import directory, fingerprint, read_bytes, write_atomically
+from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_atomically
 from stgrad.contents import form_of, is_numeric
 from stgrad.errors import StgradError
 from stgrad.identity import Identity, Unknown, class_name
@@ -99,7 +99,8 @@ def keep(target: Any, nodes: Sequence[wrapper.Node], ready: Ready, options: str 
         return False
     try:
         write_atomically(path, content.encode())
-    except OSError:  # a full disk, or a directory that is gone: only speed is lost
+    except OSError as error:  # a full disk, or a directory that is gone: only speed is lost
+        unwritable(error)
         return False
     return True
 

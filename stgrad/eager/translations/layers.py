@@ -56,8 +56,7 @@ def _refused(frame: Any, owner: Any, reason: str) -> Exception:
 
 
 def _weight(frame: Any, owner: Any, name: str) -> Any:
-    value = getattr(owner, name)
-    return None if value is None else frame.capture_attribute(owner, name, value)
+    return frame.look("attribute", owner, name)
 
 
 def _sequential(frame: Any, owner: Any, inputs: Any, training: Any = None) -> Any:
