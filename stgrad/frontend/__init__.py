@@ -50,7 +50,8 @@ __all__ = ["Builder", "Frame", "Reading", "inline", "read", "read_closure", "spl
 class Reading:
     """A program and what surrounds it.
 
-    `result` has the structure of the function's result, with `Sym` and static leaves; `arguments` that of its arguments.
+    `result` has the structure of the function's result, with `Sym` and static leaves; `arguments` that of its arguments, as they are before the first
+    statement.
     `captures` are the values from outside: arrays among them are the last parameters of the program. `around` are those that a closure
     finds in the program around it, by the parameter that stands for each.
     """
@@ -83,6 +84,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     begin(frame, tree)
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, function), **values})
+    given = _as_given(values)
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     with frame.active():
         frame.execute(tree.body)
@@ -97,7 +99,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, values, captures)
+    return Reading(program, result, given, captures)
 
 
 def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
@@ -108,6 +110,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     copies = Copies(builder)
     inner = Closure(closure.tree, copies.frame(outer), copies.value(closure.defaults), copies.value(closure.kw_defaults))
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
+    given = _as_given(values)
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     frame = Frame(builder, outer.source, {}, inner.frame, {}, outer.depth + 1, captured=inner.frame.captured)
     builder.loc = outer.builder.loc
@@ -127,7 +130,12 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, values, captures, around)
+    return Reading(program, result, given, captures, around)
+
+
+def _as_given(values: Mapping[str, Value]) -> dict[str, Value]:
+    """The arguments as the caller passes them: reading changes the lists, dicts and objects that the program gives other items."""
+    return {name: map_leaves(lambda leaf, _: leaf, value, name) for name, value in values.items()}
 
 
 def _used(captures: Iterable[Lookup], names: Set[str]) -> tuple[Lookup, ...]:

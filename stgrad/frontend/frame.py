@@ -103,9 +103,9 @@ class Frame:
         """Call a value; see `stgrad.frontend.calls`."""
         return CALL[0](self, function, args, kwargs)
 
-    def assign(self, target: Any, value: Value, *, fresh_temporary: bool = False) -> None:
+    def assign(self, target: Any, value: Value) -> None:
         """Bind a target node; see `stgrad.frontend.statements`."""
-        ASSIGN[0](self, target, value, fresh_temporary)
+        ASSIGN[0](self, target, value)
 
     # ------------------------------------------------------------- containers
 
@@ -259,14 +259,10 @@ class Frame:
         put(new, {k: self.keep(v) for k, v in contents(value).items()})
         return new
 
-    def bind(self, name: str, value: Value, *, fresh_temporary: bool = False) -> None:
-        """Bind a local name; numbers and arrays get a variable of that name in the program.
-
-        `fresh_temporary` says that the value was made by the last statement for this binding alone, so that the statement can
-        assign to the name itself.
-        """
+    def bind(self, name: str, value: Value) -> None:
+        """Bind a local name; numbers and arrays get a variable of that name in the program."""
         if isinstance(value, Sym):
-            self.env[name] = self._bind_sym(name, value, fresh_temporary)
+            self.env[name] = self._bind_sym(name, value)
         elif is_number(value) and self.counts.get(name, 0) > 1:
             target = self._target(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
             self.builder.copy_to(target, value)
@@ -286,15 +282,9 @@ class Frame:
 
         return own
 
-    def _bind_sym(self, name: str, value: Sym, fresh_temporary: bool) -> Sym:
+    def _bind_sym(self, name: str, value: Sym) -> Sym:
         target = self._target(name, value)
-        last = self.builder.out[-1] if self.builder.out else None
-        made_here = fresh_temporary and isinstance(value.operand, Var) and value.name.startswith("_")
-        if made_here and getattr(last, "targets", None) == (value.operand,) and value.type.dtype == target.type.dtype:
-            self.builder.out[-1] = replace(last, targets=(target.operand,))  # type: ignore[arg-type, type-var, assignment]
-            self.builder.types.pop(value.name, None)
-        else:
-            self.builder.copy_to(target, value)
+        self.builder.copy_to(target, value)  # `simplify` names the value at once where nothing else holds it
         if isinstance(value, Known):
             return Known(target.operand, target.type, value.const)
         return target

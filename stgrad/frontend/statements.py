@@ -40,28 +40,18 @@ from stgrad.frontend.values import (
 from stgrad.ir import ALL, Const, Effect, Store, Var
 from stgrad.lookups import ABSENT
 
-# Nodes whose value is a new temporary of this statement alone.
-_FRESH = (gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript)
-
 
 @executes(gast.Assign)
 def assign_statement(frame: Frame, node: Any) -> None:
-    value = frame.evaluate_raw(node.value)
-    frame.assign(node.targets[0], value, fresh_temporary=isinstance(node.value, _FRESH) or _is_operation(frame, node.value))
+    frame.assign(node.targets[0], frame.evaluate_raw(node.value))
 
 
-def _is_operation(frame: Frame, node: Any) -> bool:
-    """A call whose last statement makes the value, not an inlined function that may have kept it."""
-    last = frame.builder.out[-1] if frame.builder.out else None
-    return isinstance(node, gast.Call) and getattr(last, "op", "alias") != "alias"
-
-
-def assign(frame: Frame, target: Any, value: Value, fresh_temporary: bool = False) -> None:
+def assign(frame: Frame, target: Any, value: Value) -> None:
     """Bind a target: a name, an item, an attribute, or a tuple of targets."""
     if isinstance(value, Optional) and not isinstance(target, gast.Name):
         value = unwrapped(frame, value)
     if isinstance(target, gast.Name):
-        frame.bind(target.id, value, fresh_temporary=fresh_temporary)
+        frame.bind(target.id, value)
         note_assigned(frame, target)
     elif isinstance(target, (gast.Tuple, gast.List)):
         _unpack(frame, target, value)
@@ -134,7 +124,7 @@ def augmented(frame: Frame, node: Any) -> None:
         else:
             result = _changed(frame, kind, old, frame.evaluate(node.value), node)
             if result is not old:
-                frame.bind(node.target.id, result, fresh_temporary=True)
+                frame.bind(node.target.id, result)
         return
     if isinstance(node.target, gast.Subscript):
         owner, index = frame.evaluate(node.target.value), frame.evaluate(node.target.slice)
@@ -361,7 +351,7 @@ def _interrupted(frame: Frame, node: Any, value: Value, until: str) -> None:
         k = frame.lookup(counter)
         frame.assign(node.target, counted.item(k))
         frame.execute(node.body)
-        frame.bind(counter, operations.binary(frame, gast.Add, frame.lookup(counter), 1), fresh_temporary=True)
+        frame.bind(counter, operations.binary(frame, gast.Add, frame.lookup(counter), 1))
 
     while_loop(frame, test, body, bound_names([node]) | {counter})
 

@@ -337,3 +337,36 @@ def state_of_a_simulation(x, y):
     for _ in range(4):
         state = step(state, 0.1)
     return state["position"] ** 2 + sum(state["path"])
+
+
+@example(vector(4), 0.4, jit=True)
+def an_item_to_a_name_of_its_own(x, c):
+    box = [c * 2.0, x * c]
+    a = box[1]
+    a[0] = c
+    b = [c * c]
+    s = b[0]
+    s *= c
+    return np.sum(box[1] * x) + b[0] + s
+
+
+@example({"w": vector(3), "b": 0.3}, vector(3, 1), jit=True)
+def dict_argument_with_other_items(params, x):
+    params["b"] = params["b"] * 2.0
+    params["w"] = np.sin(params["w"]) * params["b"]
+    return np.sum(params["w"] * x) + params["b"]
+
+
+@example([vector(3), 0.3], 2, jit=True)
+def list_argument_with_other_items(pair, n):
+    for _ in range(n):
+        pair[0] = pair[0] * pair[1]
+        pair[1] += 0.5
+    return np.sum(pair[0]) * pair[1]
+
+
+@example([vector(3), vector(3, 1)], False, jit=True)
+def list_argument_under_a_condition(pair, flag):
+    if flag:
+        pair[0] = pair[1]
+    return np.sum(pair[0] * pair[0] * pair[1])
