@@ -67,8 +67,12 @@ class Closure:
         return inspect.Signature(params)
 
 
+class Waiting:
+    """What reads its parts later than they were evaluated: iterators, bound methods. They stay what they were, whatever names are bound to since."""
+
+
 @dataclass(frozen=True, eq=False)
-class Method:
+class Method(Waiting):
     """An attribute of a value that is about to be called: `x.sum`."""
 
     owner: Value

@@ -310,12 +310,12 @@ def _list(frame: Frame, values: Value = ()) -> Value:
 @handles(dict, collections.OrderedDict)
 def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
     pairs = values.items() if isinstance(values, dict) else [static_items(frame, pair, None) for pair in static_items(frame, values, None)]
-    return {**{static_of(k): frame.keep(v) for k, v in pairs}, **named}
+    return {static_of(k): frame.keep(v) for k, v in (*pairs, *named.items())}
 
 
 @handles(dict.fromkeys)
 def _fromkeys(frame: Frame, keys: Value, value: Value = None) -> Value:
-    return {static_of(k): value for k in static_items(frame, keys, None)}
+    return {static_of(k): frame.keep(value) for k in static_items(frame, keys, None)}
 
 
 @handles(map)

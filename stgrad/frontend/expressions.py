@@ -11,7 +11,7 @@ from stgrad import errors
 from stgrad.frontend import growing, objects
 from stgrad.frontend.control import branch
 from stgrad.frontend.flags import read_name
-from stgrad.frontend.frame import Frame, binding_counts, evaluates
+from stgrad.frontend.frame import WALRUS, Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import TEST, comprehension, once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
@@ -29,7 +29,8 @@ def constant(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Name)
 def name(frame: Frame, node: Any) -> Value:
-    return used_once(frame, read_name(frame, node), node)
+    value = used_once(frame, read_name(frame, node), node)
+    return frame.keep(value) if frame.counts.get(WALRUS) else value  # `c + (c := 2 * c)`
 
 
 @evaluates(gast.BinOp)

@@ -7,9 +7,10 @@ node type, so that this module knows none of them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -19,7 +20,7 @@ import numpy as np
 from stgrad import errors, lookups
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
-from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, key, put, reachable
+from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, frames_of, key, put, reachable
 from stgrad.frontend.values import (
     UNDEFINED,
     Growing,
@@ -30,6 +31,7 @@ from stgrad.frontend.values import (
     Record,
     Sym,
     Value,
+    Waiting,
     is_number,
     map_leaves,
     rebuild,
@@ -239,16 +241,23 @@ class Frame:
         return f"{wish} {self.counts['_hidden']}"
 
     def keep(self, value: Value) -> Value:
-        """A value as a container holds it: what a name stands for now, whatever the name is bound to later."""
-        if isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in self.owned:
+        """A value as what outlives its expression holds it: what a name stands for now, whatever the name is bound to later."""
+        if isinstance(value, Sym) and isinstance(value.operand, Var) and any(value.name in frame.owned for frame in (self, *frames_of(self))):
             copy = self.builder.variable("_t", value.type)
             self.builder.copy_to(copy, value)
-            return copy
+            return Known(copy.operand, copy.type, value.const) if isinstance(value, Known) else copy
         if isinstance(value, Optional):
             return Optional(self.keep(value.value), self.keep(value.none))
-        if isinstance(value, tuple):
-            items = [self.keep(v) for v in value]
-            return value if all(a is b for a, b in zip(items, value, strict=True)) else rebuild(value, items)
+        if isinstance(value, slice):
+            return slice(*(self.keep(part) for part in (value.start, value.stop, value.step)))
+        if isinstance(value, functools.partial):
+            return functools.partial(self.keep(value.func), *map(self.keep, value.args), **{k: self.keep(v) for k, v in value.keywords.items()})
+        if isinstance(value, (tuple, Waiting)):
+            parts = value if isinstance(value, tuple) else tuple(getattr(value, f.name) for f in fields(value))  # type: ignore[arg-type]
+            kept = [self.keep(v) for v in parts]
+            if all(a is b for a, b in zip(kept, parts, strict=True)):
+                return value
+            return rebuild(value, kept) if isinstance(value, tuple) else type(value)(*kept)
         return value
 
     def copied(self, value: Value) -> Value:
@@ -270,7 +279,7 @@ class Frame:
         elif isinstance(value, tuple):
             self.env[name] = map_leaves(self._own_leaf(name), value) if not any(isinstance(c, MUTABLE) for c in containers(value)) else self.keep(value)
         else:
-            self.env[name] = self.keep(value) if isinstance(value, Optional) else value
+            self.env[name] = self.keep(value)
 
     def _own_leaf(self, name: str) -> Callable[[Value, str], Value]:
         def own(leaf: Value, path: str) -> Value:
@@ -359,8 +368,14 @@ def counters_read_later(tree: Any) -> set[str]:
     return found
 
 
+WALRUS = ":="
+
+
 def binding_counts(tree: Any) -> dict[str, int]:
-    """How often the body of a function binds each name; twice for a binding inside a loop. Nested functions are left out."""
+    """How often the body of a function binds each name; twice for a binding inside a loop. Nested functions are left out.
+
+    The entry WALRUS tells whether names are bound inside of expressions.
+    """
     counts: dict[str, int] = {}
 
     def visit(node: Any, weight: int) -> None:
@@ -377,6 +392,8 @@ def binding_counts(tree: Any) -> dict[str, int]:
             return
         if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
             counts[node.target.id] = counts.get(node.target.id, 0) + weight
+        if isinstance(node, gast.NamedExpr):
+            counts[WALRUS] = 1
         inner = 2 if isinstance(node, (gast.For, gast.While)) else weight
         for child in gast.iter_child_nodes(node):
             visit(child, inner)

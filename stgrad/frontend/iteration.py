@@ -15,7 +15,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, Waiting, is_static, static_of
 from stgrad.ir import Const, Effect, If
 from stgrad.lookups import ABSENT, called, look
 
@@ -23,7 +23,7 @@ SHORT = 16  # comprehensions of so few items are written out
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class Range(Waiting):
     """`range(start, stop, step)`, bounds known or not."""
 
     start: Value
@@ -37,23 +37,23 @@ class Range:
 
 
 @dataclass(frozen=True, eq=False)
-class Enumerate:
+class Enumerate(Waiting):
     inner: Value
     start: Value
 
 
 @dataclass(frozen=True, eq=False)
-class Zip:
+class Zip(Waiting):
     inners: tuple[Value, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Reversed:
+class Reversed(Waiting):
     inner: Value
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class Mapped(Waiting):
     """`map(function, *inners)`."""
 
     function: Value
@@ -61,14 +61,14 @@ class Mapped:
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class Product(Waiting):
     """`itertools.product(*inners)`."""
 
     inners: tuple[Value, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Combinations:
+class Combinations(Waiting):
     """`itertools.combinations(inner, r)`: the place of an item is at least `gap` behind that of the one before."""
 
     inner: Value
@@ -77,7 +77,7 @@ class Combinations:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class Chain(Waiting):
     """`itertools.chain(*inners)`."""
 
     inners: tuple[Value, ...]
@@ -275,6 +275,9 @@ def range_position(frame: Frame, r: Range, k: Value) -> Value:
 
 def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) -> Value:
     """The items of a comprehension, as a list; one that grows where their number is not known."""
+    for bound in (n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)):
+        if frame.counts.get(bound):
+            frame.unsupported(node, f"`{bound}` is bound by a comprehension and outside of it", hint="write the comprehension as a loop")
     inner = Frame(
         frame.builder, frame.source, {}, frame, {}, frame.depth, frame.unroll, None, frame.captured, frame.owned
     )

@@ -13,7 +13,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
-from stgrad.frontend.frame import Frame, binding_counts
+from stgrad.frontend.frame import WALRUS, Frame, binding_counts
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
 from stgrad.frontend.joins import describe, join_types, merge, same
 from stgrad.frontend.optionals import blank, can_be_optional, parts
@@ -355,4 +355,4 @@ def _finish(frame: Frame, carried: Carried, env: dict[str, Value], before: Any, 
 
 def bound_names(nodes: list[Any]) -> set[str]:
     """Names that statements bind, nested functions' own names left out."""
-    return set(binding_counts(gast.Module(body=nodes, type_ignores=[])))
+    return set(binding_counts(gast.Module(body=nodes, type_ignores=[]))) - {WALRUS}

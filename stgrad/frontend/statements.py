@@ -256,7 +256,7 @@ def delete_statement(frame: Frame, node: Any) -> None:
 
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
-    value = frame.evaluate(node.iter)
+    value = frame.keep(frame.evaluate(node.iter))
     items = known_items(frame, value, node.iter)
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:

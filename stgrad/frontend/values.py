@@ -13,6 +13,7 @@ from stgrad.values import (
     Sym,
     Undefined,
     Value,
+    Waiting,
     is_number,
     is_static,
     leaves,
@@ -25,6 +26,6 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value", "is_number", "is_static",
-    "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
+    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value", "Waiting",
+    "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip
