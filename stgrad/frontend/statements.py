@@ -134,6 +134,8 @@ def augmented(frame: Frame, node: Any) -> None:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
                 _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+                if isinstance(owner, tuple):  # Python changes the array, then fails to put it back
+                    store(frame, owner, index, old, node.target)
             else:
                 store(frame, owner, index, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
         return
@@ -141,6 +143,9 @@ def augmented(frame: Frame, node: Any) -> None:
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
     if isinstance(old, Sym) and old.type.array and not TENSORS.get():
         _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+        frozen = isinstance(owner, Record) and getattr(getattr(owner.cls, "__dataclass_params__", None), "frozen", False)
+        if frozen or isinstance(owner, tuple) or isinstance(owner, Sym) and node.target.attr == "T":  # Python changes the array, then fails to put it back
+            attribute_store(frame, owner, node.target.attr, old, node.target)
     else:
         attribute_store(frame, owner, node.target.attr, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
 

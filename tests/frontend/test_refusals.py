@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -135,3 +138,52 @@ def test_gradient_of_a_dataclass_is_one():
     g = stgrad.grad(lambda p: p.a * p.a, jit=False)(Plain(3.0))
     assert type(g) is Plain
     assert g.a == 6.0
+
+
+@dataclass(frozen=True)
+class Frozen:
+    a: Any
+
+
+class Named(NamedTuple):
+    a: Any
+
+
+def updates_an_item_of_a_tuple(x):
+    pair = (x * 1.0, x * 2.0)
+    pair[0] -= 1.0
+    return np.sum(pair[1])
+
+
+def updates_a_named_tuple(x):
+    p = Named(x * 1.0)
+    p.a *= 2.0
+    return np.sum(p.a)
+
+
+def updates_a_frozen_object(x):
+    p = Frozen(x * 1.0)
+    p.a *= 2.0
+    return np.sum(p.a)
+
+
+def updates_a_transpose(x):
+    y = x * 1.0
+    y.T *= 2.0
+    return np.sum(y)
+
+
+UPDATES = [
+    (updates_an_item_of_a_tuple, "item of a tuple"),
+    (updates_a_named_tuple, "attribute `a`"),
+    (updates_a_frozen_object, "`Frozen` is frozen"),
+    (updates_a_transpose, "`.T`"),
+]
+
+
+@pytest.mark.parametrize(("f", "words"), UPDATES, ids=lambda v: getattr(v, "__name__", None))
+def test_what_python_cannot_put_back(f, words):
+    with pytest.raises((TypeError, AttributeError)):
+        f(np.array([1.0, 2.0]))
+    with pytest.raises(errors.UnsupportedSyntaxError, match=words):
+        stgrad.grad(f, jit=False)(np.array([1.0, 2.0]))
