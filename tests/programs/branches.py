@@ -205,3 +205,24 @@ def asserts(x, y):
     if y < 0.0:
         raise ValueError("negative")
     return x / y
+
+
+@example(vector(3), jit=True)
+def loop_that_nothing_comes_to(x):
+    s = 1.0
+    k = 0
+    while True:
+        if k >= 2:
+            break
+        k += 1
+        s = s * x[k]
+    else:
+        for v in x:
+            s = s + v
+    while True:
+        s = s * 0.5
+        if s < 0.1:
+            return s * s
+    for v in x:
+        s = s + v
+    return s

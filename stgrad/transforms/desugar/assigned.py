@@ -46,6 +46,8 @@ def _mark(function: Any, names: Names) -> None:
         if name in function.flags and id(node) not in raised_behind:
             node.flag = function.flags[name]
     for inner in own(function.body):
+        if isinstance(inner, gast.For) and not hasattr(inner, "ran"):
+            inner.ran = []  # no path comes to this loop
         if isinstance(inner, gast.Delete):
             inner.flags = [function.flags[t.id] for t in inner.targets if isinstance(t, gast.Name) and t.id in function.flags]
         if isinstance(inner, gast.FunctionDef):
