@@ -23,6 +23,7 @@ Argnums = int | str | Sequence[int | str]
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -34,6 +35,8 @@ def grad(
         parallel: run loops on threads where their trips are independent.
         precise: use the C library's elementary functions (below 1 ulp) rather than our vectorised ones (below 3 ulp, several times faster).
         without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
+        checked: whether compiled code raises what Python raises: None tests what costs next to nothing (positions, integers beyond 64 bits, division
+            by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See docs/limits.md#indices.
 
     Returns:
         A function with the arguments of f. Its result has the shape and dtype of the argument.
@@ -51,22 +54,25 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, _named(without)))
+    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, _named(without), checked))
 
 
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, _named(without)))
+    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, _named(without), checked))
 
 
-def jit(f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = ()) -> Any:
+def jit(
+    f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None
+) -> Any:
     """The function itself, compiled through the same passes as its gradient; options as for `grad`."""
     if f is None:
-        return lambda function: jit(function, parallel=parallel, precise=precise, without=without)
-    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, _named(without)))
+        return lambda function: jit(function, parallel=parallel, precise=precise, without=without, checked=checked)
+    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, _named(without), checked))
 
 
 def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options) -> Any:

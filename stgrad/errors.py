@@ -155,6 +155,15 @@ class ShapeError(StgradError, ValueError):
     anchor = "shapes"
 
 
+class PositionError(StgradError, IndexError):
+    """A position is outside of an array whatever the arguments are, as NumPy would say at run time.
+
+    Example: `x.reshape(2, 3)[2]`. Fix: the last position is the extent less one.
+    """
+
+    anchor = "indices"
+
+
 class UndefinedNameError(StgradError, NameError):
     """A name is neither local nor a global nor a builtin, or is read on a path on which it was not assigned."""
 

@@ -191,7 +191,10 @@ class Custom:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A call for its effect only: 'print', 'raise' (class name, message), 'check_equal' (extents, message)."""
+    """A call for its effect only: 'print', 'raise' (class name, message), 'check_equal' (extents, message).
+
+    'check_position' and 'check_index' (position or array of positions, extent, message): raise where it does not fit an axis.
+    """
 
     op: str
     args: tuple[Operand, ...]

@@ -56,13 +56,14 @@ def spec_of(value: Any, path: str) -> Spec:
     return value
 
 
-def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace) -> Reading:
-    """The array-level program of a function, or of a derivative of one."""
+def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked: bool | None = None) -> Reading:
+    """The array-level program of a function, or of a derivative of one; `checked` is that option of the derivative around it."""
+    checked = getattr(target, "options", None) and target.options.checked if checked is None else checked
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
         reading = read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
-        return replace(reading, function=guard_positions(reading.function))
-    inner = array_program(request.function, specs, Trace())
+        return reading if checked is False else replace(reading, function=guard_positions(reading.function, reading.tested))
+    inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)

@@ -15,19 +15,22 @@ class Options:
     """How a program is compiled.
 
     `precise` calls the C library's elementary functions instead of the vectorised ones, `without` names passes to leave out.
-    `checked` programs, made of text from outside, test every index.
+    `checked` says what is tested while a program runs: None for what costs next to nothing, True for all that Python would refuse, False for
+    nothing, not even that positions are inside their arrays. Programs `outside`, made of text that others wrote, have every index tested by Numba too.
     """
 
     jit: bool = True
     parallel: bool = False
     precise: bool = False
     without: frozenset[str] = frozenset()
-    checked: bool = False
+    checked: bool | None = None
+    outside: bool = False
 
     @property
     def key(self) -> str:
-        """What the text of a program depends on; the same text serves with and without `jit` and `checked`."""
-        chosen = [*(["parallel"] if self.parallel else []), *(["precise"] if self.precise else []), *(f"-{name}" for name in sorted(self.without))]
+        """What the text of a program depends on; the same text serves with and without `jit` and `outside`."""
+        tests = [] if self.checked is None else ["checked" if self.checked else "unchecked"]
+        chosen = [*tests, *(["parallel"] if self.parallel else []), *(["precise"] if self.precise else []), *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
 
 

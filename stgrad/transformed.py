@@ -340,7 +340,7 @@ class Transformed:
         from stgrad import loader
 
         options = self.options
-        return loader.load(ready.text, ready.name, jit=options.jit, parallel=options.parallel, checked=options.checked)
+        return loader.load(ready.text, ready.name, jit=options.jit, parallel=options.parallel, checked=options.outside)
 
     def _watch(self, captures: tuple[Lookup, ...]) -> None:
         self._record.update({lookup.key: lookup for lookup in captures})

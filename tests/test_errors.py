@@ -18,6 +18,7 @@ CLASSES = [
     (errors.AliasingError, ValueError),
     (errors.TypeInferenceError, TypeError),
     (errors.ShapeError, ValueError),
+    (errors.PositionError, IndexError),
     (errors.UndefinedNameError, NameError),
     (errors.NeedStaticError, TypeError),
     (errors.UnsupportedCallerError, TypeError),

@@ -123,7 +123,7 @@ class Program:
         self.function = function
         self.before = before
         self.eager = eager
-        self.options = Options(jit, checked=outside)
+        self.options = Options(jit, outside=outside)
         self.leaves, self.rebuild = structures.flatten_with((tuple(args), dict(kwargs)))
         self.places = [i for i, leaf in enumerate(self.leaves) if is_tensor(leaf)]
         self.captured: list[Any] = []

@@ -61,6 +61,7 @@ class Reading:
     arguments: Mapping[str, Value]
     captures: tuple[Lookup, ...]
     around: Mapping[str, Value] = field(default_factory=dict)
+    tested: frozenset[str] = frozenset()  # names of programs read in place, which test their own positions
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -99,7 +100,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, given, captures)
+    return Reading(program, result, given, captures, tested=frozenset(builder.tested))
 
 
 def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
@@ -130,7 +131,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, given, captures, around)
+    return Reading(program, result, given, captures, around, frozenset(builder.tested))
 
 
 def _as_given(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -302,6 +303,7 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
     builder, fn = frame.builder, reading.function
     types = _own_symbols(builder, fn, reading, arguments)
     names = {name: builder.variable(name, t).name for name, t in types.items()}
+    builder.tested |= set(names.values())
     for name, value in arguments.items():
         for param, actual in zip(leaves(reading.arguments[name]), leaves(value), strict=True):
             if isinstance(param, Sym):

@@ -38,6 +38,7 @@ class Builder:
         default_factory=list
     )  # the open loops: their activation, the names that they bind, the values that names had before
     unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
+    tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names
@@ -113,6 +114,7 @@ class Builder:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least = dict(self.least)
+        tested = set(self.tested)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
@@ -123,6 +125,7 @@ class Builder:
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             self.slices = dict(slices)
             self.least = dict(least)
+            self.tested = set(tested)
             out[:] = statements
             self.out = out
 

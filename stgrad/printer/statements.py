@@ -138,4 +138,11 @@ class Statements:
             case "check_equal", (left, right, message):
                 raised = ast.Raise(self.write.call("ValueError", (message,)), None)
                 return ast.If(self.write.call("np.not_equal", (left, right)), [raised], [])
+            case "check_position", (position, extent, message):
+                raised = ast.Raise(self.write.call("IndexError", (message,)), None)
+                inside = ast.Compare(self.write.call("np.negative", (extent,)), [ast.LtE(), ast.Lt()], [self.write.expr(o) for o in (position, extent)])
+                return ast.If(ast.UnaryOp(ast.Not(), inside), [raised], [])
+            case "check_index", (indices, extent, message):
+                raised = ast.Raise(self.write.call("IndexError", (message,)), None)
+                return ast.If(self.write.call("runtime.outside", (indices, extent)), [raised], [])
         return ast.Expr(self.write.call(stmt.op, stmt.args, stmt.kwargs))

@@ -3,7 +3,7 @@
 from stgrad.runtime.broadcasting import unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
-from stgrad.runtime.indices import check_index, clipped
+from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.products import add_matmul, matmul
@@ -18,7 +18,6 @@ __all__ = [
     "add_matmul",
     "add_where",
     "call_python",
-    "check_index",
     "chunks",
     "clipped",
     "cos",
@@ -37,6 +36,7 @@ __all__ = [
     "logsumexp_rows",
     "matmul",
     "new_stack",
+    "outside",
     "opaque",
     "pop",
     "pow",

@@ -1,4 +1,4 @@
-"""Checks of index arrays: compiled loops do not check positions, so one sweep does it before them."""
+"""Tests of positions: compiled loops test none, so one sweep over an array of positions does it before them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Any
 
 from numba.extending import overload
 
-__all__ = ["check_index", "clipped"]
-
-MESSAGE = "an index is out of bounds"
+__all__ = ["clipped", "outside"]
 
 
 def clipped(bound: int, extent: int) -> int:
@@ -25,19 +23,21 @@ def _clipped(bound: Any, extent: Any) -> Any:
     return lambda bound, extent: min(max(bound + extent if bound < 0 else bound, 0), extent)
 
 
-def check_index(indices: Any, extent: int) -> None:
-    """Raise IndexError unless all positions are valid for an axis of this extent (negative ones count from the end)."""
-    if indices.size and (indices.min() < -extent or indices.max() >= extent):
-        raise IndexError(MESSAGE)
+def outside(indices: Any, extent: int) -> bool:
+    """Whether a position is not valid for an axis of this extent (negative ones count from the end).
+
+    >>> outside(np.array([0, -3]), 3), outside(np.array([0, 3]), 3)
+    (False, True)
+    """
+    return bool(indices.size and (indices.min() < -extent or indices.max() >= extent))
 
 
-@overload(check_index, strict=False)
-def _check_index(indices: Any, extent: Any) -> Any:
-    def sweep(indices: Any, extent: Any) -> None:
+@overload(outside, strict=False)
+def _outside(indices: Any, extent: Any) -> Any:
+    def sweep(indices: Any, extent: Any) -> bool:
         bad = False
         for index in indices.flat:
             bad |= (index < -extent) | (index >= extent)
-        if bad:
-            raise IndexError(MESSAGE)
+        return bad
 
     return sweep

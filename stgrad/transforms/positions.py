@@ -1,11 +1,12 @@
-"""Positions that may lie outside of an array, tested before anything is computed.
+"""Positions that may lie outside of an array, tested before memory is touched.
 
     for i in range(n): s += x[i + 2]     ->     if n + 1 >= x.shape[0]: raise IndexError; for i in range(n): s += x[i + 2]
 
-Compiled code tests no index, so a wrong one would read, and in the reverse sweep write, memory that is not the array's. Where a position is a
-sum of constants, extents, integer arguments and counters of loops, one comparison before the loops decides it for all trips.
-Positions that are proved to be inside cost nothing. Those in branches, in `while` loops, and in loops whose bounds change with a loop around
-them are left as they are: they may never be reached. Nothing is tested before a line of the user's that may raise.
+Compiled code tests no index, so a wrong one would read, and in the reverse sweep write, memory that is not the array's. The invariant that this
+pass establishes: every position of the program is inside. It is proved (`known`) from the bounds of loops, from conditions around it and
+from all that names are ever assigned; else it is tested. One comparison before the loops decides for all their iterations where the position is a sum
+of counters and of what does not change in them, and nothing on the way is conditional; elsewhere the test stands at the place itself.
+The reverse sweep visits positions that the forward sweep tested. Nothing is tested before a line of the user's that may raise.
 
     >>> import numpy as np
     >>> import stgrad
@@ -28,37 +29,54 @@ them are left as they are: they may never be reached. Nothing is tested before a
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from stgrad import errors
-from stgrad.ir import Assign, Block, Const, Dim, Effect, For, Function, If, Loc, Operand, Slice, Stmt, Store, Type, Var, assigns, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Loc,
+    Operand,
+    Pack,
+    Slice,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    stored,
+    walk,
+)
 from stgrad.names import Names
+from stgrad.transforms.conditions import Writer, line_of, raised
+from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.intervals import intervals
+from stgrad.transforms.known import Known
 from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter_extents
-from stgrad.transforms.lower.integers import EXTENT, Integers, Sum, number
+from stgrad.transforms.lower.integers import Integers, Sum, named, number
 from stgrad.transforms.lower.trips import Definitions
-from stgrad.transforms.lower.views import items_of
-
-INT, BOOL = Type("int64", weak=True), Type("bool", weak=True)
 
 
-def guard_positions(fn: Function) -> Function:
-    """The program with a test, as early as may be, of each position that is not known to be inside."""
+def guard_positions(fn: Function, tested: Collection[str] = ()) -> Function:
+    """The program with a test, as early as may be, of each position that is not known to be inside.
+
+    Arrays among `tested` belong to programs read in place, which test their own positions.
+    """
     sources = parameter_extents(fn)
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
-    search = _Search(fn, Integers(fn.types, Definitions.of(fn), extents))
-    search.program()
-    if not search.found:
-        return fn
-    writer = _Writer(Names(fn.types), dict(fn.types), extents)
-    body: list[Stmt] = []
-    for at, stmt in enumerate((*fn.body, None)):
-        for runs, tests in groupby(search.tests(at), key=lambda test: test.runs):
-            body += writer.tests(runs, list(tests))
-        body += [] if stmt is None else [stmt]
-    return fn.with_body(tuple(body), types=writer.types)
+    integers = Integers(fn.types, Definitions.of(fn), extents)
+    search = _Search(fn, Known(integers, intervals(fn)), Writer(Names(fn.types), dict(fn.types), extents), frozenset(tested), Classes(fn.body, fn.types))
+    body = search.program()
+    return fn.with_body(body, types=search.writer.types) if search.writer.types != fn.types or body != fn.body else fn
 
 
 @dataclass(frozen=True)
@@ -73,113 +91,318 @@ class _Test:
 
 
 @dataclass
+class _Level:
+    """A loop of which every iteration is complete, between bounds that are what they were when it began."""
+
+    loop: For
+    bounds: tuple[Sum, Sum] | None  # the first and the last value of the counter, the smaller one first
+    before: Known
+    assigned: set[str]
+    raises: bool
+    tests: list[_Test] = field(default_factory=list)
+    statements: list[Stmt] = field(default_factory=list)  # tests of arrays
+
+
+@dataclass
 class _Search:
     fn: Function
-    integers: Integers
-    found: dict[int, list[_Test]] = field(default_factory=dict)  # by the statement before which they stand
+    known: Known
+    writer: Writer
+    tested: frozenset[str]
+    classes: Classes
+    chain: list[_Level] = field(default_factory=list)  # loops around, all of whose iterations come to the statement at hand
+    depth: int = 0  # of blocks that may not run
+    found: dict[int, list[_Test]] = field(default_factory=dict)  # by the statement of the program before which they stand
     early: int = 0  # the first statement before which a test may stand
-    known: set[str] = field(default_factory=set)  # names that have their only value there
-    here: int = 0
 
-    def tests(self, at: int) -> list[_Test]:
-        """The tests before a statement, those under one condition side by side."""
-        order = {runs: k for k, runs in enumerate(dict.fromkeys(test.runs for test in self.found.get(at, ())))}
-        return sorted(self.found.get(at, ()), key=lambda test: order[test.runs])
+    # ------------------------------------------------------------------ statements
 
-    def program(self) -> None:
-        fixed = fixed_parameters(self.fn)
-        self.known |= fixed
-        once = {n for n, count in self.integers.definitions.counts.items() if count == 1}
+    def program(self) -> Block:
+        self.fixed = fixed_parameters(self.fn)
+        blocks = []
         for at, stmt in enumerate(self.fn.body):
-            self.here = at
-            self.statement(stmt)
-            self.known |= once.intersection(assigns(stmt)) if isinstance(stmt, Assign) else set()
+            blocks.append(self.statement(stmt))
             if any(isinstance(s, Effect) and s.op == "raise" for s in walk((stmt,))):
-                self.early = self.here + 1
+                self.early = at + 1
+        return tuple(s for at, block in enumerate([*blocks, []]) for s in (*self.written(self.found.get(at, [])), *block))
 
-    def statement(self, stmt: Stmt) -> None:
-        if isinstance(stmt, For) and isinstance(stmt.step, Const) and stmt.step.value in (1, -1):
-            around = self.integers.loops
-            self.integers.loops = (*around, stmt)
-            for inner in stmt.body:
-                self.statement(inner)
-            self.integers.loops = around
-        elif isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
-            self.access(stmt.args[0].name, stmt.args[1], stmt.loc)
+    def block(self, block: Block) -> Block:
+        return tuple(s for stmt in block for s in self.statement(stmt))
+
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        """A statement behind the tests that it needs."""
+        match stmt:
+            case For():
+                return self.loop(stmt)
+            case While():
+                return [self.while_loop(stmt)]
+            case If():
+                return [self.branch(stmt)]
+            case Custom():
+                return [self.custom(stmt)]
+        out: list[Stmt] = []
+        if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
+            self.access(stmt.args[0].name, stmt.args[1], stmt.loc, out)
         elif isinstance(stmt, Store):
-            self.access(stmt.target.name, stmt.index, stmt.loc)
+            self.access(stmt.target.name, stmt.index, stmt.loc, out)
+        if isinstance(stmt, Assign):
+            self.known.assign(stmt)
+        elif isinstance(stmt, Store):
+            self.written_to((stmt,))
+        elif not isinstance(stmt, Effect):
+            self.known.forget(assigned((stmt,)))
+        return [*out, stmt]
 
-    def access(self, array: str, index: Operand, loc: Loc | None) -> None:
-        items = items_of(index, self.integers.types[array].rank) or []
-        arrays = any(isinstance(i, Var) and self.integers.types[i.name].array for i in items)
-        places = [i for i in items if i != Const(None)]
-        for axis, item in enumerate(() if arrays else places):
-            total, extent = None if isinstance(item, Slice) else self.integers.value(item), self.integers.shape(array, axis)
-            if total is not None and extent is not None:
-                self.position(total, extent, f"{_said(item)} is out of bounds for axis {axis} of {self.named(array)}{_line(loc)}", loc)
+    def loop(self, loop: For) -> list[Stmt]:
+        around, changed = self.known, assigned((loop,))
+        start, stop = around.value(loop.start), around.value(loop.stop)
+        raises = any(isinstance(s, Effect) and s.op == "raise" for s in walk(loop.body))
+        level = _Level(loop, self.bounds(loop, start, stop, changed), around.copy(), changed, raises)
+        around.forget(changed)
+        self.written_to(loop.body)
+        self.known = around.copy()
+        self.chain.append(level)
+        loops = self.known.integers.loops
+        self.known.integers.loops = (*loops, loop)
+        self.known.enter(loop, *(None if t is None or self.known.names(t) & changed else t for t in (start, stop)))
+        body = self.block(loop.body)
+        self.known.integers.loops = loops
+        self.chain.pop()
+        self.known = around
+        return [*self.written(level.tests), *level.statements, replace(loop, body=body)]
+
+    def bounds(self, loop: For, start: Sum | None, stop: Sum | None, changed: set[str]) -> tuple[Sum, Sum] | None:
+        if start is None or stop is None or (self.known.names(start) | self.known.names(stop)) & changed:
+            return None
+        return (start, stop - number(1)) if loop.step == Const(1) else (stop + number(1), start) if loop.step == Const(-1) else None
+
+    def while_loop(self, loop: While) -> Stmt:
+        self.known.forget(assigned((loop,)))
+        self.written_to((loop,))
+        with_head = self.known.copy()
+        around, self.known = self.known, with_head
+        head = self.conditional(loop.head)
+        after = self.known.where(loop.cond, False)
+        self.known = self.known.where(loop.cond, True)
+        body = self.conditional(loop.body)
+        self.known = around
+        around.take(after)
+        return replace(loop, head=head, body=body)
+
+    def branch(self, stmt: If) -> Stmt:
+        around = self.known
+        ends, blocks = [], []
+        for block, holds in ((stmt.then, True), (stmt.orelse, False)):
+            self.known = around.where(stmt.cond, holds)
+            blocks.append(self.conditional(block))
+            ends.append(self.known)
+        self.known = around
+        leaves = [_raises(b) for b in (stmt.then, stmt.orelse)]
+        around.join(*(ends if not any(leaves) else [ends[leaves.index(False)]] * 2 if not all(leaves) else ends))
+        return replace(stmt, then=blocks[0], orelse=blocks[1])
+
+    def conditional(self, block: Block) -> Block:
+        """A block that may not run, or not as often as the loops around say."""
+        chain, self.chain = self.chain, []
+        self.depth += 1
+        new = self.block(block)
+        self.depth -= 1
+        self.chain = chain
+        return new
+
+    def custom(self, stmt: Custom) -> Stmt:
+        body = self.conditional(stmt.body)
+        self.known.forget(o.name for o in stmt.outputs)
+        around, self.known = self.known, Known(self.known.integers, self.known.ranges)
+        pullback = self.conditional(stmt.pullback)
+        self.known = around
+        return replace(stmt, body=body, pullback=pullback)
+
+    def written_to(self, block: Block) -> None:
+        """Arrays of positions that a block writes to, under any name, hold others."""
+        changed = {n for n, _ in self.known.inside if any(self.classes.same(n, target) for target in stored(block))}
+        self.known.inside = frozenset(pair for pair in self.known.inside if pair[0] not in changed)
+
+    # ------------------------------------------------------------------ positions
+
+    def access(self, array: str, index: Operand, loc: Loc | None, out: list[Stmt]) -> None:
+        axis = 0
+        for item in _entries(index, self.fn.types[array].rank, self.fn.types):
+            type_ = self.fn.types[item.name] if isinstance(item, Var) else None
+            if self.tested and array in self.tested and (not isinstance(item, Var) or item.name in self.tested):
+                pass
+            elif type_ is not None and type_.array and type_.rank:
+                self.positions(array, axis, item, type_, loc, out)
+            elif not isinstance(item, Slice):
+                value = self.known.value(item)
+                total = named(item.name) if value is None and isinstance(item, Var) else value
+                if total is not None:
+                    message = f"{_said(item)} is out of bounds for axis {axis} of {self.named(array)}{line_of(loc)}"
+                    self.position(total, self.known.extent(array, axis), message, loc, out)
+            axis += type_.rank if type_ is not None and type_.dtype == "bool" else 1
 
     def named(self, array: str) -> str:
         name, _, count = array.rpartition("_")
-        return "an array" if array.startswith("_") else f"`{name if count.isdigit() and name in self.integers.types else array}`"
+        return "an array" if array.startswith("_") else f"`{name if count.isdigit() and name in self.fn.types else array}`"
 
-    def position(self, total: Sum, extent: Sum, message: str, loc: Loc | None) -> None:
+    def position(self, total: Sum, extent: Sum, message: str, loc: Loc | None, out: list[Stmt]) -> None:
         """A position must be below the extent, and at least minus the extent."""
-        above, below = self.extreme(total, 1), self.extreme(total, -1)
-        for wrong in (above - extent if above is not None else None, number(-1) - below - extent if below is not None else None):
-            if wrong is None or self.integers.nonnegative(number(-1) - wrong):
+        here: list[Sum] = []
+        error = raised("IndexError", message, loc)
+        for wrong in (total - extent, number(-1) - total - extent):
+            right = number(-1) - wrong
+            if self.known.proves(right):
                 continue
-            if not wrong.terms and not self.integers.loops:
-                raise errors.ShapeError(message, loc, reason=f"the extent is {extent.constant}")
-            trips = self.trips()
-            if trips is None or any(self.integers.nonnegative(wrong.scaled(-1) - t) for t in trips):
-                continue  # not known, or no trip where the position would be wrong
-            runs = tuple(t for t in trips if not self.integers.nonnegative(t - number(1) - wrong))
-            self.add(_Test(wrong, runs, frozenset(trips), message, loc))
+            if not wrong.terms and not self.chain and not self.depth:
+                raise errors.PositionError(message, loc, reason=f"the extent is {extent.constant}")
+            if not self.hoisted(wrong, message, loc):
+                here.append(wrong)
+            self.known.facts += (right,)
+        if len(here) == 2:
+            steps: list[Stmt] = []
+            sides = (self.writer.total(total, steps), self.writer.total(extent, steps))
+            out += [*steps, Effect("check_position", (*sides, Const(message)), (), loc)]
+        elif here:
+            out += self.writer.refuse(here[0], error)
 
-    def extreme(self, total: Sum, sign: int) -> Sum | None:
-        """The largest or smallest value that a position has in the trips of the loops around; None where that is not certain."""
-        for loop in reversed(self.integers.loops):
-            terms = dict(total.terms)
-            factor = terms.pop(loop.var.name, None)
-            if factor is not None:
-                bounds = self.bounds(loop)
-                if bounds is None:
-                    return None
-                total = Sum(tuple(terms.items()), total.constant) + bounds[factor * sign > 0].scaled(factor)
-        return None if self.counts(total) else total
+    def hoisted(self, wrong: Sum, message: str, loc: Loc | None) -> bool:
+        """Put a test before the outermost loop that allows it."""
+        for k, level in enumerate(self.chain):
+            found = None if any(lv.raises for lv in self.chain[k:]) else self.extreme(wrong, self.chain[k:])
+            if found is None or any(self.known.names(total) & level.assigned for total in found):
+                continue
+            worst, *trips = found
+            before = level.before
+            inside = before.copy()
+            inside.facts += tuple(t - number(1) for t in trips)
+            if inside.proves(number(-1) - worst) or any(before.proves(number(0) - t) for t in trips):
+                return True
+            trips = [t for t in dict.fromkeys(trips) if not before.proves(t - number(1))]
+            runs = tuple(t for t in trips if not before.proves(t - number(1) - worst))
+            self.add(_Test(worst, runs, frozenset(trips), message, loc), level)
+            return True
+        if self.chain or self.depth or not self.known.names(wrong) <= self.fixed:
+            return False
+        self.add(_Test(wrong, (), frozenset(), message, loc), None)
+        return True
 
-    def bounds(self, loop: For) -> tuple[Sum, Sum] | None:
-        """The first and last values of a counter, smaller one first; None where they change with a loop around."""
-        start, stop = self.integers.value(loop.start), self.integers.value(loop.stop)
-        if start is None or stop is None or self.counts(start) or self.counts(stop):
-            return None
-        return (start, stop - number(1)) if loop.step == Const(1) else (stop + number(1), start)
+    def add(self, test: _Test, level: _Level | None) -> None:
+        """Keep a test, unless one that is there is enough."""
+        top = not self.depth and (level is None or level is self.chain[0])
+        names = {n for total in (test.wrong, *test.runs) for n in self.known.names(total)}
+        here = self.found.setdefault(self.early, []) if top and names <= self.fixed or level is None else level.tests
+        if not any(_covers(other, test) for other in here):
+            here[:] = [*(other for other in here if not _covers(test, other)), test]
 
-    def counts(self, total: Sum) -> bool:
-        """Whether a sum has the counter of a loop around in it."""
-        counters = {loop.var.name for loop in self.integers.loops}
-        return any(counters.intersection(key.split("*")) for key, _ in total.terms)
+    def extreme(self, wrong: Sum, levels: Sequence[_Level]) -> tuple[Sum, ...] | None:
+        """The largest value that a sum has in the iterations of loops, and how often each loop runs where it has it.
 
-    def trips(self) -> list[Sum] | None:
-        """How often each loop around runs, where it may not run at all; None where that is not known."""
-        found = []
-        for loop in self.integers.loops:
-            bounds = self.bounds(loop)
-            if bounds is None:
+        None where that is not certain: the iteration at which the sum is largest must be there if any is.
+        """
+        found = [wrong]
+        for level in reversed(levels):
+            counter = level.loop.var.name
+            signs = {s for total in found for s in self.signs(total, counter)} - {0}
+            if level.bounds is None or len(signs) > 1 or None in signs:
                 return None
-            found.append(bounds[1] - bounds[0] + number(1))
-        return [t for t in dict.fromkeys(found) if not self.integers.nonnegative(t - number(1))]
+            low, high = level.bounds
+            found = [_with(total, counter, low if signs == {-1} else high) for total in found]
+            found.append(high - low + number(1))
+        return tuple(found)
 
-    def add(self, test: _Test) -> None:
-        """Put a test as early as the names in it allow, unless one that is there is enough."""
-        needed = {part for total in (test.wrong, *test.runs) for key, _ in total.terms for part in key.split("*")}
-        names = {part for part in needed if not part.startswith(EXTENT)}
-        if not names <= self.known or any(f.denominator != 1 for _, f in test.wrong.terms):
+    def signs(self, total: Sum, counter: str) -> Iterator[int | None]:
+        """Whether a sum grows or falls with a counter; None where that is not known."""
+        for key, factor in total.terms:
+            parts = key.split("*")
+            if counter in parts:
+                parts.remove(counter)
+                known = not parts or counter not in parts and self.known.proves(named("*".join(parts)))
+                yield (1 if factor > 0 else -1) if known else None
+
+    # ------------------------------------------------------------------ arrays of positions
+
+    def positions(self, array: str, axis: int, item: Operand, type_: Type, loc: Loc | None, out: list[Stmt]) -> None:
+        """An array in an index: a mask is as long as the axes it stands for, and positions are inside."""
+        assert isinstance(item, Var)
+        if type_.dtype == "bool":
+            for k in range(type_.rank):
+                self.same_extent(self.known.extent(item.name, k), self.known.extent(array, axis + k), axis + k, loc, out)
             return
-        place = self.early if names <= fixed_parameters(self.fn) else self.here
-        here = self.found.setdefault(place, [])
-        if not any(_covers(known, test) for known in here):
-            here[:] = [*(known for known in here if not _covers(test, known)), test]
+        steps: list[Stmt] = []
+        extent = self.known.extent(array, axis)
+        if (item.name, extent) in self.known.inside:
+            return
+        self.known.inside |= {(item.name, extent)}
+        n = self.writer.total(extent, steps)
+        message = f"an index is out of bounds for axis {axis} of {self.named(array)}{line_of(loc)}"
+        test = [*steps, Effect("check_index", (item, n, Const(message)), (), loc)]
+        level = next((lv for k, lv in enumerate(self.chain) if self.invariant(item.name, extent, self.chain[k:])), None)
+        if level is None:
+            out += test
+        elif not any(isinstance(s, Effect) and s.args[0] == item and s.args[2] == Const(message) for s in level.statements):
+            level.statements += test
+
+    def invariant(self, name: str, extent: Sum, levels: Sequence[_Level]) -> bool:
+        """Whether an array of positions is there before some loops, which run and do not change it."""
+        changed = levels[0].assigned
+        if name in changed or self.known.names(extent) & changed or any(lv.raises or lv.bounds is None for lv in levels):
+            return False
+        if any(self.classes.same(name, other) for other in stored(levels[0].loop.body)):
+            return False
+        trips = [b[1] - b[0] for b in (lv.bounds for lv in levels) if b is not None]
+        return all(not self.known.names(t) & changed and levels[0].before.proves(t) for t in trips)
+
+    def same_extent(self, ours: Sum, theirs: Sum, axis: int, loc: Loc | None, out: list[Stmt]) -> None:
+        if ours == theirs:
+            return
+        steps: list[Stmt] = []
+        sides = tuple(self.writer.total(side, steps) for side in (ours, theirs))
+        message = f"boolean index did not match indexed array along axis {axis}{line_of(loc)}"
+        wrong = self.writer.made("np.not_equal", sides, Type("bool", weak=True), steps)
+        out += [*steps, If(wrong, (raised("IndexError", message, loc),), (), loc)]
+
+    # ------------------------------------------------------------------ writing
+
+    def written(self, tests: Iterable[_Test]) -> list[Stmt]:
+        """Tests as statements, those under one condition side by side."""
+        listed = list(tests)
+        order = {runs: k for k, runs in enumerate(dict.fromkeys(test.runs for test in listed))}
+        out: list[Stmt] = []
+        for runs, group in groupby(sorted(listed, key=lambda test: order[test.runs]), key=lambda test: test.runs):
+            same = list(group)
+            inner = [s for t in same for s in self.writer.refuse(t.wrong, raised("IndexError", t.message, t.loc))]
+            for run in runs:
+                outer: list[Stmt] = []
+                condition = self.writer.nonnegative(run - number(1), outer)
+                inner = [*outer, If(condition, tuple(inner), (), same[0].loc)]
+            out += [replace(s, loc=same[0].loc) for s in inner]
+        return out
+
+
+def _entries(index: Operand, rank: int, types: Mapping[str, Type]) -> list[Operand]:
+    """What an index says of each axis, the ellipsis written out; a mask stands for as many axes as it has."""
+    items = [i for i in (index.items if isinstance(index, Pack) else (index,)) if i != Const(None)]
+    used = sum(types[i.name].rank if isinstance(i, Var) and types[i.name].dtype == "bool" else 1 for i in items if i != Const(Ellipsis))
+    full: list[Operand] = [Slice(Const(None), Const(None), Const(None))] * (rank - used)
+    return [e for i in items for e in (full if i == Const(Ellipsis) else [i])]
+
+
+def _raises(block: Block) -> bool:
+    return bool(block) and isinstance(block[-1], Effect) and block[-1].op == "raise"
+
+
+def _with(total: Sum, counter: str, value: Sum) -> Sum:
+    """A sum with a value for a counter."""
+    result = Sum((), total.constant)
+    for key, factor in total.terms:
+        parts = key.split("*")
+        if counter in parts:
+            parts.remove(counter)
+            rest = named("*".join(parts)) if parts else number(1)
+            result += rest.times(value).scaled(factor)
+        else:
+            result += Sum(((key, factor),))
+    return result
 
 
 def _covers(a: _Test, b: _Test) -> bool:
@@ -191,69 +414,3 @@ def _said(item: Operand) -> str:
     if isinstance(item, Const):
         return f"index {item.value}"
     return f"index `{item.name}`" if isinstance(item, Var) and item.name[0] != "_" else "an index"
-
-
-def _line(loc: Loc | None) -> str:
-    return "" if loc is None else f" (line {loc.line}: {textwrap.shorten(loc.text.strip(), 60)})"
-
-
-@dataclass
-class _Writer:
-    names: Names
-    types: dict[str, Type]
-    extents: Extents
-
-    def tests(self, runs: Sequence[Sum], tests: Sequence[_Test]) -> Block:
-        """Tests under one condition."""
-        inner: list[Stmt] = []
-        for test in tests:
-            condition = self.nonnegative(test.wrong, inner)
-            inner.append(If(condition, (Effect("raise", (Const("IndexError"), Const(test.message)), (), test.loc),), (), test.loc))
-        for run in runs:
-            outer: list[Stmt] = []
-            condition = self.nonnegative(run - number(1), outer)
-            inner = [*outer, If(condition, tuple(inner), (), tests[0].loc)]
-        return tuple(replace(stmt, loc=tests[0].loc) for stmt in inner)
-
-    def nonnegative(self, total: Sum, out: list[Stmt]) -> Operand:
-        """Whether a sum is at least 0, as a comparison of what it adds with what it takes away."""
-        more = [(key, int(f)) for key, f in total.terms if f > 0]
-        less = [(key, -int(f)) for key, f in total.terms if f < 0]
-        constant = int(total.constant)
-        if not more:
-            return self.made("np.less", (self.sum(less, 0, out), Const(constant + 1)), BOOL, out)
-        if constant == -1:
-            return self.made("np.greater", (self.sum(more, 0, out), self.sum(less, 0, out)), BOOL, out)
-        return self.made("np.greater_equal", (self.sum(more, max(constant, 0), out), self.sum(less, max(-constant, 0), out)), BOOL, out)
-
-    def sum(self, terms: Sequence[tuple[str, int]], constant: int, out: list[Stmt]) -> Operand:
-        found: Operand | None = None
-        for key, factor in terms:
-            term = self.product([self.value(part, out) for part in key.split("*")] + ([Const(factor)] if factor != 1 else []), out)
-            found = term if found is None else self.made("np.add", (found, term), INT, out)
-        if found is None:
-            return Const(constant)
-        return found if not constant else self.made("np.add", (found, Const(constant)), INT, out)
-
-    def product(self, factors: list[Operand], out: list[Stmt]) -> Operand:
-        found = factors[0]
-        for factor in factors[1:]:
-            found = self.made("np.multiply", (found, factor), INT, out)
-        return found
-
-    def value(self, key: str, out: list[Stmt]) -> Operand:
-        """A name, or an extent where it is read."""
-        if not key.startswith(EXTENT):
-            return Var(key)
-        symbol = key.removeprefix(EXTENT)
-        holder, axis, offset = self.extents.sources[symbol]
-        if axis is None:
-            return Var(holder) if not offset else self.made("np.add", (Var(holder), Const(offset)), INT, out)
-        extent = self.made("shape", (Var(holder), Const(axis)), replace(INT, value=Dim(symbol, -offset)), out)
-        return extent if not offset else self.made("np.add", (extent, Const(offset)), INT, out)
-
-    def made(self, op: str, args: tuple[Operand, ...], type_: Type, out: list[Stmt]) -> Var:
-        target = Var(self.names.fresh("_t"))
-        self.types[target.name] = type_
-        out.append(Assign((target,), op, args))
-        return target

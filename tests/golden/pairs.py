@@ -6,6 +6,9 @@ def pairs_grad(S, d):
     n = S.shape[0]
     n_2 = S.shape[1]
     n_3 = d.shape[0]
+    if S.shape[0] > 0:
+        if S.shape[1] > d.shape[0]:
+            raise IndexError('index `j` is out of bounds for axis 0 of `d` (line 105: total += S[i, j] * d[i] * d[j])')
     total = 0.0
     S_bar = runtime.empty((n, n_2))
     for i_2 in range(n):
@@ -15,6 +18,9 @@ def pairs_grad(S, d):
     for i_2 in range(n_3):
         d_bar[i_2] = 0.0
     for i in range(S.shape[0]):
+        if S.shape[1] > i:
+            if i >= d.shape[0]:
+                raise IndexError('index `i` is out of bounds for axis 0 of `d` (line 105: total += S[i, j] * d[i] * d[j])')
         d_bar_i = 0.0
         for j in range(i, S.shape[1]):
             total = runtime.radd(total, S[i, j] * d[i] * d[j])

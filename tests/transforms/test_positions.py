@@ -105,11 +105,16 @@ def proved(x, n):
 
 
 def in_branches(x, n):
-    s = x[0] if n > 3 else 0.0
+    s = x[0] if x.shape[0] > 0 else 0.0
     if x.shape[0] > 6:
         s += x[6]
-    while s > 100.0:
-        s -= x[9]
+    k = 0
+    while k < x.shape[0]:
+        s -= x[k]
+        k += 1
+    for i in range(n):
+        if i < len(x):
+            s += x[i]
     return s + np.sum(x)
 
 
@@ -147,7 +152,7 @@ def test_of_tests_that_imply_each_other_one_is_left():
 
 
 def test_known_extents_are_refused_at_once():
-    with pytest.raises(stgrad.errors.ShapeError, match="index 3 is out of bounds for axis 0 of `y`"):
+    with pytest.raises(stgrad.errors.PositionError, match="index 3 is out of bounds for axis 0 of `y`"):
 
         def past_the_end(x):
             y = np.zeros(3)
@@ -155,3 +160,174 @@ def test_known_extents_are_refused_at_once():
             return y[3]
 
         stgrad.grad(past_the_end, jit=False)(1.0)
+
+
+# ------------------------------------------------------------------ conditions, `while` loops, positions that are values
+
+
+def to_the_end(v, n):
+    a, i = np.zeros(4), 0
+    while i < n:
+        a[i] = v
+        i += 1
+    return np.sum(a * a)
+
+
+def guarded(v, n):
+    a, i = np.zeros(4), 0
+    while i < n and i < len(a):
+        a[i] = v
+        i += 1
+    return np.sum(a * a)
+
+
+def far(v, n):
+    a = np.zeros(4)
+    for i in range(n):
+        a[i * 300_000_000] = v
+    return np.sum(a * a)
+
+
+def far_from_the_end(v, n):
+    a, k = np.zeros(4), 0
+    while a[k] == 0.0:
+        a[k] = v
+        k -= n
+    return np.sum(a * a)
+
+
+def in_a_branch(v, n):
+    a = np.zeros(4)
+    for i in range(8):
+        if i < n:
+            a[i] = v * i
+    return np.sum(a * a)
+
+
+def triangle(v, n):
+    a, s = np.ones((4, 5)) * v, 0.0
+    for i in range(n):
+        for j in range(i, n + 1):
+            s += a[i, j]
+    return s
+
+
+def reversed_triangle(v, n):
+    a, s = np.ones(4) * v, 0.0
+    for i in range(n):
+        for j in range(n - i - 2):
+            s += a[i + j]
+    return s
+
+
+def flattened(v, n):
+    a, s = np.ones(12) * v, 0.0
+    for i in range(n):
+        for j in range(n):
+            s += a[i * n + j]
+    return s
+
+
+def loaded(v, n):
+    a, at = np.ones(4) * v, np.array([0, 3, -4, 1, 4])
+    s = 0.0
+    for k in range(n):
+        s += a[at[k]]
+    return s
+
+
+def by_array(v, n):
+    a, at = np.ones(4) * v, np.array([0, 3, -4, 1])
+    return np.sum(a[at + n])
+
+
+def written_by_array(v, n):
+    a, at = np.zeros(4), np.array([0, 3, -4, 1])
+    a[at - n] = v
+    return np.sum(a * a)
+
+
+def added_by_array(v, n):
+    a, at = np.zeros(4), np.array([0, 3, 2, 1])
+    np.add.at(a, at + n, v)
+    return np.sum(a * a)
+
+
+def taken(v, n):
+    return np.sum(np.take(np.ones(4) * v, np.array([0, 2]) + n))
+
+
+def halved(v, n):
+    a, s, k = np.ones(4) * v, 0.0, n
+    while k > 0:
+        s += a[k // 2]
+        k -= 2
+    return s
+
+
+def growing(v, n):
+    a, s = [v], 0.0
+    for _ in range(n):
+        a.append(v * len(a))
+    for k in range(2 * n):
+        s += a[k]
+    return s
+
+
+def wrong_mask(v, n):
+    a = np.ones(4) * v
+    keep = np.arange(n + 2) > 0
+    return np.sum(a[keep])
+
+
+def before_an_error(v, n):
+    a, s = np.ones(4) * v, 0.0
+    for i in range(n):
+        if i == 4:
+            raise ValueError("four")
+        s += a[i]
+    return s
+
+
+CONDITIONAL = [
+    to_the_end, guarded, far, far_from_the_end, in_a_branch, triangle, reversed_triangle, flattened, loaded, by_array, written_by_array,
+    added_by_array, taken, halved, growing, wrong_mask, before_an_error,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("function", CONDITIONAL, ids=lambda f: f.__name__)
+def test_as_python(function, jit):
+    """For every number of trips: the same value and derivative, or Python's exception; no memory that is not the array's."""
+    g = stgrad.value_and_grad(function, jit=jit)
+    for n in (0, 1, 2, 3, 4, 5, 6, 9):
+        try:
+            right = function(1.5, n)
+        except (IndexError, ValueError) as problem:
+            with pytest.raises(type(problem)):
+                g(1.5, n)
+        else:
+            value, slope = g(1.5, n)
+            assert np.isclose(value, right), n
+            assert np.isclose(slope, (function(1.5 + 1e-6, n) - function(1.5 - 1e-6, n)) / 2e-6, atol=1e-6), n
+
+
+def test_of_second_order_in_a_while_loop():
+    h = stgrad.grad(stgrad.grad(to_the_end))
+    assert np.isclose(h(1.5, 4), 8.0)
+    with pytest.raises(IndexError):
+        h(1.5, 5)
+
+
+def test_without_tests():
+    assert "IndexError" in stgrad.grad(to_the_end).source(1.5, 2)
+    assert "IndexError" not in stgrad.grad(to_the_end, checked=False).source(1.5, 2)
+    assert "IndexError" not in stgrad.jit(to_the_end, checked=False).source(1.5, 2)
+
+
+@pytest.mark.parametrize("function", [guarded, proved, halved], ids=lambda f: f.__name__)
+def test_what_conditions_prove(function):
+    arguments = (np.ones(3), 2) if function is proved else (1.5, 2)
+    text = stgrad.grad(function).source(*arguments)
+    assert ("IndexError" in text) == (function is halved), text
+    assert "< -" not in text

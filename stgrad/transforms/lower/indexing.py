@@ -1,6 +1,6 @@
 """Element forms of indexing with arrays: gathers, scatters, and stores under a mask.
 
-`y = x[p]` becomes `y[i] = x[p[i]]`. Positions are checked in one sweep before the loop, since compiled loops check nothing.
+`y = x[p]` becomes `y[i] = x[p[i]]`. Positions are inside: `positions` tests them where the user's program reads them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stgrad.ir import Assign, Const, Dim, Effect, Operand, Pack, Slice, Store, Type, Var
-from stgrad.transforms.lower.nest import Axis, Call, Entry, Extent, Gather, Index, Kernel, Load, Position
+from stgrad.ir import Assign, Const, Dim, Operand, Pack, Slice, Store, Type, Var
+from stgrad.transforms.lower.nest import Axis, Call, Entry, Gather, Index, Kernel, Load, Position
 from stgrad.transforms.lower.numeric import as_dtype, element
 from stgrad.transforms.lower.scalarise import Scalariser
 from stgrad.transforms.lower.views import compose, items_of
@@ -129,10 +129,6 @@ def _gathered(state: Scalariser, item: Operand, dims: tuple[Dim, ...], places: l
     counted = _counted(state, found, extent)
     if counted is not None:
         return counted
-    if (item.name, extent) not in state.checked:
-        state.barrier_free(Effect("runtime.check_index", (state.in_memory(item.name), Var(_extent_name(state, extent)))))
-    if not state.is_written(item.name):
-        state.checked.add((item.name, extent))
     return Gather(found)
 
 
@@ -143,13 +139,6 @@ def _counted(state: Scalariser, load: Load, extent: Dim) -> Entry | None:
             same = bool(unit.space) and state.extents.same(unit.space[0], extent)
             return load.index[0] if same and unit.expr.axis == Axis(0) else None
     return None
-
-
-def _extent_name(state: Scalariser, extent: Dim) -> str:
-    """A variable with the value of an extent."""
-    name = state.temporary("_t", Type("int64", weak=True))
-    state.units.append(Kernel((), name, (), Extent(state.extents.canonical(extent)), "def", "int64"))
-    return name
 
 
 # ----------------------------------------------------------------------- masks

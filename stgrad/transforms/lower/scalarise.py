@@ -87,7 +87,6 @@ class Scalariser:
     scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
     written: frozenset[str] = frozenset()  # arrays that are written in place, anywhere
     live: frozenset[str] = frozenset()  # names read after the run
-    checked: set[tuple[str, Dim]] = field(default_factory=set)  # index arrays whose positions are known to be in range
     made: set[str] = field(default_factory=set)  # new arrays that calls made
     units: list[Unit] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -110,6 +109,9 @@ class Scalariser:
         if isinstance(stmt, Store) and (self._store(stmt) or self.scatter(self, stmt)):
             return
         if isinstance(stmt, Effect) and stmt.op == "check_equal" and self._checked(stmt):
+            return
+        if isinstance(stmt, Effect) and stmt.op == "check_index":
+            self.check_index(stmt)
             return
         if isinstance(stmt, Assign):
             handler = HANDLERS.get(stmt.op)
@@ -143,9 +145,10 @@ class Scalariser:
             return False
         return self.extents.require(self.number(a), self.number(b), self, str(message.value))
 
-    def barrier_free(self, stmt: Effect) -> None:
-        """A check that only reads."""
-        self.units.append(Raw(stmt, tuple(dict.fromkeys(reads(stmt))), ()))
+    def check_index(self, stmt: Effect) -> None:
+        """A test that only reads: but gathers stay behind it."""
+        checked = map_operands(lambda o: self.in_memory(o.name) if isinstance(o, Var) else o, stmt)
+        self.units.append(Raw(checked, tuple(dict.fromkeys(reads(checked))), ()))
 
     def _define_raw(self, name: str, clipped: bool) -> None:
         type_ = self.types[name]

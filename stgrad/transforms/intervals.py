@@ -1,0 +1,195 @@
+"""Between which numbers an integer lies in every run: one interval a name, over all of its definitions.
+
+    i = 0                           i is never negative: it starts at 0 and only grows
+    while ...:
+        i += 2
+
+Extents are what memory holds, and no loop runs more than 2**48 times: a name that only grows by small steps stays far below 2**63.
+An integer argument is taken to be within 2**62, the one thing that is believed here and not known. Ends of an interval beyond
+`LIMIT` mean that nothing is known; ends between 2**63 and `LIMIT` that Python's integer does not fit into a machine word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+
+from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var, assigns, walk
+
+Interval = tuple[int, int]  # both ends included
+
+WORD = 2**63
+ARGUMENT = 2**62
+MEMORY = 2**47  # items that fit into memory
+TRIPS = 2**48  # of all loops around a statement together
+LIMIT = 2**200  # beyond it, nothing is known
+ALL: Interval = (-LIMIT, LIMIT)
+_ROUNDS = 4  # before a name that still grows is taken to have no end
+_ALIAS = ("alias", "int", "stop_gradient")
+
+
+def intervals(fn: Function) -> dict[str, Interval]:
+    """The interval of each scalar integer of a program.
+
+    >>> from stgrad.ir import Assign, Const, Function, Type, Var, While
+    >>> step = Assign((Var("i"),), "np.add", (Var("i"), Const(1)))
+    >>> body = (Assign((Var("i"),), "alias", (Const(0),)), While((), Const(True), (step,)))
+    >>> low, high = intervals(Function("f", (), body, Var("i"), {"i": Type("int64", weak=True)}))["i"]
+    >>> low, high < 2**50
+    (0, True)
+    """
+    definitions: dict[str, list[Stmt]] = {}
+    for stmt in walk(fn.body):
+        for name in assigns(stmt):
+            if is_integer(name, fn.types):
+                definitions.setdefault(name, []).append(stmt)
+    return _Ranges(fn, definitions).solved()
+
+
+def is_integer(name: str, types: Mapping[str, Type]) -> bool:
+    """Whether a name is an integer scalar of 64 bits."""
+    return name in types and types[name].dtype == "int64" and not types[name].array
+
+
+def hull(intervals: Iterable[Interval]) -> Interval | None:
+    """The smallest interval around others; None for none."""
+    found = list(intervals)
+    return (min(a for a, _ in found), max(b for _, b in found)) if found else None
+
+
+class _Ranges:
+    def __init__(self, fn: Function, definitions: Mapping[str, list[Stmt]]) -> None:
+        self.fn, self.definitions = fn, definitions
+        self.found: dict[str, Interval] = {}
+        for param in fn.params:
+            if is_integer(param.name, fn.types):
+                self.found[param.name] = (-ARGUMENT, ARGUMENT)
+        self.given = dict(self.found)
+
+    def solved(self) -> dict[str, Interval]:
+        for count in range(10 * _ROUNDS):
+            before = dict(self.found)
+            for name, statements in self.definitions.items():
+                self._name(name, statements, widen=count >= _ROUNDS)
+            if self.found == before:
+                return self.found
+        return {}
+
+    def _name(self, name: str, statements: list[Stmt], *, widen: bool) -> None:
+        steps = [self._step(name, s) for s in statements]
+        parts = [self._result(s) for s, step in zip(statements, steps, strict=True) if step is None]
+        start = hull([p for p in parts if p is not None] + ([self.given[name]] if name in self.given else []))
+        if start is None:
+            return
+        low = min([0, *(step[0] for step in steps if step is not None)])
+        high = max([0, *(step[1] for step in steps if step is not None)])
+        new = (max(start[0] + low * TRIPS, -LIMIT), min(start[1] + high * TRIPS, LIMIT))
+        old = self.found.get(name, new)
+        if widen:  # an end that still moves has none
+            new = (-LIMIT if new[0] < old[0] else old[0], LIMIT if new[1] > old[1] else old[1])
+        self.found[name] = (min(new[0], old[0]), max(new[1], old[1]))
+
+    def _step(self, name: str, stmt: Stmt) -> Interval | None:
+        """By how much a definition changes a name: `i = i + 1`, also by way of a temporary."""
+        seen = 0
+        while isinstance(stmt, Assign) and stmt.op in _ALIAS and isinstance(stmt.args[0], Var) and seen < 9:
+            inner = self.definitions.get(stmt.args[0].name, [])
+            if len(inner) != 1:
+                return None
+            stmt, seen = inner[0], seen + 1
+        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract") or len(stmt.args) != 2:
+            return None
+        a, b = stmt.args
+        if b == Var(name) and stmt.op == "np.add":
+            a, b = b, a
+        step = self.operand(b)
+        if a != Var(name) or b == Var(name) or step is None:
+            return None
+        return step if stmt.op == "np.add" else (-step[1], -step[0])
+
+    def operand(self, operand: Operand) -> Interval | None:
+        """The interval of an operand; None where no definition of it has been reached yet."""
+        if isinstance(operand, Const) and isinstance(operand.value, int):
+            return int(operand.value), int(operand.value)
+        if isinstance(operand, Var) and is_integer(operand.name, self.fn.types):
+            return self.found.get(operand.name) if operand.name in self.definitions or operand.name in self.given else (-WORD, WORD - 1)
+        if isinstance(operand, Var) and self.fn.types[operand.name].dtype == "bool":
+            return 0, 1
+        return -WORD, WORD - 1
+
+    def _result(self, stmt: Stmt) -> Interval | None:
+        if isinstance(stmt, For):
+            return self._counter(stmt)
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+            return -WORD, WORD - 1
+        parts = [self.operand(a) for a in stmt.args]
+        if stmt.op not in ("shape", "getitem") and any(p is None for p in parts):
+            return None
+        found = result_of(stmt.op, [p for p in parts if p is not None])
+        return found if self.fn.types[stmt.target.name].weak else _wrapped(found)
+
+    def _counter(self, loop: For) -> Interval | None:
+        """A counter goes from its start, at most `TRIPS` times."""
+        start, stop, step = (self.operand(o) for o in (loop.start, loop.stop, loop.step))
+        if start is None or stop is None or step is None:
+            return None
+        up = (start[0], min(max(stop[1] - 1, start[0]), start[1] + TRIPS * max(step[1], 0)))
+        down = (max(min(stop[0] + 1, start[1]), start[0] + TRIPS * min(step[0], 0)), start[1])
+        return up if step[0] >= 0 else down if step[1] <= 0 else hull([up, down])
+
+
+def _wrapped(found: Interval) -> Interval:
+    """NumPy's integers have 64 bits."""
+    return found if found[0] >= -WORD and found[1] < WORD else (-WORD, WORD - 1)
+
+
+def result_of(op: str, parts: list[Interval]) -> Interval:
+    """Between which numbers Python's result of an operation on integers lies."""
+    match op, parts:
+        case "shape", _:
+            return 0, MEMORY
+        case ("alias" | "int" | "stop_gradient" | "np.positive"), [a]:
+            return a
+        case "np.negative", [(low, high)]:
+            return -high, -low
+        case ("abs" | "np.absolute" | "np.abs"), [(low, high)]:
+            return max(low, -high, 0), max(abs(low), abs(high))
+        case "np.add", [a, b]:
+            return _cut(a[0] + b[0], a[1] + b[1])
+        case "np.subtract", [a, b]:
+            return _cut(a[0] - b[1], a[1] - b[0])
+        case "np.multiply", [a, b]:
+            corners = [x * y for x, y in product(a, b)]
+            return _cut(min(corners), max(corners))
+        case ("max" | "np.maximum"), [a, b]:
+            return max(a[0], b[0]), max(a[1], b[1])
+        case ("min" | "np.minimum"), [a, b]:
+            return min(a[0], b[0]), min(a[1], b[1])
+        case "np.power", [a, b]:
+            return _power(a, b)
+        case "np.left_shift", [a, (low, high)]:
+            return result_of("np.multiply", [a, (2 ** max(low, 0), 2 ** min(max(high, 0), 250))])
+        case "np.right_shift", [(low, high), _]:
+            return min(low, 0), max(high, 0)
+        case "np.floor_divide", [(low, high), (by, most)] if by > 0:
+            return min(low // by, low // most), max(high // by, high // most)
+        case "np.floor_divide", [(low, high), _]:
+            most = max(abs(low), abs(high))
+            return -most, most
+        case "np.remainder", [_, (by, most)]:
+            return min(by + 1, 0), max(most - 1, 0)
+        case "np.bitwise_and", [a, b] if a[0] >= 0 or b[0] >= 0:
+            return 0, min(x[1] for x in (a, b) if x[0] >= 0)
+    return -WORD, WORD - 1
+
+
+def _cut(low: int, high: int) -> Interval:
+    return max(low, -LIMIT), min(high, LIMIT)
+
+
+def _power(a: Interval, b: Interval) -> Interval:
+    """Of whole exponents at least 0: others are refused while the program runs."""
+    most, base = min(max(b[1], 0), 250), max(abs(a[0]), abs(a[1]))
+    top = min(base**most, LIMIT)
+    even = b[0] == b[1] and b[0] % 2 == 0
+    return (0 if even or a[0] >= 0 else -top), max(top, 1)
