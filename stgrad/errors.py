@@ -164,6 +164,15 @@ class PositionError(StgradError, IndexError):
     anchor = "indices"
 
 
+class IntegerSizeError(StgradError, OverflowError):
+    """An integer of more than 64 bits where compiled code needs an integer.
+
+    Example: `k % 2**64`. Fix: smaller numbers, or floats where they are good enough.
+    """
+
+    anchor = "integers"
+
+
 class UndefinedNameError(StgradError, NameError):
     """A name is neither local nor a global nor a builtin, or is read on a path on which it was not assigned."""
 

@@ -19,8 +19,10 @@ from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.pipeline import Trace, differentiate, specialise
 from stgrad.transforms.positions import guard_positions
+from stgrad.transforms.refusals import refuse
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
@@ -62,11 +64,18 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
         reading = read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
-        return reading if checked is False else replace(reading, function=guard_positions(reading.function, reading.tested))
+        return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
     inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)
+
+
+def _guarded(reading: Reading, *, everything: bool) -> Function:
+    """The program with tests of what Python would refuse, or compute differently."""
+    fn = guard_positions(reading.function, reading.tested)  # the first: a line that may raise keeps tests behind it
+    fn = guard_integers(fn, reading.tested)
+    return refuse(fn, reading.tested | reading.library, everything=everything)
 
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:

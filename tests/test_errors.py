@@ -19,6 +19,7 @@ CLASSES = [
     (errors.TypeInferenceError, TypeError),
     (errors.ShapeError, ValueError),
     (errors.PositionError, IndexError),
+    (errors.IntegerSizeError, OverflowError),
     (errors.UndefinedNameError, NameError),
     (errors.NeedStaticError, TypeError),
     (errors.UnsupportedCallerError, TypeError),

@@ -62,6 +62,7 @@ class Reading:
     captures: tuple[Lookup, ...]
     around: Mapping[str, Value] = field(default_factory=dict)
     tested: frozenset[str] = frozenset()  # names of programs read in place, which test their own positions
+    library: frozenset[str] = frozenset()  # names of functions of ours
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -100,7 +101,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, given, captures, tested=frozenset(builder.tested))
+    return Reading(program, result, given, captures, tested=frozenset(builder.tested), library=frozenset(builder.library))
 
 
 def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
@@ -131,7 +132,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
         types=dict(builder.types),
         constants={c.variable: c.value for c in captures if c.variable is not None},
     )
-    return Reading(program, result, given, captures, around, frozenset(builder.tested))
+    return Reading(program, result, given, captures, around, frozenset(builder.tested), frozenset(builder.library))
 
 
 def _as_given(values: Mapping[str, Value]) -> dict[str, Value]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, Loc, Operand, Stmt, Type, Var
+from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var
 from stgrad.names import Names
 
 
@@ -39,6 +39,8 @@ class Builder:
     )  # the open loops: their activation, the names that they bind, the values that names had before
     unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
+    library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
+    readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names
@@ -52,6 +54,8 @@ class Builder:
         """A new variable of a type; not assigned yet."""
         name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_
+        if self.frames and self.frames[-1].unroll:
+            self.library.add(name)
         return Sym(Var(name), type_)
 
     def hidden(self, wish: str, type_: Type) -> Sym:
@@ -61,7 +65,26 @@ class Builder:
         return variable
 
     def emit(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Store) and stmt.target.name in self.readonly:
+            self.out.append(Effect("raise", (Const("ValueError"), Const("assignment destination is read-only")), (), self.loc, self.note))
+        if isinstance(stmt, Assign):
+            names = {t.name for t in stmt.targets}
+            own = self.frames and not self.frames[-1].unroll and not any(region.conditional for region in self.regions)
+            self.readonly = self.readonly | names if own and self._is_readonly(stmt) else self.readonly - names
         self.out.append(stmt)
+
+    def retargeted(self, old: str, new: str) -> None:
+        """The last statement assigns to another name now."""
+        self.readonly = self.readonly | {new} if old in self.readonly else self.readonly - {new}
+
+    def _is_readonly(self, stmt: Assign) -> bool:
+        """Whether NumPy gives an array that cannot be written to: a broadcast one, a diagonal, or a view of such."""
+        first = stmt.args[0] if stmt.args else None
+        if stmt.op in ("np.broadcast_to", "np.diagonal"):
+            return True
+        if stmt.op == "np.diag" and isinstance(first, Var):
+            return self.types[first.name].rank == 2
+        return stmt.op in ("alias", "getitem") and isinstance(first, Var) and first.name in self.readonly and self.types[stmt.targets[0].name].array
 
     def assign(self, target: Sym, op: str, *args: Operand) -> None:
         """`target = op(*args)`."""
@@ -84,6 +107,7 @@ class Builder:
             return value
         new = self.variable(wish, value.type)
         self.out[-1] = replace(last, targets=(new.operand,))  # type: ignore[arg-type]
+        self.retargeted(value.name, new.name)
         self.types.pop(value.name, None)
         return new
 
@@ -114,7 +138,7 @@ class Builder:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least = dict(self.least)
-        tested = set(self.tested)
+        tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
@@ -125,7 +149,7 @@ class Builder:
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             self.slices = dict(slices)
             self.least = dict(least)
-            self.tested = set(tested)
+            self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
             out[:] = statements
             self.out = out
 

@@ -148,7 +148,12 @@ def _abs(frame: Frame, value: Value) -> Value:
 
 
 @handles(pow)
-def _pow(frame: Frame, base: Value, exp: Value) -> Value:
+def _pow(frame: Frame, base: Value, exp: Value, mod: Value = None) -> Value:
+    if mod is not None:
+        known = [static_of(v) for v in (base, exp, mod)]
+        if all(map(is_static, known)):
+            return pow(*known)
+        raise errors.UnknownFunctionError("`pow` with a modulus is not supported", frame.builder.loc, hint="write base**exp % mod, or a loop")
     return operations.binary(frame, gast.Pow, base, exp)
 
 

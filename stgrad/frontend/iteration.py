@@ -15,7 +15,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, Waiting, is_static, static_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, Waiting, is_static, operand_of, static_of
 from stgrad.ir import Const, Effect, If
 from stgrad.lookups import ABSENT, called, look
 
@@ -257,9 +257,18 @@ def range_length(frame: Frame, r: Range) -> Value:
         return frame.call(max, (span, 0), {}) if static_of(r.start) != 0 else span
     if is_static(step) and step == -1:
         return frame.call(max, (binary(frame, gast.Sub, r.start, r.stop), 0), {})
+    if not is_static(step):
+        _no_zero(frame, r.step)
     # ceil(span / step) for either sign
     count = binary(frame, gast.FloorDiv, binary(frame, gast.Sub, 0, span), step)
     return frame.call(max, (binary(frame, gast.Sub, 0, count), 0), {})
+
+
+def _no_zero(frame: Frame, step: Value) -> None:
+    """A range has a step."""
+    zero = binary(frame, gast.Eq, step, 0)
+    error = Effect("raise", (Const("ValueError"), Const("range() arg 3 must not be zero")), (), frame.builder.loc)
+    frame.builder.emit(If(operand_of(zero), (error,), (), frame.builder.loc))
 
 
 def range_position(frame: Frame, r: Range, k: Value) -> Value:

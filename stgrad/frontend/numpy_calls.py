@@ -229,7 +229,10 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
             return a
         if isinstance(shape, (tuple, list)) and -1 in shape or shape == -1:
             shape = tuple(1 for _ in shape) if isinstance(shape, tuple) else (1,)
-        return operations.operation(frame, np.full, (shape, a))
+        filled = operations.operation(frame, np.full, (shape, a))
+        if function is np.broadcast_to and isinstance(filled, Sym):
+            frame.builder.readonly.add(filled.name)
+        return filled
 
     return handler
 

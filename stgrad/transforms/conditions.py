@@ -11,7 +11,7 @@ from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.integers import EXTENT, Sum
 
-INT, BOOL = Type("int64", weak=True), Type("bool", weak=True)
+INT, BOOL, FLOAT = Type("int64", weak=True), Type("bool", weak=True), Type("float64", weak=True)
 
 
 def line_of(loc: Loc | None) -> str:
@@ -24,11 +24,23 @@ def raised(kind: str, message: str, loc: Loc | None) -> Effect:
 
 
 @dataclass
-class Writer:
-    """Writes conditions with fresh temporaries, whose types it adds to `types`."""
+class Maker:
+    """Writes statements with fresh temporaries, whose types it adds to `types`."""
 
     names: Names
     types: dict[str, Type]
+
+    def made(self, op: str, args: tuple[Operand, ...], type_: Type, out: list[Stmt]) -> Var:
+        target = Var(self.names.fresh("_t"))
+        self.types[target.name] = type_
+        out.append(Assign((target,), op, args))
+        return target
+
+
+@dataclass
+class Writer(Maker):
+    """Writes conditions on sums."""
+
     extents: Extents
 
     def refuse(self, wrong: Sum, error: Effect) -> Block:
@@ -90,13 +102,3 @@ class Writer:
         value = None if symbol.startswith(f"{holder}.shape[") else Dim(symbol, -offset)
         extent = self.made("shape", (Var(holder), Const(axis)), Type("int64", weak=True, value=value), out)
         return extent if not offset else self.made("np.add", (extent, Const(offset)), INT, out)
-
-    def made(self, op: str, args: tuple[Operand, ...], type_: Type, out: list[Stmt]) -> Var:
-        target = self.temporary(type_)
-        out.append(Assign((target,), op, args))
-        return target
-
-    def temporary(self, type_: Type) -> Var:
-        target = Var(self.names.fresh("_t"))
-        self.types[target.name] = type_
-        return target

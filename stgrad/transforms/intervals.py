@@ -4,9 +4,8 @@
     while ...:
         i += 2
 
-Extents are what memory holds, and no loop runs more than 2**48 times: a name that only grows by small steps stays far below 2**63.
-An integer argument is taken to be within 2**62, the one thing that is believed here and not known. Ends of an interval beyond
-`LIMIT` mean that nothing is known; ends between 2**63 and `LIMIT` that Python's integer does not fit into a machine word.
+No loop runs more than 2**48 times: a name that only grows by small steps stays far below 2**63. What is believed here and not known: an integer
+argument is within 2**47, and an extent below 2**31. Python's integers are within `FITS`, since `overflow` tests those that may not be.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var, as
 Interval = tuple[int, int]  # both ends included
 
 WORD = 2**63
-ARGUMENT = 2**62
-MEMORY = 2**47  # items that fit into memory
+FITS = 2**62  # what Python's integers may grow to in compiled code
+ARGUMENT = 2**47
+EXTENT = 2**31
 TRIPS = 2**48  # of all loops around a statement together
 LIMIT = 2**200  # beyond it, nothing is known
 ALL: Interval = (-LIMIT, LIMIT)
@@ -57,6 +57,13 @@ def hull(intervals: Iterable[Interval]) -> Interval | None:
     return (min(a for a, _ in found), max(b for _, b in found)) if found else None
 
 
+def operand_interval(operand: Operand, ranges: Mapping[str, Interval]) -> Interval:
+    """The interval of an operand, by those of all names."""
+    if isinstance(operand, Const):
+        return (int(operand.value), int(operand.value)) if isinstance(operand.value, int) else ALL
+    return ranges.get(operand.name, (-WORD, WORD - 1)) if isinstance(operand, Var) else ALL
+
+
 class _Ranges:
     def __init__(self, fn: Function, definitions: Mapping[str, list[Stmt]]) -> None:
         self.fn, self.definitions = fn, definitions
@@ -83,11 +90,17 @@ class _Ranges:
             return
         low = min([0, *(step[0] for step in steps if step is not None)])
         high = max([0, *(step[1] for step in steps if step is not None)])
-        new = (max(start[0] + low * TRIPS, -LIMIT), min(start[1] + high * TRIPS, LIMIT))
+        new = self._fitting(name, (start[0] + low * TRIPS, start[1] + high * TRIPS))
         old = self.found.get(name, new)
         if widen:  # an end that still moves has none
-            new = (-LIMIT if new[0] < old[0] else old[0], LIMIT if new[1] > old[1] else old[1])
+            new = self._fitting(name, (-LIMIT if new[0] < old[0] else old[0], LIMIT if new[1] > old[1] else old[1]))
         self.found[name] = (min(new[0], old[0]), max(new[1], old[1]))
+
+    def _fitting(self, name: str, found: Interval) -> Interval:
+        """Python's integers are tested to fit, unless they come so from elsewhere; NumPy's have 64 bits and wrap."""
+        if self.fn.types[name].weak and found != (-WORD, WORD - 1):
+            return max(found[0], -FITS), min(found[1], FITS)
+        return found if found[0] >= -WORD and found[1] < WORD else (-WORD, WORD - 1)
 
     def _step(self, name: str, stmt: Stmt) -> Interval | None:
         """By how much a definition changes a name: `i = i + 1`, also by way of a temporary."""
@@ -126,7 +139,7 @@ class _Ranges:
         if stmt.op not in ("shape", "getitem") and any(p is None for p in parts):
             return None
         found = result_of(stmt.op, [p for p in parts if p is not None])
-        return found if self.fn.types[stmt.target.name].weak else _wrapped(found)
+        return self._fitting(stmt.target.name, found)
 
     def _counter(self, loop: For) -> Interval | None:
         """A counter goes from its start, at most `TRIPS` times."""
@@ -138,16 +151,11 @@ class _Ranges:
         return up if step[0] >= 0 else down if step[1] <= 0 else hull([up, down])
 
 
-def _wrapped(found: Interval) -> Interval:
-    """NumPy's integers have 64 bits."""
-    return found if found[0] >= -WORD and found[1] < WORD else (-WORD, WORD - 1)
-
-
 def result_of(op: str, parts: list[Interval]) -> Interval:
     """Between which numbers Python's result of an operation on integers lies."""
     match op, parts:
         case "shape", _:
-            return 0, MEMORY
+            return 0, EXTENT
         case ("alias" | "int" | "stop_gradient" | "np.positive"), [a]:
             return a
         case "np.negative", [(low, high)]:

@@ -10,6 +10,8 @@ def newton_grad(a):
     trips = 0
     while np.abs(x * x - a) > 1e-12:
         runtime.push(x_stack, x)
+        if x == 0.0:
+            raise ZeroDivisionError('float division by zero')
         x = 0.5 * (x + a / x)
         trips += 1
     x_bar = 1.0

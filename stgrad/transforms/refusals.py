@@ -1,0 +1,345 @@
+"""What Python refuses: under which condition an operation raises, and the pass that tests it.
+
+    y = math.sqrt(x)        ->        if x < 0.0: raise ValueError('math domain error')
+    y = 1.0 / x                       if x == 0.0: raise ZeroDivisionError('float division by zero')
+
+Compiled code gives infinity or NaN there. The invariant that this pass establishes: where Python raises, the program does, with the class and the
+message of Python. Each operation says so in one table, `ROWS`: a condition, and arguments with which Python itself is asked what it raises. A
+condition that cannot hold is not tested: that of a literal, of a sum of squares, of an integer by its interval, or in a branch where it was compared.
+
+Scalars of NumPy divide by zero as NumPy does. In `for` loops, functions of them (items of arrays) are tested with `checked=True` alone: such loops
+are vectorised, which a test prevents.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Type,
+    Var,
+    While,
+    assigned,
+    map_blocks,
+    operand_vars,
+)
+from stgrad.names import Names
+from stgrad.transforms.conditions import BOOL, FLOAT, Maker, line_of
+from stgrad.transforms.intervals import Interval, intervals, operand_interval
+from stgrad.transforms.lower.trips import Definitions
+from stgrad.transforms.signs import Signs
+
+LARGEST = 2.0**63
+Comparison = tuple[str, float]  # an operation of `COMPARE`, and what the operand is compared with
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operation raises where all of `where`, comparisons of an argument (or of its size), hold.
+
+    `example` are arguments with which Python raises it. `at` is the argument; `sized` compares its absolute value.
+    """
+
+    where: tuple[Comparison, ...]
+    call: Callable[..., Any]
+    example: tuple[Any, ...]
+    at: int = 0
+    sized: bool = False
+    whole: bool = False  # and the argument is an integer
+
+
+def _rows(where: Sequence[Comparison], *calls: Callable[..., Any], example: float, sized: bool = False) -> dict[str, tuple[Row, ...]]:
+    return {f"math.{call.__name__}": (Row(tuple(where), call, (example,), sized=sized),) for call in calls}
+
+
+_FINITE = ("np.less", math.inf)
+ROWS: dict[str, tuple[Row, ...]] = {
+    **_rows([("np.less", 0.0)], math.sqrt, example=-1.0),
+    **_rows([("np.less_equal", 0.0)], math.log, math.log2, math.log10, example=0.0),
+    **_rows([("np.less_equal", -1.0)], math.log1p, example=-1.0),
+    **_rows([("np.greater", math.log(1.7976931348623157e308)), _FINITE], math.exp, math.expm1, example=1e3),
+    **_rows([("np.greater", 710.4758600739439), _FINITE], math.cosh, math.sinh, example=1e3, sized=True),
+    **_rows([("np.greater", 1.0)], math.asin, math.acos, example=2.0, sized=True),
+    **_rows([("np.greater_equal", 1.0)], math.atanh, example=1.0, sized=True),
+    **_rows([("np.less", 1.0)], math.acosh, example=0.0),
+    **_rows([("np.equal", math.inf)], math.sin, math.cos, math.tan, example=math.inf, sized=True),
+    **{
+        f"math.{call.__name__}": (Row((("np.less_equal", 0.0),), call, (0.0,), whole=True), Row((("np.greater", top), _FINITE), call, (1e308,)))
+        for call, top in ((math.gamma, 171.6243769563027), (math.lgamma, 2.55e305))
+    },
+    "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1),),
+}
+_DIVISIONS = {"np.divide": operator.truediv, "np.true_divide": operator.truediv, "np.floor_divide": operator.floordiv, "np.remainder": operator.mod}
+_MADE = {"np.zeros": 0, "np.ones": 0, "np.empty": 0, "np.full": 0, "np.eye": 0, "np.identity": 0}  # the argument that is a shape
+_WHOLE = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc"})  # integers of floats
+_RARE = frozenset({"math.sin", "math.cos", "math.tan"})  # tested with checked=True alone: infinity is rare, and loops of them are not
+
+
+def refuse(fn: Function, tested: Collection[str] = (), *, everything: bool = False) -> Function:
+    """The program with a test of each condition under which Python would raise; `everything`: also where that costs more than a little."""
+    search = _Search(fn, Maker(Names(fn.types), dict(fn.types)), intervals(fn), Signs(fn, Definitions.of(fn)), frozenset(tested), everything)
+    body = search.block(fn.body)
+    return fn.with_body(body, types=search.maker.types) if body != fn.body else fn
+
+
+@dataclass
+class _Search:
+    fn: Function
+    maker: Maker
+    ranges: Mapping[str, Interval]
+    signs: Signs
+    tested: frozenset[str]
+    everything: bool
+    loops: int = 0  # `for` loops around
+    known: set[tuple[Any, ...]] = field(default_factory=set)  # what was tested and still holds
+
+    def block(self, block: Block) -> Block:
+        return tuple(s for stmt in block for s in self.statement(stmt))
+
+    def statement(self, stmt: Stmt) -> list[Stmt]:
+        if isinstance(stmt, (For, While)):
+            self.forget(assigned((stmt,)))
+            self.loops += isinstance(stmt, For)
+            new = map_blocks(self.block, stmt)
+            self.loops -= isinstance(stmt, For)
+            return [new]
+        if isinstance(stmt, If):
+            return [self.branch(stmt)]
+        if isinstance(stmt, Custom):
+            stmt = replace(stmt, body=self.apart(stmt.body), pullback=self.apart(stmt.pullback))
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+            return [stmt]
+        own = stmt.target.name not in self.tested
+        tests = self.tests(stmt) if own else []
+        self.forget({stmt.target.name})
+        self.signs.assign(stmt)
+        return [*tests, stmt, *(self.overflow(stmt) if own else [])]
+
+    def forget(self, names: set[str]) -> None:
+        self.known = {k for k in self.known if not names & {n for o in k[1:2] for n in operand_vars(o)}}
+        self.signs.forget(names)
+
+    def branch(self, stmt: If) -> Stmt:
+        blocks, known = [], self.known
+        facts = self.signs.facts
+        for block, holds in ((stmt.then, True), (stmt.orelse, False)):
+            self.signs.facts = facts | self.signs.where(stmt.cond, holds)
+            blocks.append(self.apart(block))
+        self.known, self.signs.facts = known, facts
+        self.forget(assigned((stmt,)))
+        leaves = [bool(b) and isinstance(b[-1], Effect) and b[-1].op == "raise" for b in blocks]
+        if leaves[0] != leaves[1]:  # what follows runs after the other branch alone
+            self.signs.facts |= self.signs.where(stmt.cond, leaves[1])
+        return replace(stmt, then=blocks[0], orelse=blocks[1])
+
+    def apart(self, block: Block) -> Block:
+        known, self.known = self.known, set(self.known)
+        new = self.block(block)
+        self.known = known
+        return new
+
+    # ------------------------------------------------------------------ what may raise
+
+    def tests(self, stmt: Assign) -> list[Stmt]:
+        types = [self.type_of(a) for a in stmt.args]
+        target = self.fn.types[stmt.target.name]
+        if stmt.op in _MADE:
+            return self.extents(stmt)
+        if target.array or any(t is None or t.array for t in types):
+            return []
+        if stmt.op in _WHOLE:
+            return self.whole(stmt, types[0]) if target.dtype == "int64" else []
+        vectorised = self.loops > 0 and any(t is not None and not t.weak for t in types)
+        if not self.everything and (stmt.op in _RARE or vectorised):
+            return []
+        if stmt.op in ("np.power", "math.pow"):
+            return self.power(stmt)
+        if stmt.op in _DIVISIONS:
+            return self.division(stmt, [t for t in types if t is not None])
+        return [s for row in ROWS.get(stmt.op, ()) for s in self.test(row, stmt)]
+
+    def type_of(self, operand: Operand) -> Type | None:
+        if isinstance(operand, Var):
+            return self.fn.types[operand.name]
+        if isinstance(operand, Const) and isinstance(operand.value, (bool, int, float, complex)):
+            dtype = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}.get(type(operand.value))
+            return Type("float64") if dtype is None else Type(dtype, weak=True)
+        return None
+
+    def division(self, stmt: Assign, types: Sequence[Type]) -> list[Stmt]:
+        """Numbers of Python's cannot be divided by zero."""
+        if not all(t.weak or t.dtype == "bool" for t in types) or len(types) != 2 or types[1].dtype.startswith("complex"):
+            return []
+        whole = all(t.dtype in ("int64", "bool") for t in types)
+        example = (1, 0) if whole else (1.0, 0.0)
+        return self.test(Row((("np.equal", 0 if whole or types[1].dtype == "int64" else 0.0),), _DIVISIONS[stmt.op], example, at=1), stmt)
+
+    def whole(self, stmt: Assign, type_: Type | None) -> list[Stmt]:
+        """Only a finite number is near an integer."""
+        key = ("whole", stmt.args[0])
+        if type_ is None or type_.dtype not in ("float64", "float32") or key in self.known:
+            return []
+        self.known.add(key)
+        out: list[Stmt] = []
+        size = self.maker.made("np.absolute", (stmt.args[0],), replace(type_, value=None), out)
+        fits = self.maker.made("np.less", (size, Const(LARGEST)), BOOL, out)
+        inner: list[Stmt] = []
+        nan = self.maker.made("np.not_equal", (stmt.args[0], stmt.args[0]), BOOL, inner)
+        inner.append(If(nan, (_error(int, (math.nan,), stmt),), (), stmt.loc))
+        endless = self.maker.made("np.equal", (size, Const(math.inf)), BOOL, inner)
+        large = _raise("OverflowError", f"a float is beyond the integers of 64 bits{line_of(stmt.loc)}", stmt)
+        inner.append(If(endless, (_error(int, (math.inf,), stmt),), (large,), stmt.loc))
+        return [*out, If(fits, (), tuple(inner), stmt.loc)]
+
+    def power(self, stmt: Assign) -> list[Stmt]:
+        """Zero to a negative power, a negative number to a broken one, and what is too large."""
+        types = [t for t in map(self.type_of, stmt.args) if t is not None]
+        target = self.fn.types[stmt.target.name]
+        call = math.pow if stmt.op == "math.pow" else operator.pow
+        if not all(t.weak or call is math.pow for t in types) or target.dtype != "float64" or len(types) != 2:
+            return []
+        out: list[Stmt] = []
+        base, exponent = stmt.args
+        if not (isinstance(exponent, Const) and exponent.value >= 0):
+            zero = self.maker.made("np.equal", (base, Const(0.0)), BOOL, out)
+            inner: list[Stmt] = []
+            negative = self.maker.made("np.less", (exponent, Const(0)), BOOL, inner)
+            inner.append(If(negative, (_error(call, (0.0, -1.0), stmt),), (), stmt.loc))
+            out.append(If(zero, tuple(inner), (), stmt.loc))
+        if types[1].dtype == "float64" and not (isinstance(exponent, Const) and float(exponent.value).is_integer()) and not self.signs.natural(base):
+            below = self.maker.made("np.less", (base, Const(0.0)), BOOL, out)
+            error = _raise("ValueError", f"a negative number to a broken power is complex{line_of(stmt.loc)}", stmt)
+            inner = []
+            broken = self.maker.made("np.remainder", (exponent, Const(1.0)), FLOAT, inner)
+            inner.append(If(self.maker.made("np.not_equal", (broken, Const(0.0)), BOOL, inner), (error,), (), stmt.loc))
+            out.append(If(below, (error,) if isinstance(exponent, Const) else tuple(inner), (), stmt.loc))
+        return out
+
+    def overflow(self, stmt: Assign) -> list[Stmt]:
+        """A power of numbers of Python's that is too large; of a square or cube, which costs less than the test, with `everything` alone."""
+        if stmt.op not in ("np.power", "math.pow") or self.fn.types[stmt.target.name] != FLOAT:
+            return []
+        base, exponent = stmt.args
+        small = isinstance(exponent, Const) and abs(exponent.value) <= 3
+        types = [self.type_of(a) for a in stmt.args]
+        if not all(t is not None and t.weak and t.dtype in ("float64", "int64") for t in types) or small and not self.everything:
+            return []
+        out: list[Stmt] = []
+        size = self.maker.made("np.absolute", (stmt.target,), FLOAT, out)
+        endless = self.maker.made("np.equal", (size, Const(math.inf)), BOOL, out)
+        error: Block = (Effect("raise", (Const("OverflowError"), *map(Const, _args(math.pow if stmt.op == "math.pow" else operator.pow))), (), stmt.loc),)
+        for operand in (base, exponent):
+            if self.type_of(operand) == FLOAT and isinstance(operand, Var):
+                inner: list[Stmt] = []
+                own = self.maker.made("np.absolute", (operand,), FLOAT, inner)
+                finite = self.maker.made("np.less", (own, Const(math.inf)), BOOL, inner)
+                error = (*inner, If(finite, error, (), stmt.loc))
+        return [*out, If(endless, error, (), stmt.loc)]
+
+    def extents(self, stmt: Assign) -> list[Stmt]:
+        """A new array has no negative extents."""
+        shape = stmt.args[_MADE[stmt.op]] if stmt.args else None
+        out: list[Stmt] = []
+        for item in shape.items if isinstance(shape, Pack) else (shape,):
+            negative = isinstance(item, (Var, Const)) and operand_interval(item, self.ranges)[0] < 0 and self.type_of(item) is not None
+            key = ("extent", item)
+            if negative and isinstance(item, (Var, Const)) and key not in self.known:
+                self.known.add(key)
+                below = self.maker.made("np.less", (item, Const(0)), BOOL, out)
+                out.append(If(below, (_raise("ValueError", "negative dimensions are not allowed", stmt),), (), stmt.loc))
+        return out
+
+    # ------------------------------------------------------------------ tests
+
+    def test(self, row: Row, stmt: Assign) -> list[Stmt]:
+        if row.at >= len(stmt.args):
+            return []
+        operand = stmt.args[row.at]
+        key = (row.where, operand, row.sized)
+        if key in self.known or self.never(row, operand):
+            return []
+        self.known.add(key)
+        inner: Block = (_error(row.call, row.example, stmt),)
+        if row.whole:
+            steps: list[Stmt] = []
+            rest = self.maker.made("np.remainder", (operand, Const(1.0)), FLOAT, steps)
+            whole = self.maker.made("np.equal", (rest, Const(0.0)), BOOL, steps)
+            inner = (*steps, If(whole, inner, (), stmt.loc))
+        for op, bound in reversed(row.where):
+            out: list[Stmt] = []
+            value = self.maker.made("np.absolute", (operand,), replace(self.type_of(operand) or BOOL, value=None), out) if row.sized else operand
+            condition = self.maker.made(op, (value, Const(bound)), BOOL, out)
+            inner = (*out, If(condition, inner, (), stmt.loc))
+        return list(inner)
+
+    def never(self, row: Row, operand: Operand) -> bool:
+        """Whether a condition cannot hold."""
+        if isinstance(operand, Const):
+            value = abs(operand.value) if row.sized else operand.value
+            return not all(_COMPARE[op](value, bound) for op, bound in row.where)
+        type_ = self.type_of(operand)
+        if type_ is not None and not type_.is_float:
+            low, high = operand_interval(operand, self.ranges) if type_.dtype == "int64" else (0, 1)
+            if row.sized:
+                low, high = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+            return any(_outside(op, bound, low, high) for op, bound in row.where) or row.where[0] == ("np.equal", 0) and self.signs.nonzero(operand)
+        (op, bound), *_ = row.where
+        if row.sized:
+            return False
+        match op, bound:
+            case ("np.less", 0.0) | ("np.less_equal", -1.0):
+                return self.signs.natural(operand)
+            case "np.equal", 0.0:
+                return self.signs.nonzero(operand)
+        return op == "np.less_equal" and bound == 0.0 and self.signs.positive(operand)
+
+
+_COMPARE = {
+    "np.less": operator.lt, "np.less_equal": operator.le, "np.greater": operator.gt, "np.greater_equal": operator.ge,
+    "np.equal": operator.eq, "np.not_equal": operator.ne,
+}  # fmt: skip
+
+
+def _outside(op: str, bound: float, low: int, high: int) -> bool:
+    """Whether no integer of an interval compares so."""
+    return {
+        "np.less": low >= bound, "np.less_equal": low > bound, "np.greater": high <= bound, "np.greater_equal": high < bound,
+        "np.equal": not low <= bound <= high,
+    }.get(op, False)  # fmt: skip
+
+
+def _error(call: Callable[..., Any], example: tuple[Any, ...], stmt: Assign) -> Effect:
+    """What Python raises for an example of such arguments."""
+    try:
+        call(*example)
+    except (ValueError, ArithmeticError) as error:
+        return _raise(type(error).__name__, str(error), stmt)
+    raise AssertionError(f"{call} takes {example}")
+
+
+def _args(power: Callable[[float, float], float]) -> tuple[Any, ...]:
+    """What the OverflowError of a power says."""
+    try:
+        power(1e200, 2.0)
+    except OverflowError as error:
+        return error.args
+    raise AssertionError("Python raises OverflowError")
+
+
+def _raise(kind: str, message: str, stmt: Assign) -> Effect:
+    return Effect("raise", (Const(kind), Const(message)), (), stmt.loc)
