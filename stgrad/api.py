@@ -136,8 +136,10 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool =
     if has_aux:
         value, aux = value[0], (value[1],)
 
+    pull = run.pullback(primals, frozen=True)
+
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        gradients = iter(run.with_seeds(primals, cotangents, value))
+        gradients = iter(pull(cotangents, value))
         return tuple(next(gradients) if n in floats else None for n in names)
 
     return (value, pullback, *aux)

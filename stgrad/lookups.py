@@ -20,12 +20,15 @@ from __future__ import annotations
 
 import copy
 import importlib
+import operator as op
 import sys
+from abc import ABCMeta
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,7 +46,12 @@ class Absent:
 
 
 ABSENT = Absent()
-_PROTOCOLS = "eq ne lt le gt ge bool len getitem iter contains float int complex index array call repr str format".split()
+_PROTOCOLS = "eq ne lt le gt ge bool len getitem iter contains float int complex index".split()
+_SETTLED = (
+    int, float, complex, str, bytes, range, slice, type(None), type(Ellipsis), type, FunctionType, MethodType, BuiltinFunctionType, ModuleType, deque,
+    np.generic, np.dtype, np.ufunc, np.ndarray,
+)  # fmt: skip
+_PROTOCOL_CALLS = (op.eq, op.ne, op.lt, op.le, op.gt, op.ge, op.contains, op.getitem, bool, len, list, float, int, complex)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,19 +212,25 @@ def ours(function: Any) -> bool:
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function(*arguments)`, on the record where it may run code of the user, or look into an object of theirs."""
     value = function(*arguments)
-    if not all(map(_plain, arguments)):
+    by_class = function is isinstance and not isinstance(arguments[1], ABCMeta)  # settled by the class, which is on the record
+    if not by_class and not all(_plain(argument, function in _PROTOCOL_CALLS) for argument in arguments):
         note("call", function, arguments, value)
     return value
 
 
-def _plain(value: Any) -> bool:
-    """Whether a value is one of Python's or NumPy's own, and so are those in it."""
+def _plain(value: Any, by_protocol: bool) -> bool:
+    """Whether a value, and those in it, are what they are for good, or a container whose contents are on the record.
+
+    What a function asks `by_protocol` is settled by the class alone, unless that has a method for it in Python.
+    """
     if isinstance(value, (tuple, list, set, frozenset)):
-        return all(map(_plain, value))
+        return all(_plain(v, by_protocol) for v in value)
     if isinstance(value, dict):
-        return all(_plain(k) and _plain(v) for k, v in value.items())
+        return all(_plain(k, by_protocol) and _plain(v, by_protocol) for k, v in value.items())
     cls = type(value)
-    return root_of(cls) in LIBRARIES or not any(isinstance(_raw(cls, f"__{name}__"), FunctionType) for name in _PROTOCOLS)
+    if isinstance(value, _SETTLED) and root_of(cls) in LIBRARIES or root_of(cls) == "stgrad":
+        return True
+    return root_of(cls) not in LIBRARIES and by_protocol and not any(isinstance(_raw(cls, f"__{name}__"), FunctionType) for name in _PROTOCOLS)
 
 
 def carried(record: dict[Any, Lookup], carriers: Iterable[Lookup]) -> tuple[Lookup, ...]:

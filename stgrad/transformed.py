@@ -82,12 +82,14 @@ class Transformed:
         """What tells at each call whether the programs are still valid: a native table, else expressions."""
         if not self._record or not self._cases:
             return None, ([], {})
+        table = self._native_guards()
+        return table, guards(self._record.values()) if table is None else (["holds0()"], {"holds0": table.holds, "at0": table})
+
+    def _native_guards(self) -> Any:
+        """The table of what is on the record; None on a Python whose objects are not laid out as tables expect."""
         from stgrad import sentry
 
-        if not sentry.available():
-            return None, guards(self._record.values())
-        table = sentry.Table(self._record.values())
-        return table, (["holds0()"], {"holds0": table.holds, "at0": table})
+        return sentry.Table(self._record.values()) if sentry.available() else None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replaced, for each object, by its generated wrapper."""
@@ -95,10 +97,19 @@ class Transformed:
 
     def with_seeds(self, primals: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
         """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
+        return self.pullback(primals)(cotangents, value)
+
+    def pullback(self, primals: tuple[Any, ...], *, frozen: bool = False) -> Callable[[Any, Any], Any]:
+        """What gives the gradients of a 'vjp' derivative for cotangents and the value that they are of.
+
+        A frozen one is of this moment, whatever changes outside; the primals must be copies.
+        """
         self._renew()
         arguments = self._bind(primals, {})
         program = self._program_for(arguments)
-        return program.run(*_flat(program.nodes, tuple(arguments.values())), *_seeds(cotangents, value))[1]
+        run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
+        flat = _flat(program.nodes, tuple(arguments.values()))
+        return lambda cotangents, value: run(*flat, *_seeds(cotangents, value))[1]
 
     # ------------------------------------------------------------- seeing
 
@@ -254,7 +265,7 @@ class Transformed:
     def _made(self, arguments: dict[str, Any]) -> _Program:
         ready, nodes = self._ready(arguments)
         self._watch(ready.captures)
-        program = _Program(nodes, replace(ready, captures=()), _hidden(ready), self._run(ready, nodes))
+        program = _Program(nodes, replace(ready, captures=()), _hidden(ready), self._run(ready, nodes, _hidden(ready)))
         self._known[self._key(arguments)] = program
         return program
 
@@ -309,11 +320,11 @@ class Transformed:
             self._values_matter = True
             return program, [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
-    def _run(self, ready: Ready, nodes: list[Any]) -> calling.Run:
+    def _run(self, ready: Ready, nodes: list[Any], hidden: list[Any]) -> calling.Run:
         """What to call with the flat arguments that `nodes` describe."""
         compiled = calling.guarded(self._load(ready), ready.params)
         boxed = [i for i, node in enumerate(_passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
-        return calling.Run(compiled, boxed, _hidden(ready), ready.result, self.options.jit)
+        return calling.Run(compiled, boxed, hidden, ready.result, self.options.jit)
 
     def _native(self, program: _Program, flat: list[Any]) -> calling.Run | None:
         """The same through native code; None where that does not read arguments like these."""
@@ -344,16 +355,21 @@ class Transformed:
 
     def _watch(self, captures: tuple[Lookup, ...]) -> None:
         self._record.update({lookup.key: lookup for lookup in captures})
+        self._table = None
 
     def _renew(self) -> None:
         """Forget the programs where something that they were made from is another thing now; let the guards know of equal values."""
-        if not all(lookup.holds() for lookup in self._record.values()):
-            with self._lock:
+        if not self._record or self._table is not None and self._table.holds():
+            return
+        with self._lock:
+            if not all(lookup.holds() for lookup in self._record.values()):
                 self._reset()
-        elif self._table is not None and not self._table.holds():
-            with self._lock:
+                return
+            if self._table is not None:
                 self._record = {key: lookup.renewed() for key, lookup in self._record.items()}
                 self._rewrap()
+            if self._table is None:  # no wrapper needs it yet
+                self._table = self._native_guards()
 
     def forget(self) -> None:
         """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
-import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -52,11 +51,23 @@ class Array:
     writeable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """A value that is part of the program: None, a string, a function, an int that decides a structure. Not passed on."""
+    """A value that is part of the program: None, a string, a function, an int that decides a structure. Not passed on.
+
+    Plain values are the same where their class and they are equal (1 is not True); any other object, whatever its `__eq__` says, is only itself.
+    """
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static) or type(self.value) is not type(other.value):
+            return False
+        return self.value is other.value or type(self.value) in _EQUAL and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        value = frozenset(self.value) if isinstance(self.value, set) else self.value
+        return hash((type(value), value if type(value) in _EQUAL else id(value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,7 @@ Node = Scalar | Array | Static | Items | Keys | Attributes
 Case = tuple[Sequence[Node], Callable[..., Any]]
 Guards = tuple[Sequence[str], dict[str, Any]]
 
-_IDENTITY = (type(None), bool, type(Ellipsis), type, types.FunctionType, types.BuiltinFunctionType, np.ufunc, np.dtype)
+_EQUAL = (str, bytes, int, range, set, frozenset)  # classes whose values are compared, not their identity
 
 
 @runtime_checkable
@@ -119,7 +130,7 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
     attributes = attributes_of(value)
     if attributes is not None:
         return Attributes(kind, tuple((name, go(item)) for name, item in attributes.items()))
-    return Static(value)
+    return Static(set(value) if kind is set else value)  # a copy: the caller's may change
 
 
 def leaves(node: Node, value: Any) -> Iterator[Any]:
@@ -309,7 +320,7 @@ class _Writer:
             yield f"{name}.flags.writeable"
 
     def _static_tests(self, name: str, value: Any) -> list[str]:
-        if isinstance(value, _IDENTITY):
+        if type(value) not in _EQUAL:
             return [f"{name} is {self._literal(value)}"]
         return [self._is_a(name, type(value)), f"{name} == {self._literal(value)}"]
 

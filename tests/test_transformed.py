@@ -268,3 +268,46 @@ def test_containers_that_changed_are_read_again():
         SETTINGS.update(before[0])
         FACTORS[:] = before[1]
         OWNER.table = before[2]
+
+
+class Mode:
+    """Instances are equal and differ."""
+
+    __slots__ = ("k",)
+
+    def __init__(self, k):
+        self.k = k
+
+    def __eq__(self, other):
+        return isinstance(other, Mode)
+
+    def __hash__(self):
+        return 1
+
+
+def test_arguments_that_are_equal_and_differ():
+    """A program is for a plain value, its class included, or for one object; what `__eq__` says decides nothing."""
+    by_object = stgrad.grad(lambda x, mode: mode.k * x, jit=False)
+    by_class = stgrad.grad(lambda x, n: sum([x * (2.0 if n is True else 3.0) for _ in range(n)]), jit=False)
+    by_set = stgrad.grad(lambda x, names: (2.0 if "b" in names else 3.0) * x, jit=False)
+    names = {"a"}
+    for _ in range(3):
+        assert by_object(1.0, Mode(2.0)) == 2.0 and by_set(1.0, names) == 3.0 and by_class(1.0, 1) == 3.0
+    names.add("b")
+    assert by_object(1.0, Mode(5.0)) == 5.0 and by_set(1.0, names) == 2.0
+    mode = Mode(2.0)
+    assert by_object(1.0, mode) == 2.0
+    mode.k = 7.0
+    assert by_object(1.0, mode) == 7.0
+
+
+def test_a_pullback_is_of_the_moment_it_was_made():
+    scale, weights = 2.0, np.array([1.0, 2.0])
+
+    def f(x):
+        return scale * np.sum(weights * x)
+
+    value, pull = stgrad.vjp(f, 1.0, jit=False)
+    scale, weights[0] = 5.0, 10.0
+    assert value == 6.0 and pull(1.0) == (6.0,)
+    assert stgrad.vjp(f, 1.0, jit=False)[1](1.0) == (60.0,)

@@ -369,7 +369,7 @@ def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
         if isinstance(value, (Record, Growing)):
             return issubclass(value.cls if isinstance(value, Record) else list, classes)
         look("class", value)
-        return isinstance(static_of(value), classes)
+        return called(isinstance, static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
     if value.type.weak:
         example = example.item()
@@ -409,7 +409,7 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
 @handles(repr)
 def _repr(frame: Frame, value: Value) -> Value:
     known = static_of(value)
-    return repr(known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
+    return called(repr, known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
 
 
 @handles(str, format)
@@ -417,7 +417,7 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
     known = static_of(value)
     if not is_static(known) or isinstance(known, RunTimeText):
         return RunTimeText(UNKNOWN)
-    return format(known, *spec) if spec else str(known)
+    return called(format, known, *spec) if spec else called(str, known)
 
 
 @handles(print)

@@ -358,7 +358,7 @@ def formatted(frame: Frame, node: Any) -> Value:
     if not is_static(value):
         return value
     spec = frame.evaluate(node.format_spec) if node.format_spec is not None else ""
-    return value if isinstance(value, RunTimeText) else format(value, spec)
+    return value if isinstance(value, RunTimeText) else called(format, value, spec)
 
 
 __all__ = ["Const", "binding_counts", "closure"]

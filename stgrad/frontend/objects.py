@@ -221,7 +221,7 @@ def _type(frame: Frame, value: Value) -> Value:
 
         weak = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[np.dtype(value.type.dtype).kind]
         return np.ndarray if value.type.array else weak if value.type.weak else np.dtype(value.type.dtype).type
-    return type(value)
+    return look("class", value)
 
 
 @handles(dataclasses.replace)

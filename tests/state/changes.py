@@ -264,6 +264,36 @@ CHANGES: dict[str, tuple[str, str]] = {
         "import math\ndef f(x): return math.erf(x) * x",
         "__import__('unittest.mock').mock.patch.object(math, 'erf', lambda v: v).start()",
     ),
+    "a view of a dict": (
+        "import types\ntable = {'k': 2.0}\nview = types.MappingProxyType(table)\ndef f(x): return view['k'] * x",
+        "m.table['k'] = 3.0",
+    ),
+    "a chain of dicts": (
+        "import collections\ncm = collections.ChainMap({'k': 2.0})\ndef f(x): return cm['k'] * x",
+        "m.cm.maps[0]['k'] = 3.0",
+    ),
+    "a dict of a class": ("import collections\nud = collections.UserDict(k=2.0)\ndef f(x): return ud['k'] * x", "m.ud['k'] = 3.0"),
+    "the environment": (
+        "import os\nos.environ['RATE'] = '2.0'\ndef f(x): return float(os.environ['RATE']) * x",
+        "m.os.environ['RATE'] = '3.0'",
+    ),
+    "a getter": (
+        "import operator, types\no = types.SimpleNamespace(k=2.0)\nget = operator.attrgetter('k')\ndef f(x): return get(o) * x",
+        "m.o.k = 3.0",
+    ),
+    "a class that joins another": (
+        "import abc\nclass A(abc.ABC): pass\nclass B: pass\nb = B()\ndef f(x): return (2.0 if isinstance(b, A) else 3.0) * x",
+        "m.A.register(m.B)",
+    ),
+    "a text of its own": (
+        "k = 'a'\nclass C:\n    def __repr__(self): return k\nc, table = C(), {'a': 2.0, 'b': 3.0}\ndef f(x): return table[f'{c}'] * x",
+        "m.k = 'b'",
+    ),
+    "the name of a class": (
+        "class A: pass\nclass B: pass\nobj = A()\ndef f(x): return (2.0 if type(obj).__name__ == 'A' else 3.0) * x",
+        "m.obj.__class__ = m.B",
+    ),
+    "what is in an object's dict": ("class A: pass\no = A()\no.k = 2.0\ndef f(x): return o.__dict__['k'] * x", "m.o.k = 3.0"),
     "a reload": (
         "k = 2.0\ndef f(x): return k * x",
         "__import__('pathlib').Path(m.__file__).write_text('k = 31.0\\ndef f(x): return k * x * x\\n')\n__import__('importlib').reload(m)",

@@ -9,7 +9,9 @@ must be the derivative; where the function raises, they raise too.
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
 import random
 import re
 import sys
@@ -221,29 +223,52 @@ def agree(found: Any, wanted: Any) -> bool:
     return isinstance(found, float) and math.isclose(found, wanted, rel_tol=1e-5, abs_tol=1e-6)
 
 
-def sequence(seed: int, folder: Path, edits: int = 6, jit: bool = False) -> list[str]:
-    """Run one sequence; what went wrong, as a script of what was done."""
+def sequence(seed: int, folder: Path, edits: int = 6, jit: bool = False, fork: bool = False) -> list[str]:
+    """Run one sequence; what went wrong, as a script of what was done. With `fork` each life is a process of its own."""
     rng = random.Random(seed)
     project = Project([Term(rng.randrange(len(PIECES)), rng.choice(PLACES), i, rng.randrange(1000)) for i in range(rng.randint(1, 4))])
-    told: list[str] = []
     for life in range(3):
         if life:
             project.rewrite(rng)
-        files = project.files()
-        for name in files:
-            (folder / f"{name}.py").unlink(missing_ok=True)
-        for name in ("base", "mid"):
-            sys.modules.pop(name, None)
-        told += [f"# life {life}", *(f"# {name}.py\n{text}" for name, text in files.items())]
-        m = load(folder, files)
-        names = {"m": m, "base": sys.modules["base"], "mid": sys.modules["mid"], "np": np, "math": math}
-        lasting = stgrad.grad(m.f, jit=jit)
-        for step in range(edits + 1):
-            if step:
-                told.append(_edit(project, rng, names, folder, f"{seed}_{life}_{step}"))
-            if not _right(m, lasting, jit, told):
-                return told
+        label = f"{seed}_{life}"
+        told = _forked(project, folder, label, edits, jit) if fork else live(project, folder, label, edits, jit)
+        if told:
+            return told
     return []
+
+
+def live(project: Project, folder: Path, label: str, edits: int, jit: bool) -> list[str]:
+    """Import the project and edit it in memory; what went wrong."""
+    rng, files = random.Random(label), project.files()
+    for name in files:
+        (folder / f"{name}.py").unlink(missing_ok=True)
+    for name in ("base", "mid"):
+        sys.modules.pop(name, None)
+    told = [f"# life {label}", *(f"# {name}.py\n{text}" for name, text in files.items())]
+    m = load(folder, files)
+    names = {"m": m, "base": sys.modules["base"], "mid": sys.modules["mid"], "np": np, "math": math}
+    lasting = stgrad.grad(m.f, jit=jit)
+    for step in range(edits + 1):
+        if step:
+            told.append(_edit(project, rng, names, folder, f"{label}_{step}"))
+        if not _right(m, lasting, jit, told):
+            return told
+    return []
+
+
+def _forked(project: Project, folder: Path, label: str, edits: int, jit: bool) -> list[str]:
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(reader)
+        with os.fdopen(writer, "w") as out:
+            json.dump(live(project, folder, label, edits, jit), out)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as found:
+        told: list[str] = json.loads(found.read() or '["the process died"]')
+    os.waitpid(pid, 0)
+    return told
 
 
 def _edit(project: Project, rng: random.Random, names: dict[str, Any], folder: Path, label: str) -> str:
@@ -273,13 +298,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--fork", action="store_true", help="a process for each life of a project")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     sys.path.insert(0, "")
     end, count = time.monotonic() + 60.0 * options.minutes, 0
     while time.monotonic() < end:
-        told = sequence(options.seed + count, options.folder, jit=options.jit)
+        told = sequence(options.seed + count, options.folder, jit=options.jit, fork=options.fork)
         if told:
             print(f"seed {options.seed + count}:", *told, sep="\n", flush=True)
         count += 1

@@ -23,6 +23,13 @@ NOT_KEPT = {
     "members of its own",
     "a truth of its own",
     "a number of its own",
+    "a view of a dict",
+    "a chain of dicts",
+    "a dict of a class",
+    "the environment",
+    "a getter",
+    "a class that joins another",
+    "a text of its own",
 }
 
 
