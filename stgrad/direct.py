@@ -17,6 +17,7 @@ import ctypes
 import functools
 import itertools
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,13 +87,15 @@ class Entry:
     address: int
     nodes: tuple[Node, ...]
     guard: ctypes.c_void_p  # the address of a table that is checked before the arguments; none at first
+    tables: deque[Table | None]  # the last ones: one that is replaced while it is checked must not go
 
-    def function(self, otherwise: Callable[..., Any], guard: Table | None = None) -> Callable[..., Any]:
-        """The built-in function; `otherwise` gets the arguments that do not match, keywords too.
+    def guard_by(self, table: Table | None) -> None:
+        """Check a table at each call from now on; where it does not hold, the arguments go to `otherwise`."""
+        self.tables.append(table)
+        self.guard.value = 0 if table is None else table.address
 
-        With a guard, it gets them where that does not hold; `otherwise` keeps the guard alive.
-        """
-        self.guard.value = 0 if guard is None else guard.address
+    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """The built-in function; `otherwise` gets the arguments that do not match, keywords too."""
         method = _Method(self.name.encode(), self.address, _FAST_WITH_KEYWORDS, None)
         _kept.append(method)
         function: Callable[..., Any] = _new(ctypes.addressof(method), otherwise, None)
@@ -162,7 +165,7 @@ class _Writer:
         library.add_ir_module(self._module)
         library.finalize()
         _kept.append((library, self._overload))
-        return Entry(name, library.get_pointer_to_function(self._function.name), self._nodes, self._guard)
+        return Entry(name, library.get_pointer_to_function(self._function.name), self._nodes, self._guard, deque(maxlen=4))
 
     # ------------------------------------------------------------- arguments
 

@@ -76,7 +76,9 @@ class Transformed:
         self._table, tests = self._guards()
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
         alone = self._entry is not None and len(self._cases) == 1 and (self._table is not None or not tests[0])
-        type(self).__call__ = self._entry.function(run, self._table) if alone else staticmethod(run)  # type: ignore
+        if self._entry is not None:  # a wrapper of several cases makes the test itself
+            self._entry.guard_by(self._table if alone else None)
+        type(self).__call__ = self._entry.function(run) if alone else staticmethod(run)  # type: ignore
 
     def _guards(self) -> tuple[Any, wrapper.Guards]:
         """What tells at each call whether the programs are still valid: a native table, else expressions."""

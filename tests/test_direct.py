@@ -188,3 +188,21 @@ def test_a_process_that_finds_its_program_on_disk(tmp_path):
     runs = [subprocess.run([sys.executable, program], capture_output=True, text=True, cwd=tmp_path) for _ in range(2)]
     expected = "(np.float64(10.0), array([0., 4., 8.]))\n" * 3 + "builtin_function_or_method\nno\n"
     assert [r.stdout for r in runs] == [expected] * 2, runs[0].stderr + runs[1].stderr
+
+
+def test_guards_of_a_program_that_gets_company():
+    """Native code that other signatures join leaves the guards to the wrapper, and those of before may go."""
+    scale = 2.0
+
+    def f(x):
+        return scale * np.sum(x * x)
+
+    gradient = stgrad.grad(f)
+    for x in (1.5, np.ones(2), 1.5, np.float32(1.0)):
+        for _ in range(3):
+            gradient(x)
+    gc.collect()
+    filler = [bytes(8 * n) for n in range(1, 400)]
+    assert [gradient(1.5) for _ in range(100)] == [6.0] * 100
+    scale = 3.0
+    assert gradient(1.5) == 9.0 and gradient(np.ones(2)).tolist() == [6.0, 6.0] and len(filler) == 399
