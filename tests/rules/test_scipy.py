@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import zlib
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import stgrad
+from stgrad import rules
 from stgrad.testing import check_gradient
 
 IMPORTS = "import numpy as np\nimport scipy.special as sp\nimport scipy.stats as st\nimport scipy.fft as sf\n"
@@ -142,3 +144,12 @@ def test_as_strided_is_refused() -> None:
 def test_a_copy_if_needed_is_none_of_arrays() -> None:
     f = written("np.array(x, copy=np._CopyMode.IF_NEEDED) * y", 1.0)
     check_gradient(f, (np.array([0.3, 0.5]), np.array([1.0, 2.0])))
+
+
+def test_distributions_stand_at_zero_with_scale_one() -> None:
+    rules.load_scipy()
+    composites = {name: r.composite for name, r in rules.TABLE.items() if r.composite and r.composite.__module__ == "stgrad.rules.stats"}
+    found = [(name, p) for name, function in composites.items() for p in inspect.signature(function).parameters.values() if p.name in ("loc", "scale")]
+    assert len(found) > 50
+    for name, parameter in found:
+        assert parameter.default == {"loc": 0, "scale": 1}[parameter.name], f"{name}: {parameter}"
