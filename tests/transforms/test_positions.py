@@ -331,3 +331,59 @@ def test_what_conditions_prove(function):
     text = stgrad.grad(function).source(*arguments)
     assert ("IndexError" in text) == (function is halved), text
     assert "< -" not in text
+
+
+# ------------------------------------------------------------------ positions that count from the end of what is shorter than its base
+
+
+def of_a_slice(x, n):
+    y = x[:3]
+    return y[n] * y[n]
+
+
+def of_a_computed_slice(x, n):
+    y = x[:3] * 2.0
+    return y[n]
+
+
+def of_an_outer_product(x, n):
+    return np.outer(x[:3], x)[n, 1]
+
+
+def of_a_reversed_array(x, n):
+    y = x[::-1]
+    return y[n] * y[n]
+
+
+def array_of_positions(x, n):
+    return np.sum(x[:3][np.array([0, -1, n])] ** 2)
+
+
+def array_of_positions_of_a_product(x, n):
+    y = x[:3] * x[1:4]
+    return np.sum(y[np.array([0, -1, n])] * 2.0)
+
+
+def written_to_a_slice(x, n):
+    y = x * 2.0
+    z = y[1:4]
+    z[n] = 3.0 * x[0]
+    return np.sum(y * y)
+
+
+SHORTER = [
+    of_a_slice, of_a_computed_slice, of_an_outer_product, of_a_reversed_array, array_of_positions, array_of_positions_of_a_product,
+    written_to_a_slice,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "compiled"])
+@pytest.mark.parametrize("function", SHORTER, ids=lambda f: f.__name__)
+def test_negative_positions(function, jit):
+    x = np.linspace(0.5, 1.2, 5)
+    g = stgrad.value_and_grad(function, jit=jit)
+    for n in (-3, -1, 0, 2):
+        value, slope = g(x, n)
+        assert np.isclose(value, function(x, n)), n
+        right = [(function(x + 1e-6 * e, n) - function(x - 1e-6 * e, n)) / 2e-6 for e in np.eye(5)]
+        assert np.allclose(slope, right, atol=1e-6), n

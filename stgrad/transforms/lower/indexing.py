@@ -115,7 +115,7 @@ def _positions(state: Scalariser, source: Var, index: Operand, dims: tuple[Dim, 
             at += moved
         else:
             entry = _gathered(state, item, gathered, inner, view.dims[k])
-            if entry is None:
+            if entry is None or isinstance(entry, Gather) and not state.whole(view, k):
                 return None
             at.append(entry)
     return compose(view.index, at)

@@ -230,6 +230,11 @@ class Scalariser:
             return Given(item)
         return Fixed(self.number(item))
 
+    def whole(self, view: View, axis: int) -> bool:
+        at = next((k for k, e in enumerate(view.index) if isinstance(e, Axis) and e.depth == axis), None)
+        base = self.view(view.base).dims
+        return at is not None and at < len(base) and view.index[at] == Axis(axis) and self.extents.same(base[at], view.dims[axis])
+
     def sum_of(self, a: Dim, b: Dim) -> Dim:
         return plus(a, b) or self.sums(self, a, b)
 

@@ -36,7 +36,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stgrad.transforms.lower.fuse import Same, disjoint
-from stgrad.transforms.lower.nest import Axis, Buffer, Call, Expr, Fixed, Gather, Index, Kernel, Load, Position, Unit, loads, map_loads
+from stgrad.transforms.lower.nest import (
+    Axis,
+    Buffer,
+    Call,
+    Expr,
+    Fixed,
+    Gather,
+    Given,
+    Index,
+    Kernel,
+    Load,
+    Position,
+    Unit,
+    loads,
+    map_loads,
+)
 from stgrad.transforms.lower.views import compose
 
 SMALL = 6  # nodes of an expression that may be written twice
@@ -168,6 +183,8 @@ class _Shift:
 
     def expr(self, expr: Expr) -> Expr | None:
         if isinstance(expr, Load):
+            if any(isinstance(e, Axis) and isinstance(self.places[e.depth], (Given, Gather)) for e in expr.index):
+                return None  # it may count from the end, and this buffer may end elsewhere
             index = compose(expr.index, self.places)  # type: ignore[arg-type]
             return None if index is None or list(_gathers(expr.index)) else Load(expr.buffer, index, expr.dtype, expr.weak)
         if isinstance(expr, Position):

@@ -16,6 +16,7 @@ from stgrad.transforms.lower.nest import (
     Axis,
     Entry,
     Fixed,
+    Given,
     Index,
     plus,
     times,
@@ -33,6 +34,9 @@ class Reader(Protocol):
 
     def position(self, item: Var) -> Entry:
         """Where a scalar points."""
+
+    def whole(self, view: View, axis: int) -> bool:
+        """Whether an axis of a view ends where that of its base does: positions that may be negative count from there."""
 
     def sum_of(self, a: Dim, b: Dim) -> Dim | None: ...
 
@@ -115,7 +119,7 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type], reader: Rea
             dims.append(part[1])
         else:
             place = _position(item, extent, types, reader)
-            if place is None:
+            if place is None or isinstance(place, Given) and not reader.whole(view, axis - 1):
                 return None
             places.append(place)
     composed = compose(view.index, places, reader.sum_of)
