@@ -11,15 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stgrad import calling, errors, lookups, program_cache, source, wrapper
+from stgrad.arguments import equal, fixed_node, fixed_spec, seeds
 from stgrad.guards import guards
-from stgrad.ir import Type
 from stgrad.lookups import Lookup
 from stgrad.program_cache import Param, Ready
 from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
-from stgrad.values import Record, Value, leaves, opened
+from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
     from stgrad.direct import Entry
@@ -111,7 +109,7 @@ class Transformed:
         program = self._program_for(arguments)
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
         flat = _flat(program.nodes, tuple(arguments.values()))
-        return lambda cotangents, value: run(*flat, *_seeds(cotangents, value))[1]
+        return lambda cotangents, value: run(*flat, *seeds(cotangents, value))[1]
 
     # ------------------------------------------------------------- seeing
 
@@ -283,7 +281,7 @@ class Transformed:
     def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
         """The program for these arguments, from disk or from the compiler."""
         nodes = [wrapper.describe(v) for v in arguments.values()]
-        fixed = [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+        fixed = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         on_disk = program_cache.enabled()
         for described in (nodes, fixed) if on_disk else ():
             ready = program_cache.find(self, described, self.options.key)
@@ -300,7 +298,7 @@ class Transformed:
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         nodes = [wrapper.describe(v) for v in arguments.values()]
         if self._values_matter:
-            nodes = [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+            nodes = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         return tuple(map(_key, nodes))
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
@@ -312,15 +310,15 @@ class Transformed:
         try:
             return compile_program(self, specs, keep=keep), nodes
         except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
-            fixed = {n: _fixed(s, arguments[n]) for n, s in specs.items()}
-            if all(_equal(a, b) for a, b in zip(fixed.values(), specs.values(), strict=True)):
+            fixed = {n: fixed_spec(s, arguments[n]) for n, s in specs.items()}
+            if all(equal(a, b) for a, b in zip(fixed.values(), specs.values(), strict=True)):
                 raise
             try:
                 program = compile_program(self, fixed, keep=keep)
             except errors.StgradError:
                 raise problem from None
             self._values_matter = True
-            return program, [_fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+            return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
     def _run(self, ready: Ready, nodes: list[Any], hidden: list[Any]) -> calling.Run:
         """What to call with the flat arguments that `nodes` describe."""
@@ -401,28 +399,6 @@ def _flat(nodes: Any, values: tuple[Any, ...]) -> list[Any]:
     return [leaf for node, value in zip(nodes, values, strict=True) for leaf in wrapper.leaves(node, value)]
 
 
-def _seeds(cotangents: Any, value: Any) -> list[Any]:
-    """Cotangents leaf by leaf, with the dtype and shape of the value's leaves.
-
-    Raises ValueError where a shape is another one, TypeError where the structure is.
-    """
-    given, wanted = list(leaves(opened(cotangents))), list(leaves(opened(value)))
-    if len(given) != len(wanted):
-        raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
-    seeds = []
-    for g, v in zip(given, wanted, strict=True):
-        if v is None:
-            continue
-        dtype = np.result_type(v)
-        if dtype.kind not in "fc":
-            continue
-        array = np.asarray(0.0 if g is None else g, dtype=dtype)
-        if array.shape != np.shape(v):
-            raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
-        seeds.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))
-    return seeds
-
-
 def _restore(cls: type, derivative: Derivative, options: Options) -> Any:
     return cls(derivative, options)
 
@@ -432,39 +408,6 @@ def _key(node: Any) -> Any:
         hash(node)
     except TypeError:
         return repr(node)
-    return node
-
-
-def _equal(a: Any, b: Any) -> bool:
-    try:
-        return bool(a == b)
-    except ValueError:
-        return a is b
-
-
-def _fixed(spec: Any, value: Any) -> Any:
-    """A specification with integers and bools compiled in."""
-    if isinstance(spec, Type):
-        return value if not spec.array and spec.dtype in ("int64", "bool") and spec.weak else spec
-    if isinstance(spec, (tuple, list)):
-        items = [_fixed(s, v) for s, v in zip(spec, value, strict=True)]
-        return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
-    if isinstance(spec, dict):
-        return {k: _fixed(s, value[k]) for k, s in spec.items()}
-    if isinstance(spec, Record):
-        return Record(spec.cls, {k: _fixed(s, getattr(value, k)) for k, s in spec.fields.items()})
-    return spec
-
-
-def _fixed_node(node: Any, value: Any) -> Any:
-    if isinstance(node, wrapper.Scalar) and node.type in (int, bool):
-        return wrapper.Static(value)
-    if isinstance(node, wrapper.Items):
-        return wrapper.Items(node.type, tuple(_fixed_node(n, v) for n, v in zip(node.items, value, strict=True)))
-    if isinstance(node, wrapper.Keys):
-        return wrapper.Keys(tuple((k, _fixed_node(n, value[k])) for k, n in node.items))
-    if isinstance(node, wrapper.Attributes):
-        return wrapper.Attributes(node.type, tuple((k, _fixed_node(n, getattr(value, k))) for k, n in node.items))
     return node
 
 

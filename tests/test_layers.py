@@ -16,7 +16,7 @@ LAYERS = [
     {"errors", "names", "hooks", "cache", "contents", "instances", "types"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "loader", "values"},
-    {"guards", "request", "sentry"},
+    {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},
     {"program_cache", "rules", "transforms.desugar", "guess"},

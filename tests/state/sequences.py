@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 
 import stgrad
+import stgrad.loader
+import stgrad.program  # noqa: F401  (before a process is forked)
 from tests.state.runner import X, load, slope
 
 # What is declared, the term, and statements that change it. {i} numbers the piece, {a} is a number, {p} the place of its names.
