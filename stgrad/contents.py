@@ -18,7 +18,7 @@ _BOUND = (MethodType, BuiltinMethodType, MethodWrapperType)  # made anew by each
 
 def is_numeric(value: Any) -> bool:
     """Whether a value is an array that can be a parameter."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fciub"
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fciub" and value.dtype.isnative
 
 
 def is_followed(value: Any) -> bool:

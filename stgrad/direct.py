@@ -102,7 +102,7 @@ class Entry:
         return function
 
 
-def entry(compiled: Any, nodes: Sequence[Node], arguments: Sequence[Any], result: Value | None) -> Entry | None:
+def entry(compiled: Any, nodes: Sequence[Node], arguments: Sequence[Any], result: Value | None, *, hand_on: bool = False) -> Entry | None:
     """Native code that calls a program; None where an argument or a leaf of the result is of a kind that it does not read.
 
     Args:
@@ -110,6 +110,7 @@ def entry(compiled: Any, nodes: Sequence[Node], arguments: Sequence[Any], result
         nodes: descriptions of the flat arguments.
         arguments: examples of them.
         result: a structure of tuples with `Sym` leaves that the function is to return; None for what the program itself returns.
+        hand_on: whether a call that raises goes to the Python function too, instead.
     """
     if not isinstance(compiled, Dispatcher) or not available() or not all(map(_read, nodes, arguments)):
         return None
@@ -119,7 +120,7 @@ def entry(compiled: Any, nodes: Sequence[Node], arguments: Sequence[Any], result
     if not all(map(_built, _flat(overload.signature.return_type))):
         return None
     with global_compiler_lock:
-        return _Writer(overload, tuple(nodes)).entry(compiled.py_func.__name__, result)
+        return _Writer(overload, tuple(nodes), hand_on).entry(compiled.py_func.__name__, result)
 
 
 def _read(node: Node, example: Any) -> bool:
@@ -140,8 +141,8 @@ def _flat(kind: Any) -> tuple[Any, ...]:
 class _Writer:
     """Writes the function in LLVM's language, with Numba's own conventions for the call."""
 
-    def __init__(self, overload: Any, nodes: tuple[Node, ...]) -> None:
-        self._overload, self._nodes = overload, nodes
+    def __init__(self, overload: Any, nodes: tuple[Node, ...], hand_on: bool) -> None:
+        self._overload, self._nodes, self._hands_on = overload, nodes, hand_on
         self._context = overload.target_context.subtarget(enable_nrt=True)
         self._module = self._context.create_module("direct")
         self._function = ir.Function(self._module, _FAST, f"stgrad_direct_{next(_numbers)}")
@@ -252,6 +253,9 @@ class _Writer:
                 builder.ret(self._tuple([self._boxed(*item) for item in items]))
             else:
                 builder.ret(self._nested(result, items))
+        if self._hands_on:
+            builder.branch(self._otherwise)
+            return
         conventions.raise_error(builder, self._api, status)
         builder.ret(self._api.get_null_object())
 

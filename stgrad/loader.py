@@ -24,6 +24,7 @@ from numba.core.errors import NumbaPerformanceWarning
 
 from stgrad.cache import write_source
 from stgrad.native import keep
+from stgrad.runtime import casts  # noqa: F401  (Numba learns them)
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 PATIENCE = 1.0  # seconds of compilation before a terminal is told

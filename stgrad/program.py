@@ -13,6 +13,7 @@ import numpy as np
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, splice
+from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Effect, Function, Loc, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
@@ -42,6 +43,10 @@ def spec_of(value: Any, path: str) -> Spec:
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fciub":
             raise errors.NotDifferentiableError(f"`{path}` is an array of {value.dtype}", hint="pass numbers")
+        if not value.dtype.isnative:
+            raise errors.NotDifferentiableError(
+                f"`{path}` has the byte order of another machine ({value.dtype.str})", hint=f"pass {path}.astype({value.dtype.name!r})"
+            )
         if not value.ndim:
             return Type(value.dtype.name)
         return Type(value.dtype.name, tuple(Dim(None, 1) if n == 1 else Dim(f"{path}.{i}") for i, n in enumerate(value.shape)), array=True)
@@ -213,10 +218,35 @@ class Compiled:
     function: Function
     text: str
     trace: Trace
+    optimistic: bool = False  # whether it has tests of extents that a valid call may fail (see `stgrad.frontend.broadcasting`)
 
 
 def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
-    """Run the whole pipeline for one signature."""
+    """Run the whole pipeline for one signature.
+
+    Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
+    the one that broadcasts as it runs.
+    """
+    with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
+        compiled = replace(_compiled(target, specs, keep), optimistic=assumption.made and not assumption.run_time)
+    fn = compiled.function
+    if not assumption.made or assumption.run_time or not (fn.written or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))):
+        return compiled
+    with _assuming(run_time=True):
+        return _compiled(target, specs, keep)
+
+
+@contextmanager
+def _assuming(run_time: bool) -> Iterator[Assumption]:
+    assumption = Assumption(run_time)
+    token = ASSUMPTION.set(assumption)
+    try:
+        yield assumption
+    finally:
+        ASSUMPTION.reset(token)
+
+
+def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     trace = Trace(keep)
     reading = array_program(target, specs, trace)
     if getattr(target, "derivative", target).mode == "primal":

@@ -54,6 +54,7 @@ class Ready:
     params: tuple[Param, ...]
     result: Value
     captures: tuple[Lookup, ...]
+    optimistic: bool = False  # whether a ValueError may mean that extents differ which broadcast (see `request.Options.broadcast`)
 
 
 def enabled() -> bool:
@@ -152,6 +153,7 @@ def _described(target: Any, ready: Ready) -> Any:
         "params": [[p.name, p.array, p.written] for p in ready.params],
         "result": _structure(ready.result),
         "captures": captures,
+        "optimistic": ready.optimistic,
         "sum": _sum(ready.text),
     }
 
@@ -210,7 +212,7 @@ def _revived(entry: Any, target: Any, nodes: Sequence[wrapper.Node]) -> Ready | 
         captures = _captures(entry["captures"], target)
         result = _value(entry["result"], dict(_classes(nodes)))
         params = tuple(Param(*p) for p in entry["params"])
-        return Ready(entry["name"], entry["text"], params, result, captures)
+        return Ready(entry["name"], entry["text"], params, result, captures, entry["optimistic"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, StgradError, Unknown):
         return None
 

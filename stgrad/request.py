@@ -17,6 +17,7 @@ class Options:
     `precise` calls the C library's elementary functions instead of the vectorised ones, `without` names passes to leave out.
     `checked` says what is tested while a program runs: None for what costs next to nothing, True for all that Python would refuse, False for
     nothing, not even that positions are inside their arrays. Programs `outside`, made of text that others wrote, have every index tested by Numba too.
+    `broadcast`: extents that may be 1 stretch as the program runs; without it the program takes them to be equal, and tests that.
     """
 
     jit: bool = True
@@ -25,12 +26,14 @@ class Options:
     without: frozenset[str] = frozenset()
     checked: bool | None = None
     outside: bool = False
+    broadcast: bool = False
 
     @property
     def key(self) -> str:
         """What the text of a program depends on; the same text serves with and without `jit` and `outside`."""
         tests = [] if self.checked is None else ["checked" if self.checked else "unchecked"]
-        chosen = [*tests, *(["parallel"] if self.parallel else []), *(["precise"] if self.precise else []), *(f"-{name}" for name in sorted(self.without))]
+        flags = [name for name in ("parallel", "precise", "broadcast") if getattr(self, name)]
+        chosen = [*tests, *flags, *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
 
 

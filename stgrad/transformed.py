@@ -52,6 +52,7 @@ class Transformed:
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
         self._lock = threading.RLock()
+        self._general: Transformed | None = None
         self._reset()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Transformed:
@@ -73,6 +74,8 @@ class Transformed:
     def _rewrap(self) -> None:
         self._table, tests = self._guards()
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
+        if any(program.ready.optimistic for program in self._known.values()):
+            run = self._forgiving(run)
         alone = self._entry is not None and len(self._cases) == 1 and (self._table is not None or not tests[0])
         if self._entry is not None:  # a wrapper of several cases makes the test itself
             self._entry.guard_by(self._table if alone else None)
@@ -107,9 +110,18 @@ class Transformed:
         self._renew()
         arguments = self._bind(primals, {})
         program = self._program_for(arguments)
+        if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
+            return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
         flat = _flat(program.nodes, tuple(arguments.values()))
-        return lambda cotangents, value: run(*flat, *seeds(cotangents, value))[1]
+
+        def pulled_back(cotangents: Any, value: Any) -> Any:
+            try:
+                return run(*flat, *seeds(cotangents, value))[1]
+            except ValueError as problem:
+                return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value))
+
+        return pulled_back
 
     # ------------------------------------------------------------- seeing
 
@@ -175,6 +187,8 @@ class Transformed:
             self._renew()
             if key not in self._dispatchers:
                 ready, nodes = self._ready(arguments)
+                if ready.optimistic:  # compiled callers have no second try
+                    ready, nodes = self._other()._ready(arguments)
                 named = dict(zip(arguments, nodes, strict=True))
                 self._dispatchers[key] = adapter(ready, named, self._signature, typed=given, parallel=self.options.parallel)
                 self._watch(ready.captures)
@@ -252,7 +266,42 @@ class Transformed:
         if program.called and not program.wrapped:
             self._wrap(program, flat)
         program.called = True
-        return program.run(*flat)
+        try:
+            return program.run(*flat)
+        except ValueError as problem:
+            return self._broadcast(program, problem, lambda other: other(*args, **kwargs))
+
+    # ------------------------------------------------------------- extents that differ
+
+    def _forgiving(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """`run`, by the other program where it finds extents to differ."""
+
+        def forgiving(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return run(*args, **kwargs)
+            except ValueError as problem:
+                return self._broadcast(self._program_for(self._bind(args, kwargs)), problem, lambda other: other(*args, **kwargs))
+
+        return forgiving
+
+    def _broadcast(self, program: _Program, problem: ValueError, call: Callable[[Transformed], Any]) -> Any:
+        """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
+        if not program.ready.optimistic:
+            raise problem
+        try:
+            return call(self._other())
+        except errors.StgradError as refused:
+            problem.add_note(f"Nor can stgrad broadcast here as the program runs: {refused}")
+            raise problem from None
+        except ValueError as again:
+            raise again from None
+
+    def _other(self) -> Transformed:
+        """The same function, by programs that broadcast as they run."""
+        with self._lock:
+            if self._general is None:
+                self._general = type(self).__bases__[0](self.derivative, replace(self.options, broadcast=True))
+            return self._general
 
     def _program_for(self, arguments: dict[str, Any]) -> _Program:
         """The compiled program for these arguments, made now or known."""
@@ -335,7 +384,8 @@ class Transformed:
         if calling.guarded(compiled, ready.params) is not compiled:
             return None
         whole = direct.nests(ready.result)
-        entry = direct.entry(compiled, [*passed, *map(wrapper.describe, hidden)], [*flat, *hidden], ready.result if whole else None)
+        described = [*passed, *map(wrapper.describe, hidden)]
+        entry = direct.entry(compiled, described, [*flat, *hidden], ready.result if whole else None, hand_on=ready.optimistic)
         if entry is None:
             return None
         if whole and not hidden and passed == program.nodes and self._positional:
@@ -414,4 +464,4 @@ def _key(node: Any) -> Any:
 def _ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
-    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures))
+    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic)

@@ -81,13 +81,12 @@ class Method(Waiting):
 
 @dataclass(eq=False)
 class Maybe:
-    """A name that only one path binds. Read, it becomes an ordinary name after `initialise` gave it a first value.
+    """A name that only some paths bind: read, it is its value, behind the test of its flag.
 
     `error` says why it cannot be read, where the paths bind values that no one variable can hold.
     """
 
     value: Value
-    initialise: Callable[[], None] | None
     error: Exception | None = None
 
 

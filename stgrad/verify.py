@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 from stgrad import ir
 from stgrad.errors import InternalError
 
-_ARITY = {"alias": 1, "getitem": 2, "shape": 2, "float": 1, "int": 1, "bool": 1, "not": 1, "cast": 2, "stop_gradient": 1, "unbroadcast": 2}
+_ARITY = dict.fromkeys(("alias", "float", "int", "bool", "not", "stop_gradient"), 1)
+_ARITY |= dict.fromkeys(("getitem", "shape", "cast", "unbroadcast", "joint", "stretch", "shrink"), 2)
 
 
 def verify(fn: ir.Function) -> None:

@@ -120,7 +120,8 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
     kind = type(value)
     if kind is np.ndarray:
         ones = tuple(n == 1 for n in value.shape)
-        return Array(value.dtype.name, value.ndim, ones, contiguous, writeable)
+        dtype = value.dtype.name if value.dtype.isnative else value.dtype.str  # which the compiler refuses
+        return Array(dtype, value.ndim, ones, contiguous, writeable)
     if kind in (float, int, bool, complex) or isinstance(value, np.generic):
         return Scalar(kind)
     if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):

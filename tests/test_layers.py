@@ -15,7 +15,8 @@ ROOT = Path(stgrad.__file__).parent
 LAYERS = [
     {"errors", "names", "hooks", "cache", "contents", "instances", "types"},
     {"ir", "lookups", "native", "generated"},
-    {"source", "printer", "runtime", "verify", "wrapper", "loader", "values"},
+    {"source", "printer", "runtime", "verify", "wrapper", "values"},
+    {"loader"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},

@@ -7,6 +7,7 @@ else that is known at compile time is gone from the result: it works on scalars 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MethodType
@@ -23,6 +24,7 @@ from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
 from stgrad.frontend.optionals import unwrapped
+from stgrad.frontend.unassigned import first_values
 from stgrad.frontend.values import (
     Closure,
     Growing,
@@ -39,7 +41,7 @@ from stgrad.frontend.values import (
     operand_of,
     rebuild,
 )
-from stgrad.ir import Assign, Const, Dim, Effect, Function, If, Operand, Pack, Stmt, Type, Var, operand_vars, rename
+from stgrad.ir import Assign, Block, Const, Dim, Effect, Function, If, Operand, Pack, Stmt, Type, Var, assigns, operand_vars, rename, walk
 from stgrad.ir import read as read_names
 from stgrad.lookups import Lookup, look
 
@@ -92,15 +94,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         frame.execute(tree.body)
     result = _result(frame, unwrapped(frame, frame.result))
     captures = _used(frame.captured, read_names(tuple(builder.out)) | set(operand_vars(result_operand(result))))
-    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
-    program = Function(
-        name=source.name if source.name.isidentifier() else "function",
-        params=params + hidden,
-        body=(*_long_enough(builder, params + hidden), *builder.out),
-        result=result_operand(result),
-        types=dict(builder.types),
-        constants={c.variable: c.value for c in captures if c.variable is not None},
-    )
+    program = _program(builder, source.name if source.name.isidentifier() else "function", params, result, captures)
     return Reading(program, result, given, captures, tested=frozenset(builder.tested), library=frozenset(builder.library))
 
 
@@ -123,16 +117,23 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
     around = {name: value for name, value in copies.around.items() if name in used}
     captures = _used(frame.captured, used)
-    hidden = tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
-    program = Function(
-        name="function",
-        params=(*params, *(Var(n) for n in around), *hidden),
-        body=(*_long_enough(builder, params + hidden), *builder.out),
-        result=result_operand(result),
-        types=dict(builder.types),
-        constants={c.variable: c.value for c in captures if c.variable is not None},
-    )
+    program = _program(builder, "function", (*params, *(Var(n) for n in around)), result, captures)
     return Reading(program, result, given, captures, around, frozenset(builder.tested), frozenset(builder.library))
+
+
+def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:
+    """What has been read, as a program: captured arrays are its last parameters."""
+    params += tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
+    operand = result_operand(result)
+    body = (*_long_enough(builder, params), *first_values(params, tuple(builder.out), operand, builder))
+    constants = {c.variable: c.value for c in captures if c.variable is not None}
+    return Function(name, params, body, operand, _lasting(builder.types, params, body), constants=constants)
+
+
+def _lasting(types: Mapping[str, Type], params: Iterable[Var], body: Block) -> dict[str, Type]:
+    """Types that hold at every place of a program: a variable that is assigned twice has no one symbolic value."""
+    counts = Counter([p.name for p in params] + [n for s in walk(body) for n in assigns(s)])
+    return {name: t if t.value is None or counts[name] < 2 else replace(t, value=None) for name, t in types.items()}
 
 
 def _as_given(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -150,10 +151,10 @@ def _long_enough(builder: Builder, params: Iterable[Var]) -> Iterator[Stmt]:
     known = set[str]()
     for param in params:
         for axis, dim in enumerate(builder.types[param.name].dims):
-            if dim.symbol is None or dim.offset or dim.symbol in known or dim.symbol not in builder.least:
+            if dim.symbol is None or dim.offset or dim.symbol in known or dim.symbol not in builder.extents.least:
                 continue
             known.add(dim.symbol)
-            least = builder.least[dim.symbol]
+            least = builder.extents.least[dim.symbol]
             extent = builder.variable("_t", Type("int64", weak=True, value=dim))
             short = builder.variable("_t", Type("bool", weak=True))
             yield Assign((Var(extent.name),), "shape", (param, Const(axis)))
@@ -205,7 +206,7 @@ class Copies:
             self.around[stands_for.name] = value
             return stands_for
         if isinstance(value, Maybe):
-            return Maybe(self.value(value.value), value.initialise, value.error)
+            return Maybe(self.value(value.value), value.error)
         if isinstance(value, Optional):
             return Optional(self.value(value.value), self.value(value.none))
         if isinstance(value, Closure):
@@ -233,7 +234,10 @@ def _bound_before(frame: Frame, tree: Any, function: Any) -> dict[str, Value]:
 
 def _argument(builder: Builder, name: str, spec: Any) -> Value:
     def leaf(value: Value, path: str) -> Value:
-        return builder.variable(f"{name}{path}", value) if isinstance(value, Type) else value
+        if not isinstance(value, Type):
+            return value
+        builder.extents.wide.update(d.symbol for d in value.dims if d.symbol is not None and "." in d.symbol)  # those of a caller's arrays
+        return builder.variable(f"{name}{path}", value)
 
     return map_leaves(leaf, spec)
 

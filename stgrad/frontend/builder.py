@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var
@@ -25,7 +26,7 @@ class Builder:
     symbols: int = 0
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
-    least: dict[str, int] = field(default_factory=dict)  # extents that arguments must have for the slices of them to be as long as said
+    extents: Extents = field(default_factory=Extents)
     cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said
     clipped: set[Dim] = field(default_factory=set)  # extents that count as 0 where they are below it, and are used as numbers
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
@@ -37,7 +38,7 @@ class Builder:
     loops: list[tuple[Any, set[str], set[int]]] = field(
         default_factory=list
     )  # the open loops: their activation, the names that they bind, the values that names had before
-    unreached: list[str] = field(default_factory=list)  # names at whose reads a first trip of a loop ended
+    earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
@@ -129,15 +130,17 @@ class Builder:
     def block(self) -> Iterator[list[Stmt]]:
         """Statements emitted inside go to the yielded list."""
         outer, self.out = self.out, []
+        equal = dict(self.extents.parents)
         try:
             yield self.out
         finally:
             self.out = outer
+            self.extents.parents = equal  # what was tested in the block was tested only there
 
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
-        least = dict(self.least)
+        least, parents = dict(self.extents.least), dict(self.extents.parents)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
@@ -148,7 +151,7 @@ class Builder:
             self.types.update({**types, **self.pinned})
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             self.slices = dict(slices)
-            self.least = dict(least)
+            self.extents.least, self.extents.parents = dict(least), dict(parents)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
             out[:] = statements
             self.out = out

@@ -15,6 +15,7 @@ from stgrad.contents import holds_arrays
 from stgrad.frontend import agreement, builtins, draws, growing, iterators, library, objects, operations, ufuncs
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
+from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import once
@@ -27,6 +28,7 @@ from stgrad.ir import Type
 from stgrad.lookups import called, look
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
+from stgrad.source import is_dispatcher
 
 
 @evaluates(gast.Call)
@@ -141,8 +143,12 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         return function(*static_of(args))
     if isinstance(function, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
         return iterators.getter(frame, function, args)
-    if type(function).__module__ == "functools" and isinstance(getattr(function, "__wrapped__", None), types.FunctionType):
-        return frame.call(frame.look("attribute", function, "__wrapped__"), args, kwargs)  # functools.lru_cache
+    if isinstance(function, functools._lru_cache_wrapper):  # other objects with a `__wrapped__` may do anything with it
+        return frame.call(frame.look("attribute", function, "__wrapped__"), args, kwargs)
+    if isinstance(function, np.vectorize):
+        return frame.call(frame.call(np.vectorize, (frame.look("attribute", function, "pyfunc"),), options_of(function)), args, kwargs)
+    if is_compiled_ufunc(function):
+        return call_compiled_ufunc(frame, function, args, kwargs)
     if isinstance(function, type):
         return _construct(frame, function, args, kwargs)
     if isinstance(function, functools.partial):
@@ -151,7 +157,7 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     if isinstance(function, types.MethodType):
         owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
         return frame.call(function.__func__, (owner, *args), kwargs)
-    if isinstance(getattr(function, "py_func", None), types.FunctionType):
+    if is_dispatcher(function):
         return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
     if isinstance(function, types.FunctionType):
         _refuse_transform(frame, function)

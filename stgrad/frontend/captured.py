@@ -82,6 +82,7 @@ class Captures:
         if id(value) not in self._arrays:
             note("form", value, None, form_of(value))
             dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
+            builder.extents.wide.update(d.symbol for d in dims if d.symbol is not None)
             self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
         return self._arrays[id(value)]
 

@@ -71,7 +71,6 @@ def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[
         try:
             value = read()
         except Unreached as found:
-            frame.builder.unreached.append(found.unassigned)
             unreached = found
     changed = {k: (c, contents(c)) for k, c in region.changed.items()}
     state.restore_containers()
@@ -112,7 +111,7 @@ def _join_env(frame: Frame, join: Join, before: dict[str, Value], a: dict[str, V
     for name in [*a, *(n for n in b if n not in a)]:
         x, y = a.get(name, UNDEFINED), b.get(name, UNDEFINED)
         if isinstance(x, (Undefined, Maybe)) or isinstance(y, (Undefined, Maybe)):
-            env[name] = one_sided(frame, join, name, x, y)
+            env[name] = one_sided(join, name, x, y)
         else:
             env[name] = _joined_or_unreadable(join, x, y, name)
     return env
@@ -123,7 +122,7 @@ def _joined_or_unreadable(join: Join, x: Value, y: Value, name: str) -> Value:
     try:
         return join.value(x, y, name)
     except errors.TypeInferenceError as error:
-        return Maybe(x, None, error)
+        return Maybe(x, error)
 
 
 def begin_growing(frame: Frame, grown: dict[int, Any], trips: Callable[[], Value] | None = None) -> list[Growing]:

@@ -26,6 +26,7 @@ def read_name(frame: Frame, node: Any) -> Value:
     """The value of a name; where it may be unassigned, the program tests its flag first."""
     flag = getattr(node, "check", None)
     if flag is not None:
+        frame.note_earlier(node.id)
         _check(frame, node, frame.lookup(flag))
     return frame.lookup(node.id, node)
 

@@ -198,24 +198,28 @@ class Frame:
         if isinstance(value, Maybe):
             if value.error is not None:
                 raise value.error
-            if value.initialise is None:
-                self.unassigned(name, node)
-            value.initialise()
             self.env[name] = value = value.value
         if value is UNDEFINED:
             self.unassigned(name, node)
         return value
 
+    def note_earlier(self, name: str) -> bool:
+        """Note a read of a name that is bound in an open loop: an earlier iteration may have bound it. Whether there is such a loop."""
+        owner: Frame | None = self
+        while owner is not None and name not in owner.env and not owner.counts.get(name):
+            owner = owner.parent
+        found = any(frame is owner and name in names for frame, names, _ in self.builder.loops)
+        if found:
+            self.builder.earlier.append(name)
+        return found
+
     def unassigned(self, name: str, node: Any) -> NoReturn:
-        later = any(frame is self and name in names for frame, names, _ in self.builder.loops)  # a later trip of a loop may find it assigned
-        error = (Unreached if later else errors.UndefinedNameError)(
+        error = (Unreached if self.note_earlier(name) else errors.UndefinedNameError)(
             f"`{name}` may be unassigned here",
             self.loc(node) if node is not None else None,
             reason="on some path to this line nothing has been assigned to it",
             hint=f"assign `{name}` a first value before the branch or loop",
         )
-        if isinstance(error, Unreached):
-            error.unassigned = name
         raise error
 
     def _global(self, source: Source, name: str, node: Any) -> Value:
@@ -314,8 +318,6 @@ class Frame:
 
 class Unreached(errors.UndefinedNameError):
     """A name is read that a loop assigns only later in its body: no first trip comes to this place."""
-
-    unassigned = ""
 
 
 CALL: list[Callable[..., Value]] = []

@@ -169,7 +169,7 @@ def replace_container(frame: Any, old: Value, new: Value) -> None:
         if value is old:
             return new
         if isinstance(value, Maybe):
-            return Maybe(swap(value.value), value.initialise, value.error)
+            return Maybe(swap(value.value), value.error)
         if isinstance(value, tuple) and any(c is old for c in containers(value)):
             items = [swap(v) for v in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
@@ -95,8 +97,33 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
         return entries or (Ellipsis,)
     if used > owner.type.rank:
         raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node))
+    if ASSUMPTION.get().run_time:
+        return _clipped(frame, owner, entries)
     _check_single(frame, owner, entries)
     return entries
+
+
+def _clipped(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The entries with constant bounds of slices moved into the axis, where an array may be shorter than they ask for."""
+    axis, found = 0, []
+    for entry in entries:
+        dim = owner.type.dims[axis] if isinstance(entry, slice) else Dim(None, 0)
+        known = isinstance(entry, slice) and all(v is None or isinstance(v, int) for v in (entry.start, entry.stop, entry.step))
+        if dim.symbol is not None and known and entry.step in (None, 1):
+            n = frame.builder.call("shape", (owner, axis), Type("int64", weak=True, value=dim))
+            entry = slice(_inside(frame, entry.start, n), _inside(frame, entry.stop, n), None)
+        found.append(entry)
+        axis += _axes(entry)
+    return tuple(found)
+
+
+def _inside(frame: Frame, bound: int | None, n: Value) -> Value:
+    """The position that a constant bound of a slice stands for in an axis of n items."""
+    if bound is None or bound == 0:
+        return bound
+    if bound > 0:
+        return frame.builder.call("np.minimum", (bound, n), Type("int64", weak=True))
+    return frame.builder.call("np.maximum", (frame.builder.call("np.add", (n, bound), Type("int64", weak=True)), 0), Type("int64", weak=True))
 
 
 def _check_single(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> None:
@@ -106,6 +133,7 @@ def _check_single(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> None:
         least = _single(entry) if isinstance(entry, slice) else 0
         dim = owner.type.dims[axis] if least else Dim(None, 0)
         if dim.symbol is not None:
+            ASSUMPTION.get().made = True
             n = frame.builder.call("shape", (owner, axis), Type("int64", weak=True, value=dim))
             short = frame.builder.call("np.less", (n, least), Type("bool", weak=True))
             message = Effect("raise", (Const("ValueError"), Const("a slice of one item is past the end of its axis")), (), frame.builder.loc)
@@ -200,10 +228,12 @@ def slice_dim(builder: Builder, n: Dim, entry: slice) -> Dim:
     lower, upper, step = entry.start, entry.stop, 1 if entry.step is None else entry.step
     if lower is None and upper is None and step in (1, -1):
         return n
-    if n.symbol is not None and _single(entry):
-        return Dim(None, 1)
     if n.constant is not None and is_static((lower, upper, step)):
         return Dim(None, len(range(*slice(lower, upper, step).indices(n.constant))))
+    if n.symbol is not None and ASSUMPTION.get().run_time:  # an array may be shorter than a slice asks for
+        return _memo(builder, n, (lower, upper, step))
+    if n.symbol is not None and _single(entry):
+        return Dim(None, 1)
     if n.symbol in builder.windows:  # it may well be empty, and so is each slice of it then
         return _memo(builder, n, (lower, upper, step))
     if step == 1 and (lower is None or _natural(lower)) and (upper is None or (isinstance(upper, int) and upper < 0)):
@@ -219,10 +249,11 @@ def _long_enough(builder: Builder, rest: Dim) -> bool:
     """Whether an axis may be taken to be as long as a slice leaves out; the program tests that at its start where it is more than two items."""
     if rest.symbol is None or rest.offset >= -2:
         return True
-    if builder.least.get(rest.symbol, 0) < -rest.offset:
+    if builder.extents.least.get(rest.symbol, 0) < -rest.offset:
         if any(region.conditional for region in builder.regions):
             return False
-        builder.least[rest.symbol] = -rest.offset
+        builder.extents.least[rest.symbol] = -rest.offset
+        ASSUMPTION.get().made = True
     return True
 
 
@@ -269,7 +300,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)
     _fits(frame, target, type_of(value), node)
-    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    index = entries if len(entries) != 1 else entries[0]
+    value, operand = fitted(frame, owner, index, target, value), operand_of(index)
     frame.builder.emit(Store(owner.operand, operand, operand_of(value), "set", frame.builder.loc, frame.builder.note))  # type: ignore[arg-type]
 
 

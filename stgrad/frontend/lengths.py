@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Const, Dim, Effect, If, Loc, Type, Var
@@ -34,15 +35,16 @@ def assured(frame: Frame, dim: Dim) -> bool:
     """Whether the program tests that an extent is not below 0, or need not; False for extents that no argument has."""
     builder = frame.builder
     least = -dim.offset
-    if dim.symbol is None or least <= 0 or builder.least.get(dim.symbol, 0) >= least and _owner(frame, dim.symbol) is not None:
+    if dim.symbol is None or least <= 0 or builder.extents.least.get(dim.symbol, 0) >= least and _owner(frame, dim.symbol) is not None:
         return True
     owner = _owner(frame, dim.symbol)
     if owner is None:
         return False
+    ASSUMPTION.get().made = True
     if any(region.conditional for region in builder.regions):
         _test(frame, owner, dim)
     else:
-        builder.least[dim.symbol] = least
+        builder.extents.least[dim.symbol] = least
     return True
 
 

@@ -277,14 +277,32 @@ def fromiter(iter, dtype, count=-1):  # type: ignore[no-untyped-def]  # noqa: A0
 
 
 @means()
-def vectorized(pyfunc, *args):  # type: ignore[no-untyped-def]
-    """`np.vectorize(pyfunc)(*args)`, for results of float64."""
+def vectorized(pyfunc, dtype, *args):  # type: ignore[no-untyped-def]
+    """One call of `pyfunc` for each element of the broadcast arguments."""
     arrays = np.broadcast_arrays(*args) if len(args) > 1 else args
     flat = [np.ravel(a) for a in arrays]
-    y = np.zeros(np.size(flat[0]))
+    y = np.zeros(np.size(flat[0]), dtype)
     for k in range(np.size(flat[0])):
         y[k] = pyfunc(*[a[k] for a in flat])
     return np.reshape(y, np.shape(arrays[0]))
+
+
+@means()
+def by_rows(body, lead, inner, alone, made, kept, dtypes, *args):  # type: ignore[no-untyped-def]
+    """One call of `body` for each place of the leading axes, with rows of the arguments and then rows of what it writes to.
+
+    `lead` are the extents of the leading axes, `inner` the numbers of axes that belong to one call, `alone` says which arguments it takes as
+    numbers, `made` are the shapes of what it writes, `kept` whether these are axes of the result, `dtypes` theirs.
+    """
+    n = 1
+    for m in lead:
+        n = n * m
+    own = [np.shape(args[i])[np.ndim(args[i]) - inner[i] :] for i in range(len(args))]
+    rows = [np.reshape(np.broadcast_to(args[i], lead + own[i]), (n, *own[i])) for i in range(len(args))]
+    results = [np.zeros((n, *made[i]), dtypes[i]) for i in range(len(made))]
+    for k in range(n):
+        body(*[rows[i][k] if inner[i] or alone[i] else rows[i][k : k + 1] for i in range(len(args))], *[y[k] for y in results])
+    return tuple([np.reshape(results[i], lead + made[i] if kept[i] else lead) for i in range(len(made))])
 
 
 # --------------------------------------------------------------------------- places of an array, one after the other

@@ -17,8 +17,21 @@ from stgrad.frontend.frame import WALRUS, Frame, binding_counts
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
 from stgrad.frontend.joins import describe, join_types, merge, same
 from stgrad.frontend.optionals import blank, can_be_optional, parts
-from stgrad.frontend.unassigned import first_value_later
-from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Nested, Optional, Record, Sym, Value, is_number, operand_of, rebuild, type_of
+from stgrad.frontend.values import (
+    UNDEFINED,
+    Growing,
+    Maybe,
+    Nested,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    map_leaves,
+    operand_of,
+    rebuild,
+    type_of,
+)
 from stgrad.ir import Dim, For, Stmt, Type, Var, While
 
 COUNTER = Type("int64", weak=True)
@@ -99,7 +112,7 @@ class Carried:
         for name in sorted(names - set(self.new)):
             self.heads[name] = self._head(name, frame.env[name], name)
         for name, error in settled.unreadable.items():
-            frame.env[name] = Maybe(None, None, error)
+            frame.env[name] = Maybe(None, error)
         frame.env.update(self.heads)
         for k, container in reachable(frame).items():
             if k in settled.cells:
@@ -108,18 +121,38 @@ class Carried:
     def _read_before_bound(self, names: set[str]) -> set[str]:
         """Give names that a trip may find bound by an earlier one a value before the loop; flags that are up stay up."""
         env, flags = self.frame.env, self.frame.flags
-        for name in names & flags.keys():
+        for name in sorted(names & flags.keys()):
             value = env.get(name, UNDEFINED)
-            if isinstance(value, Maybe) and value.initialise is not None:
-                value.initialise()
+            if isinstance(value, Maybe) and value.error is None:
                 env[name] = value.value
             elif value is UNDEFINED and name in self.settled.late:
-                env[name] = blank(self.frame, self.settled.late[name])
+                env[name] = self._unassigned(name, self.settled.late[name])
         return {n for n in names if not (n in flags.values() and env.get(n) is True)}
 
-    def late(self, unreached: list[str]) -> None:
-        """Note the values that the body leaves in names at whose reads it ended before."""
-        for name in unreached:
+    def _unassigned(self, name: str, like: Value) -> Value:
+        """A value of the kind that an earlier iteration leaves, in variables that nothing is assigned to before the loop."""
+        builder = self.frame.builder
+
+        def dim(d: Dim) -> Dim:
+            return d if d.symbol is None or d.symbol in builder.extents.wide else builder.fresh_dim()
+
+        def leaf(v: Value, path: str) -> Value:
+            if isinstance(v, Sym):
+                return builder.variable(f"{name}{path}", replace(v.type, dims=tuple(map(dim, v.type.dims)), value=None))
+            if isinstance(v, Growing):
+                return Growing(map_leaves(leaf, v.structure, path), leaf(v.count, f"{path}_count"), v.origin)
+            if isinstance(v, Nested):
+                return Nested(leaf(v.buffer, path))
+            return Optional(map_leaves(leaf, v.value, path), leaf(v.none, f"{path}_is_none")) if isinstance(v, Optional) else v
+
+        found = map_leaves(leaf, like)
+        if isinstance(found, Sym):
+            self.frame.owned.add(found.name)
+        return found
+
+    def late(self, earlier: list[str]) -> None:
+        """Note the values that the body leaves in names that an iteration may find bound by an earlier one."""
+        for name in earlier:
             if name in self.new and name not in self.settled.late:
                 value = self.frame.env.get(name, UNDEFINED)
                 if value is not UNDEFINED:
@@ -310,8 +343,7 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             env = dict(frame.env)
             carried = Carried(frame, names, settled)
             carried.filled = [g for g in filled if g.trip is not None]
-            before = first_value_later(frame)
-            unreached = len(frame.builder.unreached)
+            earlier = len(frame.builder.earlier)
             frame.builder.loops.append((frame, names, {id(v) for f in frames_of(frame) for v in f.env.values()}))
             read(carried)
         except Grows as found:
@@ -322,15 +354,15 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             continue
         finally:
             del frame.builder.loops[loops:]
-        carried.late(frame.builder.unreached[unreached:])
+        carried.late(frame.builder.earlier[earlier:])
         if not carried.changed:
-            _finish(frame, carried, env, before, trips)
+            _finish(frame, carried, env, trips)
             return
         state.restore()
     raise errors.TypeInferenceError("the types of this loop's variables do not settle", frame.builder.loc)
 
 
-def _finish(frame: Frame, carried: Carried, env: dict[str, Value], before: Any, trips: Callable[[], Value] | None) -> None:
+def _finish(frame: Frame, carried: Carried, env: dict[str, Value], trips: Callable[[], Value] | None) -> None:
     """After a loop that has settled: names mean the loop's variables, containers hold them."""
     from stgrad.frontend import growing as lists
 
@@ -346,11 +378,11 @@ def _finish(frame: Frame, carried: Carried, env: dict[str, Value], before: Any, 
     for name in carried.new:
         value = after.get(name, UNDEFINED)
         if name in carried.settled.unreadable:
-            frame.env[name] = Maybe(None, None, carried.settled.unreadable[name])
+            frame.env[name] = Maybe(None, carried.settled.unreadable[name])
             continue
         value = value.value if isinstance(value, Maybe) else value
         if value is not UNDEFINED:
-            frame.env[name] = Maybe(value, before(value))
+            frame.env[name] = Maybe(value)
 
 
 def bound_names(nodes: list[Any]) -> set[str]:

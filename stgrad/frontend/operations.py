@@ -13,6 +13,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import agreement, shapes
+from stgrad.frontend.broadcasting import agreed
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
@@ -71,6 +72,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     _numeric(frame, (a, b), python.__name__)
     if op is np.matmul:
         return operation(frame, np.matmul, (a, b))
+    a, b = agreed(frame, (a, b))
     result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
     value = _integer_value(frame, kind, a, b)
     return Sym(result.operand, replace(result.type, value=value)) if value is not None and result.type.weak else result
@@ -124,6 +126,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     """Emit `call(*args, **kwargs)` for a function of the rule table and return the value of its result."""
     kwargs = kwargs or {}
     name = op_name(call)
+    if is_elementwise(call):
+        args = tuple(agreed(frame, args))
     try:
         type_ = result_type(frame, call, args, kwargs)
     except errors.StgradError:

@@ -12,6 +12,7 @@ from stgrad import errors
 from stgrad.frontend import library
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.elementwise_calls import over_elements
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Mapped, Range, Zip
 from stgrad.frontend.operations import shape_of
@@ -84,7 +85,17 @@ def _nditer(frame: Frame, op: Value, **options: Value) -> Value:
 def _vectorize(frame: Frame, pyfunc: Value, **options: Value) -> Value:
     if options:
         raise errors.UnsupportedSyntaxError("`np.vectorize` with options is not supported", frame.builder.loc, hint="write a loop")
-    return functools.partial(library.vectorized, pyfunc)
+    return functools.partial(_over_elements, pyfunc)
+
+
+def _over_elements(pyfunc: Value, *args: Value) -> Value:
+    """What `np.vectorize` makes of a function."""
+    raise AssertionError("read by its handler")
+
+
+@handles(_over_elements)
+def _vectorized(frame: Frame, pyfunc: Value, *args: Value) -> Value:
+    return over_elements(frame, pyfunc, args)
 
 
 @handles(np.einsum)

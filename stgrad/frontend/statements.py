@@ -13,6 +13,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend import growing, objects, operations
 from stgrad.frontend.arrays import attribute_store, call_method
+from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, note_ran, read_name
@@ -174,21 +175,24 @@ def _update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, no
     if isinstance(value, (tuple, list, Growing)):
         value = growing.as_array(frame, value)
     entries = normalise(frame, owner, index, node)
-    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    index = entries if len(entries) != 1 else entries[0]
+    operand = operand_of(index)
     repeated = any(isinstance(e, Sym) and e.type.array for e in entries)
     if kind in (gast.Add, gast.Sub) and not repeated and owner.type.is_float:
         value = operations.unary(frame, gast.USub, value) if kind is gast.Sub else value
         target = indexed_type(frame.builder, owner.type, entries)
         if type_of(value).rank > target.rank:
             raise errors.ShapeError(f"`+=` of an array of rank {type_of(value).rank} to one of rank {target.rank}", frame.loc(node))
+        value = fitted(frame, owner, index, target, value)
         frame.builder.emit(Store(Var(owner.name), operand, operand_of(value), "add", frame.builder.loc, frame.builder.note))
         return
-    old = load(frame, owner, entries if len(entries) != 1 else entries[0], node)
+    old = load(frame, owner, index, node)
     new = operations.binary(frame, kind, old, value)
     if entries == (Ellipsis,):
+        new = fitted(frame, owner, index, owner.type, new)
         frame.builder.emit(Store(Var(owner.name), ALL, operand_of(new), "set", frame.builder.loc, frame.builder.note))
     else:
-        store(frame, owner, entries if len(entries) != 1 else entries[0], new, node)
+        store(frame, owner, index, new, node)
 
 
 @executes(gast.Expr)

@@ -1,87 +1,163 @@
-"""Names that only some of the paths to a place assign, and the first value that their variables get."""
+"""Variables that only some of the paths to a place assign, and their first values.
+
+In Python a name that a path leaves unbound raises UnboundLocalError where it is read; so does the program (`frontend.flags`). Native code
+wants a value in each variable all the same. That value is given here, once the whole program is known, and under one invariant:
+
+    A first value goes to a variable that no path has assigned yet, before the first statement of the program that mentions it.
+
+So it overwrites nothing, in no iteration, and no container that shares the variable sees it. Nothing uses it: each read of a
+name that may be unbound stands behind the test of its flag.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
 
 import numpy as np
 
-from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import contents
+from stgrad.frontend.builder import Builder
 from stgrad.frontend.joins import Join
-from stgrad.frontend.values import Growing, Maybe, Nested, Optional, Record, Sym, Undefined, Value, is_static
-from stgrad.ir import Assign, Const, Pack, Stmt, Var
+from stgrad.frontend.values import Maybe, Sym, Undefined, Value, operand_of
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Dim,
+    Effect,
+    For,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Type,
+    Var,
+    While,
+    assigns,
+    operand_vars,
+    reads,
+    walk,
+)
+from stgrad.transforms.desugar.assigned import State, meet
+
+INT = Type("int64", weak=True)
 
 
-def one_sided(frame: Frame, join: Join, name: str, x: Value, y: Value) -> Value:
-    """A name that not every path binds: usable once it has a first value before the branch."""
+def one_sided(join: Join, name: str, x: Value, y: Value) -> Value:
+    """A name that not every path binds."""
     if x is y:
         return x
     if isinstance(x, Undefined) or isinstance(y, Undefined):
         bound = y if isinstance(x, Undefined) else x
-        if isinstance(bound, Maybe) and bound.initialise is None:
-            return bound
-        value = bound.value if isinstance(bound, Maybe) else bound
-        return Maybe(value, first_value(frame, value))
+        return bound if isinstance(bound, Maybe) else Maybe(bound)
     for side in (x, y):
-        if isinstance(side, Maybe):
-            if side.initialise is None:
-                return Maybe(side.value, None, side.error)
-            side.initialise()
+        if isinstance(side, Maybe) and side.error is not None:
+            return side
     first, second = (v.value if isinstance(v, Maybe) else v for v in (x, y))
     return join.value(first, second, name)
 
 
-def first_value(frame: Frame, value: Value) -> Callable[[], None] | None:
-    """A function that gives the variables of a value a first value at this place of the program, if that is possible.
+def first_values(params: Iterable[Var], body: Block, result: Operand, builder: Builder) -> Block:
+    """A program in which every variable that is read has a value on every path; arrays have the extents that their types promise.
 
-    Nothing reads it: where Python would raise UnboundLocalError, so does the program.
+    >>> builder = Builder(types={"c": Type("bool"), "y": Type("float64")})
+    >>> c, y = Var("c"), Var("y")
+    >>> body = (If(c, (Assign((y,), "alias", (Const(2.0),)),)),)
+    >>> first_values([c], body, y, builder)[0]
+    Assign(targets=(Var(name='y'),), op='alias', args=(Const(value=nan),), kwargs=(), loc=None, note=None)
     """
-    return first_value_later(frame)(value)
+    params = list(params)
+    scan = _Scan()
+    scan.read(operand_vars(result), scan.block(body, frozenset(p.name for p in params)))
+    if not scan.missing:
+        return body
+    times = Counter(n for s in walk(body) for n in assigns(s))
+    known = {p.name for p in params if not times[p.name]}  # whose extents can be asked for from here on
+    out: list[Stmt] = []
+    for stmt in body:
+        mentioned = {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s), *_in_pullback(s))}
+        for name in sorted(scan.missing & mentioned):
+            out += _first(name, builder, known)
+            scan.missing.remove(name)
+        out.append(stmt)
+        known.update(n for n in assigns(stmt) if times[n] == 1)
+    return (*out, *(s for name in sorted(scan.missing) for s in _first(name, builder, known)))
 
 
-def first_value_later(frame: Frame) -> Callable[[Value], Callable[[], None] | None]:
-    """`first_value` at the place where the program is now, for a value that is known later."""
-    out, at = frame.builder.out, len(frame.builder.out)
-    anchor = out[at - 1] if at else None
+class _Scan:
+    """One walk over a program; `missing` are the variables that some path reads unassigned."""
 
-    def later(value: Value) -> Callable[[], None] | None:
-        try:
-            variables = _variables(value)
-        except TypeError:
-            return None
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
 
-        def initialise() -> None:
-            position = next((i + 1 for i, s in enumerate(out) if s is anchor), 0) if anchor is not None else 0
-            out[position:position] = [_dummy(v, frame) for v in variables]
+    def read(self, names: Iterable[str], known: State) -> None:
+        self.missing.update(n for n in names if known is not None and n not in known)
 
-        return initialise
+    def block(self, block: Block, known: State) -> State:
+        """What has a value behind a block."""
+        for stmt in block:
+            if not isinstance(stmt, While):  # its condition is read behind its head
+                self.read(reads(stmt), known)
+            known = self.statement(stmt, known)
+        return known
 
-    return later
+    def statement(self, stmt: Stmt, known: State) -> State:
+        match stmt:
+            case If():
+                return meet([self.block(stmt.then, known), self.block(stmt.orelse, known)])
+            case For():
+                self.block(stmt.body, _with(known, [stmt.var.name]))
+                return known
+            case While():
+                after = self.block(stmt.head, known)
+                self.read(operand_vars(stmt.cond), after)
+                self.block(stmt.body, after)
+                return after
+            case Custom():
+                after = self.block(stmt.body, known)
+                behind = self.block(stmt.pullback, _with(after, [b.name for b in stmt.bars]))
+                self.read((n for r in stmt.results for n in operand_vars(r)), behind)
+                return after
+            case Effect(op="raise"):
+                return None
+        return _with(known, assigns(stmt))
 
 
-def _variables(value: Value) -> list[Sym]:
-    if isinstance(value, Sym):
-        return [value] if isinstance(value.operand, Var) else []
-    if isinstance(value, Growing):
-        return _variables(value.structure) + _variables(value.count)
-    if isinstance(value, Nested):
-        return _variables(value.buffer)
-    if isinstance(value, Optional):
-        return _variables(value.value) + _variables(value.none)
-    if isinstance(value, (tuple, list)):
-        return [s for v in value for s in _variables(v)]
-    if isinstance(value, (dict, Record)):
-        return [s for v in contents(value).values() for s in _variables(v)]
-    if is_static(value):
-        return []
-    raise TypeError("no first value")
+def _with(known: State, names: Iterable[str]) -> State:
+    return None if known is None else known.union(names)
 
 
-def _dummy(leaf: Sym, frame: Frame) -> Stmt:
-    t = leaf.type
-    if t.array:
-        empty = (Pack((Const(0),) * t.rank), Const(np.dtype(t.dtype)))
-        return Assign((Var(leaf.name),), "np.zeros", empty, (), frame.builder.loc, frame.builder.note)
-    value = {"b": False, "i": 0, "u": 0}.get(np.dtype(t.dtype).kind, float("nan"))
-    return Assign((Var(leaf.name),), "alias", (Const(value),), (), frame.builder.loc, frame.builder.note)
+def _in_pullback(stmt: Stmt) -> set[str]:
+    if not isinstance(stmt, Custom):
+        return set()
+    return {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
+
+
+def _first(name: str, builder: Builder, known: Set[str]) -> Iterator[Stmt]:
+    t = builder.types[name]
+    if not t.array:
+        value = {"b": False, "i": 0, "u": 0}.get(np.dtype(t.dtype).kind, float("nan"))
+        yield Assign((Var(name),), "alias", (Const(value),))
+        return
+    sizes: list[Operand] = []
+    for dim in t.dims:
+        with builder.block() as steps:
+            sizes.append(operand_of(_extent(dim, builder, known)))
+        yield from steps
+    yield Assign((Var(name),), "np.zeros", (Pack(tuple(sizes)), Const(np.dtype(t.dtype))))
+
+
+def _extent(dim: Dim, builder: Builder, known: Set[str]) -> Value:
+    """An extent, read off what has it; 0 where nothing has."""
+    if dim.symbol is None:
+        return dim.offset
+    for name in sorted(known):
+        t = builder.types.get(name)
+        if t is not None and t.value == dim:
+            return Sym(Var(name), t)
+        for axis, other in enumerate(t.dims if t is not None else ()):
+            if other.symbol == dim.symbol:
+                n = builder.call("shape", (Sym(Var(name), t), axis), INT)
+                return n if other == dim else builder.call("np.maximum", (builder.call("np.add", (n, dim.offset - other.offset), INT), 0), INT)
+    return 0

@@ -61,7 +61,7 @@ COMPARE: dict[str, type[ast.cmpop]] = {
 }
 # Operations that give their first argument as it is.
 IDENTITY = frozenset({"alias", "stop_gradient"})
-_SPELLING = {"unbroadcast": "runtime.unbroadcast", "np.absolute": "np.abs"}
+_SPELLING = {**{name: f"runtime.{name}" for name in ("joint", "shrink", "stretch", "unbroadcast")}, "np.absolute": "np.abs"}
 
 
 def children(expr: Any) -> tuple[Any, ...]:

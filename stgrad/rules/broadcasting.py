@@ -21,6 +21,27 @@ def unbroadcast_adjoint(y: Any, y_bar: Any, g: Any, like: Any) -> Any:
     return np.broadcast_to(y_bar, np.shape(g))
 
 
+def stretch(x: Any, shape: Any) -> Any:
+    """`np.broadcast_to(x, shape)`, for a shape of the rank of `x`, where the running program decides which axes are stretched."""
+    return np.broadcast_to(x, shape)
+
+
+def shrink(g: Any, like: Any) -> Any:
+    """The adjoint of `stretch`: `g` summed over the axes in which `like` has one item."""
+    axes = tuple(i for i, n in enumerate(np.shape(like)) if n == 1)
+    return np.sum(g, axis=axes, keepdims=True)
+
+
+def stretch_adjoint(y: Any, y_bar: Any, x: Any, shape: Any) -> Any:
+    return shrink(y_bar, x)
+
+
+def shrink_adjoint(y: Any, y_bar: Any, g: Any, like: Any) -> Any:
+    return stretch(y_bar, np.shape(g))
+
+
+_register((stretch,), "linear", name="stretch", adjoint=stretch_adjoint)
+_register((shrink,), "linear", name="shrink", adjoint=shrink_adjoint)
 _register((unbroadcast,), "linear", name="unbroadcast", adjoint=unbroadcast_adjoint)
 
 
@@ -29,3 +50,17 @@ def _(rng):
     yield (rng.normal(size=(2, 3)), np.zeros((3,))), {}
     yield (rng.normal(size=(2, 3)), np.zeros((2, 1))), {}
     yield (rng.normal(size=(3,)), 0.0), {}
+
+
+@samples(stretch)
+def _(rng):
+    yield (rng.normal(size=(1,)), (4,)), {}
+    yield (rng.normal(size=(1, 3)), (2, 3)), {}
+    yield (rng.normal(size=(2, 3)), (2, 3)), {}
+
+
+@samples(shrink)
+def _(rng):
+    yield (rng.normal(size=(4,)), np.zeros(1)), {}
+    yield (rng.normal(size=(2, 3)), np.zeros((2, 1))), {}
+    yield (rng.normal(size=(2, 3)), np.zeros((2, 3))), {}

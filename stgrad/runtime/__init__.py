@@ -1,6 +1,6 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
-from stgrad.runtime.broadcasting import unbroadcast
+from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.indices import clipped, outside
@@ -29,6 +29,7 @@ __all__ = [
     "expit",
     "expm1",
     "inv",
+    "joint",
     "log",
     "log1p",
     "logsumexp",
@@ -44,9 +45,11 @@ __all__ = [
     "put_where",
     "radd",
     "reshape",
+    "shrink",
     "sigmoid",
     "sin",
     "solve",
+    "stretch",
     "strips",
     "take_where",
     "tan",

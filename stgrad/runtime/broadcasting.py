@@ -1,4 +1,4 @@
-"""The adjoint of broadcasting, where it was not lowered to a loop."""
+"""Broadcasting where it is not lowered to a loop: to extents that only the running program knows, and the adjoints of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,51 @@ def unbroadcast(g: Any, like: Any) -> Any:
     stretched = tuple(i + extra for i, extent in enumerate(shape) if extent == 1 and np.shape(g)[i + extra] != 1)
     total = np.reshape(np.sum(g, axis=(*range(extra), *stretched)), shape)
     return total if isinstance(like, np.ndarray) else total[()]
+
+
+def joint(a: int, b: int) -> int:
+    """The extent that an axis of extent `a` has beside one of extent `b`: it stretches where it is 1.
+
+    >>> joint(1, 4), joint(3, 1), joint(1, 0)
+    (4, 3, 0)
+    """
+    return b if a == 1 else a
+
+
+@overload(joint, strict=False)
+def _joint(a: Any, b: Any) -> Any:
+    return lambda a, b: b if a == 1 else a
+
+
+def stretch(x: Any, shape: Any) -> Any:
+    """`np.broadcast_to(x, shape)`, for a shape of the rank of `x`, in memory of its own."""
+    return np.broadcast_to(x, shape).copy()
+
+
+@overload(stretch, strict=False)
+def _stretch(x: Any, shape: Any) -> Any:
+    return lambda x, shape: np.broadcast_to(x, shape).copy()
+
+
+def shrink(g: Any, like: Any) -> Any:
+    """The adjoint of `stretch`: `g` summed over the axes in which `like`, of the same rank, has one item."""
+    axes = tuple(k for k, n in enumerate(np.shape(like)) if n == 1)
+    return np.sum(g, axis=axes, keepdims=True) if axes else np.array(g)
+
+
+@overload(shrink, strict=False)
+def _shrink(g: Any, like: Any) -> Any:
+    def sums(g: Any, like: Any) -> Any:
+        total = np.zeros(like.shape, g.dtype)
+        flat = total.reshape(-1)
+        for index in np.ndindex(g.shape):
+            place = 0
+            for axis in range(g.ndim):
+                place = place * like.shape[axis] + (index[axis] if like.shape[axis] != 1 else 0)
+            flat[place] += g[index]
+        return total
+
+    return sums
 
 
 def description(dtype: str, rank: int) -> str:

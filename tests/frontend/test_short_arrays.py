@@ -6,8 +6,6 @@ import pytest
 import stgrad
 from stgrad.testing import check_gradient
 
-REFUSED = "is shorter than"
-
 
 def joined_tail(x):
     return np.sum(np.concatenate((x[1:], np.ones(1))) ** 2)
@@ -73,23 +71,18 @@ COMPUTED = [joined_selection, counted_selection, grown, stencil]
 
 
 def agrees(function, size, *, jit):
-    """Whether a program gives NumPy's value; False where it refuses."""
+    """Whether a program gives NumPy's value and gradient."""
     x = 0.7 * np.arange(1.0, size + 1)
-    try:
-        value, _ = stgrad.value_and_grad(function, jit=jit)(x)
-    except ValueError as problem:
-        assert REFUSED in str(problem) or "past the end" in str(problem)
-        return False
-    assert np.isclose(value, function(x))
+    value, _ = stgrad.value_and_grad(function, jit=jit)(x)
     if size:
         check_gradient(function, [x])
-    return True
+    return np.isclose(value, function(x))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
 @pytest.mark.parametrize("function", PROGRAMS)
-def test_short_arguments_are_right_or_refused(function, size):
-    assert agrees(function, size, jit=False) or size < 2
+def test_short_arguments(function, size):
+    assert agrees(function, size, jit=False)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3])
@@ -101,12 +94,15 @@ def test_short_arrays_that_the_program_makes(function, size):
 @pytest.mark.parametrize("function", [joined_tail, in_a_branch, counted_selection])
 def test_short_arrays_in_native_code(function):
     for size in (0, 1, 2, 3):
-        assert agrees(function, size, jit=True) or size < 2
+        assert agrees(function, size, jit=True)
 
 
-def test_a_mean_of_too_little_is_refused():
-    with pytest.raises(ValueError, match=r"axis 0 of `x` is shorter than 2: .*np.mean\(x\[2:\]\)"):
-        stgrad.grad(lambda x: np.mean(x[2:]), jit=False)(np.ones(0))
+def test_a_mean_of_nothing():
+    """As in NumPy, with its warning."""
+    with np.errstate(all="ignore"):
+        value, gradient = stgrad.value_and_grad(lambda x: np.mean(x[2:]), jit=False)(np.ones(1))
+    assert np.isnan(value) and gradient == 0.0
+
 
 
 def differences(x):

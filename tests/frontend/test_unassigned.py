@@ -1,5 +1,7 @@
 """Names that only some paths assign: UnboundLocalError where Python raises it, no cost where it cannot come to that."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -133,17 +135,105 @@ def walrus(x, c):
     return y + c
 
 
+@dataclass
+class Pair:
+    first: float
+    second: float
+
+
+def list_of_loop(x, c):
+    for i in range(len(x)):
+        best = [x[i], c]
+    return best[0] * c * best[1]
+
+
+def list_of_loop_never_read(x, c):
+    for i in range(len(x)):
+        best = [x[i], c]  # noqa: F841
+    return x[0] * c
+
+
+def arrays_in_list(x, c):
+    for _ in range(3):
+        y = x * c
+        best = [y, x]
+    return np.sum(best[0] * x) + np.sum(best[1])
+
+
+def dict_of_loop(x, c):
+    for i in range(len(x)):
+        best = {"a": x[i], "c": c}
+    return best["a"] * c * best["c"]
+
+
+def dataclass_of_loop(x, c):
+    for i in range(len(x)):
+        best = Pair(x[i], c)
+    return best.first * c * best.second
+
+
+def list_of_branch(x, c):
+    y = x * 2.0
+    if c > 0:
+        best = [y, c]
+    y[0] = 5.0
+    return best[0][1] * c * best[1] * best[0][0]
+
+
+def list_of_branch_then_loop(x, c, n):
+    if c > 0:
+        best = [x[0] * c, c]
+    for i in range(n):
+        best = [x[i], 2.0 * c]
+    return best[0] * best[1] * c
+
+
+def list_of_earlier_trip(x, c):
+    for i in range(len(x)):
+        if i > 0:
+            c = c + best[0] * best[1]  # noqa: F821
+        best = [x[i], c]  # noqa: F841
+    return c
+
+
+def array_of_first_trip(x, n):
+    for i in range(n):
+        if i == 0:
+            a = 2.0 * x
+        x = x + a
+    return np.sum(x)
+
+
+def changed_on_one_path(x, n):
+    if n % 2 == 0:
+        n += 1
+    return np.sum(np.ones(6)[:n]) * x
+
+
+def changed_in_loop(x, n):
+    k = 1
+    while k < n:
+        k *= 2
+    w = np.ones(20) * x
+    return np.sum(w[:k]) + 2.0 * np.sum(w[k:])
+
+
 VECTOR = np.array([1.0, 2.0, 3.0])
 ASSIGNED = [
     (one_side, (2.0, 1.0)), (set_in_every_trip, (2.0, 3)), (counter_after_loop, (2.0, 3)), (previous_trip, (1.5, 4)), (previous_trip, (1.5, 0)),
     (previous_array, (VECTOR, 4)), (previous_trip_of_inner_loop, (0.5, 3)), (deleted, (1.0, -1.0)), (found, (2.0, 5)), (while_loop, (2.0, 3)),
     (rows, (VECTOR,)), (nested, (2.0, 4)), (in_closure, (2.0, 1.0)), (conditional_read, (2.0, 1.0)), (conditional_read, (2.0, -1.0)),
     (augmented, (1.5, 1.0)), (array, (VECTOR, 1.0)), (rebound_in_loop, (1.2, 1.0)), (walrus, (2.0, 1.0)),
+    (list_of_loop, (VECTOR, 0.5)), (list_of_loop_never_read, (VECTOR, 0.5)), (arrays_in_list, (VECTOR, 0.5)), (dict_of_loop, (VECTOR, 0.5)),
+    (dataclass_of_loop, (VECTOR, 0.5)), (list_of_branch, (VECTOR, 0.5)), (list_of_branch_then_loop, (VECTOR, 0.5, 2)),
+    (list_of_branch_then_loop, (VECTOR, 0.5, 0)), (list_of_branch_then_loop, (VECTOR, -0.5, 2)), (list_of_earlier_trip, (VECTOR, 0.5)),
+    (array_of_first_trip, (VECTOR, 4)), (changed_on_one_path, (0.7, 3)), (changed_on_one_path, (0.7, 2)), (changed_in_loop, (0.7, 5)),
 ]  # fmt: skip
 UNASSIGNED = [
     (one_side, (2.0, -1.0)), (set_in_every_trip, (2.0, 0)), (counter_after_loop, (2.0, 0)), (previous_trip_of_inner_loop, (0.5, 0)),
     (deleted, (1.0, 1.0)), (found, (0.1, 5)), (while_loop, (2.0, 0)), (rows, (np.zeros(0),)), (nested, (2.0, 1)), (conditional_read, (2.0, 0.0)),
     (augmented, (1.5, -1.0)), (array, (VECTOR, -1.0)), (rebound_in_loop, (1.2, -1.0)), (walrus, (2.0, -1.0)),
+    (list_of_loop, (np.zeros(0), 0.5)), (dict_of_loop, (np.zeros(0), 0.5)), (list_of_branch, (VECTOR, -0.5)), (list_of_branch_then_loop, (VECTOR, -0.5, 0)),
 ]  # fmt: skip
 
 
@@ -153,8 +243,16 @@ def names(case):
 
 @pytest.mark.parametrize(("function", "args"), ASSIGNED, ids=names)
 def test_where_it_is_assigned(function, args):
-    assert stgrad.value_and_grad(function, jit=False)(*args)[0] == function(*args)
+    assert stgrad.value_and_grad(function, jit=False)(*args)[0] == pytest.approx(function(*args), rel=1e-14)
     check_gradient(function, args, order=2)
+
+
+@pytest.mark.parametrize(("function", "args"), ASSIGNED[19:], ids=names)
+def test_where_it_is_assigned_in_native_code(function, args):
+    value, gradients = stgrad.value_and_grad(function, argnums=(0,))(*args)
+    assert value == pytest.approx(function(*args), rel=1e-12)
+    expected = stgrad.grad(function, argnums=(0,), jit=False)(*args)
+    np.testing.assert_allclose(gradients[0], expected[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(("function", "args"), UNASSIGNED, ids=names)

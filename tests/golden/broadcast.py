@@ -9,7 +9,7 @@ def broadcast_grad(W, x):
     n_2 = W.shape[1]
     n_3 = W.shape[0]
     if n != n_2:
-        raise ValueError('operands could not be broadcast together')
+        raise ValueError('operands could not be broadcast together (line 72: return np.mean((W - x) ** 2))')
     total = 0.0
     # grad of line 72: return np.mean((W - x) ** 2)
     ret = n_3 * n_2

@@ -191,6 +191,7 @@ class _Scan:
 
     def for_loop(self, stmt: Any, state: State) -> State:
         jumps = _Jumps()
+        stmt.ran = []  # where control never comes, too
         self.jumps.append(jumps)
         end = self.block(stmt.body, self.expression(stmt.target, state))
         self.jumps.pop()

@@ -41,7 +41,7 @@ np.split np.array_split np.flip np.flipud np.fliplr np.rot90 np.asfortranarray s
 np.conjugate np.positive np.asanyarray np.require np.lib.stride_tricks.sliding_window_view np.nan_to_num np.array
 """
 VIEWS = frozenset(_VIEWS.split())
-FRESH = frozenset({"shape", "float", "int", "bool", "complex", "not", "cast", "runtime.radd", "runtime.opaque", "runtime.unsigned"})
+FRESH = frozenset("shape joint stretch shrink float int bool complex not cast runtime.radd runtime.opaque runtime.unsigned".split())
 
 
 class Classes:

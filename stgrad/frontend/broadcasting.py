@@ -1,0 +1,136 @@
+"""Broadcasting of extents that are known only as the program runs.
+
+Of two extents that no symbol tells to be equal, either they are, or one of them is 1 and stretches, or NumPy raises ValueError. The
+program is read under one of two assumptions, and is right under both:
+
+*Equal* (the first reading): the program tests that they are, at the statement, and goes on with arrays that agree.
+
+    y = x * w[:n]               ->    if w[:n].shape[0] != x.shape[0]: raise ValueError(...)
+                                      y = x * w[:n]
+
+*Any* (read where that test has failed): what may have one item is stretched to the common extent, in memory of its own, and the
+adjoint sums over what was stretched.
+
+    y = x * w[:n]               ->    if joint(w[:n].shape[0], x.shape[0]) != x.shape[0]: raise ValueError(...)
+                                      y = x * stretch(w[:n], x.shape)
+
+So a program whose extents agree pays for a comparison of two integers, and no more. The bodies of rules are written for agreeing extents, and
+are read as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from stgrad.frontend.extents import ASSUMPTION
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.ir import Const, Dim, Effect, Type
+
+ONE = Dim(None, 1)
+_INT = Type("int64", weak=True)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """An axis of an operand: `position` of the operand, `axis` from its front."""
+
+    position: int
+    axis: int
+    dim: Dim
+
+
+def agreed(frame: Frame, operands: Sequence[Value], name: str = "operands", target: int | None = None) -> list[Value]:
+    """The operands of an operation that broadcasts, with extents that agree wherever they are not constants of 1.
+
+    `target` is the position of an operand that is written to, and is never stretched.
+    """
+    values = list(operands)
+    arrays = [i for i, v in enumerate(values) if isinstance(v, Sym) and v.type.rank]
+    if frame.unroll or len(arrays) < 2:
+        return values
+    wanted: dict[int, dict[int, Value]] = {}  # the extents to which operands are stretched, by position and axis
+    for column in _columns(values, arrays):
+        _agree_along(frame, values, column, name, target, wanted)
+    for i, extents in wanted.items():
+        values[i] = _stretched(frame, values[i], extents)
+    return values
+
+
+def _columns(values: Sequence[Value], arrays: Sequence[int]) -> list[list[_Axis]]:
+    """The axes that meet, last ones first, without those of one item."""
+    rank = max(values[i].type.rank for i in arrays)
+    columns = []
+    for back in range(1, rank + 1):
+        met = [_Axis(i, values[i].type.rank - back, values[i].type.dims[-back]) for i in arrays if values[i].type.rank >= back]
+        columns.append([a for a in met if a.dim != ONE])
+    return columns
+
+
+def _agree_along(frame: Frame, values: list[Value], column: list[_Axis], name: str, target: int | None, wanted: dict[int, dict[int, Value]]) -> None:
+    extents = frame.builder.extents
+    apart = list({extents.find(a.dim): a for a in reversed(column)}.values())[::-1]  # one axis for each extent that is not known to be another
+    if len(apart) < 2 or sum(a.dim.symbol is None for a in apart) > 1:  # constants that differ are refused by the type
+        return
+    apart.sort(key=lambda a: (a.position != target, extents.may_be_one(a.dim)))
+    certain = [a for a in apart if a.position == target or not extents.may_be_one(a.dim)]
+    if len(certain) < len(apart) and ASSUMPTION.get().run_time:
+        size = _joint(frame, values, apart, certain)
+        for a in column:
+            if a.position != target and extents.may_be_one(a.dim):
+                _test(frame, _joined(frame, extent(frame, values[a.position], a.axis), size), size, name)
+                wanted.setdefault(a.position, {})[a.axis] = size
+        apart = certain
+    ASSUMPTION.get().made |= len(certain) < len(apart)
+    for other in apart[1:]:
+        _test(frame, extent(frame, values[other.position], other.axis), extent(frame, values[apart[0].position], apart[0].axis), name)
+        extents.unite(other.dim, apart[0].dim)
+
+
+def _joint(frame: Frame, values: list[Value], apart: list[_Axis], certain: list[_Axis]) -> Value:
+    """The extent of the result: a certain one, or the first that is not 1 when the program runs."""
+    sizes = [extent(frame, values[a.position], a.axis) for a in certain[:1] or apart]
+    for size in sizes[1:]:
+        sizes[0] = _joined(frame, sizes[0], size)
+    known = certain[0].dim if certain else frame.builder.fresh_dim()
+    return Sym(operand_of(sizes[0]), replace(_INT, value=known))  # type: ignore[arg-type]
+
+
+def _joined(frame: Frame, a: Value, b: Value) -> Value:
+    return frame.builder.call("joint", (a, b), _INT)
+
+
+def extent(frame: Frame, array: Sym, axis: int) -> Value:
+    """`array.shape[axis]`, as it is when the program runs."""
+    dim = array.type.dims[axis]
+    return dim.offset if dim.symbol is None else frame.builder.call("shape", (array, axis), replace(_INT, value=dim))
+
+
+def _test(frame: Frame, a: Value, b: Value, name: str) -> None:
+    builder = frame.builder
+    place = "" if builder.loc is None else f" (line {builder.loc.line}: {builder.loc.text.strip()})"
+    message = Const(f"{name} could not be broadcast together{place}")
+    builder.emit(Effect("check_equal", (operand_of(a), operand_of(b), message), (), builder.loc))
+
+
+def _stretched(frame: Frame, value: Sym, sizes: dict[int, Value]) -> Value:
+    """An operand with other extents along some axes."""
+    dims = tuple(d if axis not in sizes else sizes[axis].type.value for axis, d in enumerate(value.type.dims))
+    shape = tuple(sizes[axis] if axis in sizes else extent(frame, value, axis) for axis in range(value.type.rank))
+    return frame.builder.call("stretch", (value, shape), replace(value.type, dims=dims))
+
+
+def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> Value:
+    """A value for `owner[index] = value`, with the extents of `part`, the type of `owner[index]`, along all axes that are not 1.
+
+    With arrays in the index the store itself compares the shapes.
+    """
+    entries = index if isinstance(index, tuple) else (index,)
+    if not isinstance(value, Sym) or not value.type.rank or not part.rank or any(isinstance(e, Sym) and e.type.array for e in entries):
+        return value
+    pairs = zip(value.type.dims[::-1], part.dims[::-1], strict=False)
+    if all(v == ONE or frame.builder.extents.same(v, p) for v, p in pairs):
+        return value
+    view = owner if entries == (Ellipsis,) else frame.builder.call("getitem", (owner, index), part)
+    return agreed(frame, (view, value), target=0)[1]

@@ -1,0 +1,187 @@
+"""Extents that only the running program knows: equal, 1 or 0, they mean what NumPy makes of them, or raise what it raises."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import stgrad
+
+X = np.array([0.3, 0.7, -0.4, 1.1, 2.5, 0.2])
+W = np.arange(1.0, 13.0).reshape(3, 4) / 7.0
+
+
+def product(x, n, m):
+    return np.sum(x[:n] * np.sin(x[:m]))
+
+
+def three(x, n, m):
+    return np.sum(x[:n] * x[:m] + x * x[:m])
+
+
+def column(x, n, m):
+    w = np.outer(x, x)
+    return np.sum((w[:, :n] * w[:, :m]) ** 2)
+
+
+def both_axes(x, n, m):
+    w = np.outer(x, x)
+    return np.sum(w[:n] * w[:, :m])
+
+
+def chosen(x, n, m):
+    return np.sum(np.where(x[:n] > 0.5, x[:m], x[:n] * x[:m]))
+
+
+def stored(x, n, m):
+    a = np.zeros(6)
+    a[6 - n :] = x[:m]
+    return np.sum(a * a * x)
+
+
+def added(x, n, m):
+    a = x[:n] * 2.0
+    a += x[:m]
+    a *= np.cos(x[:m])
+    return np.sum(a)
+
+
+def made(x, n, m):
+    return np.sum(np.ones(n) * x[:m] * x[1]) + np.sum(x * x)
+
+
+def masked(x, n, m):
+    few = x[x > np.sort(x)[6 - n - 1]] if n < 6 else x
+    return np.sum(few * x[:m])
+
+
+def in_loop(x, n, m):
+    total = 0.0
+    for i in range(3):
+        total += np.sum(x[i : i + n] * x[i : i + m])
+    return total
+
+
+def widened(x, n, m):
+    s = x[:n] * 1.0
+    for i in range(m):
+        s = s * x[:m] + 1.0
+    return np.sum(s * s)
+
+
+def not_used(x, n, m):
+    y = x[:n] * x[:m]  # noqa: F841
+    return np.sum(x * x)
+
+
+def largest(x, n, m):
+    return np.sum(np.maximum(x[:n], x[:m]) * x[:m])
+
+
+PROGRAMS = [product, three, column, both_axes, chosen, stored, added, made, masked, in_loop, widened, not_used, largest]
+EXTENTS = [(0, 1), (1, 0), (1, 1), (1, 3), (3, 1), (3, 3), (2, 3), (6, 1), (1, 6), (0, 0), (0, 2)]
+
+
+def difference(f, x, *rest):
+    """The gradient, by central differences."""
+    steps = 1e-6 * np.eye(x.size).reshape(-1, *x.shape)
+    return np.array([(f(x + h, *rest) - f(x - h, *rest)) / 2e-6 for h in steps]).reshape(x.shape)
+
+
+def check(f, x, rest, *, jit):
+    transformed = stgrad.value_and_grad(f, jit=jit)
+    try:
+        value = f(x, *rest)
+    except ValueError as problem:
+        with pytest.raises(type(problem), match="broadcast"):
+            transformed(x, *rest)
+        return
+    got, gradient = transformed(x, *rest)
+    np.testing.assert_allclose(got, value, rtol=1e-12)
+    np.testing.assert_allclose(gradient, difference(f, x, *rest), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("extents", EXTENTS, ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_numpy_does(program, extents):
+    check(program, X, extents, jit=False)
+
+
+@pytest.mark.parametrize("program", [product, column, stored, added, in_loop, widened], ids=lambda f: f.__name__)
+def test_one_function_for_all_extents(program):
+    """The same object meets extents that agree and that do not, in native code, in any order."""
+    transformed = stgrad.value_and_grad(program)
+    for extents in [(3, 3), (1, 3), (3, 3), (3, 1), (2, 3), (1, 1), (0, 1)]:
+        try:
+            value = program(X, *extents)
+        except ValueError:
+            with pytest.raises(ValueError, match="broadcast"):
+                transformed(X, *extents)
+            continue
+        got, gradient = transformed(X, *extents)
+        np.testing.assert_allclose(got, value, rtol=1e-12)
+        np.testing.assert_allclose(gradient, difference(program, X, *extents), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("program", [product, both_axes, largest, widened], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("extents", [(1, 6), (6, 1), (6, 6)], ids=str)
+def test_second_order(program, extents):
+    first = stgrad.grad(program, jit=False)
+    weights = np.cos(np.arange(6.0))
+
+    def along(x):
+        return np.sum(stgrad.grad(program)(x, *extents) * weights)
+
+    got = stgrad.grad(along, jit=False)(X)
+    expected = [np.sum((first(X + h, *extents) - first(X - h, *extents)) * weights) / 2e-6 for h in 1e-6 * np.eye(6)]
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_programs_whose_extents_agree_do_not_stretch():
+    def neighbours(x):
+        return np.sum(x[1:] * x[:-1])
+
+    text = stgrad.grad(product).source(X, 3, 3)
+    assert "stretch" not in text and "could not be broadcast" in text
+    assert "could not" not in stgrad.grad(neighbours).source(X)
+
+
+def test_the_error_has_its_place():
+    with pytest.raises(ValueError, match=r"could not be broadcast together \(line \d+: return np.sum\(x\[:n\] \* np.sin"):
+        stgrad.grad(product)(X, 2, 3)
+
+
+def test_columns_in_a_loop():
+    def weighted(w, y):
+        total = 0.0
+        for b in range(w.shape[1]):
+            total += np.sum((w[:, b : b + 1] * y) ** 2)
+        return total
+
+    for y in (X[:3], X[:3, None], X[:1], np.outer(X[:3], X[:2])):
+        gradient = stgrad.grad(weighted)(W, y)
+        np.testing.assert_allclose(gradient, difference(weighted, W, y), rtol=1e-6)
+
+
+def test_a_function_that_writes_runs_once():
+    """What a program changes outside is changed once, whatever its extents are."""
+
+    def scaled(out, x, n):
+        out += 1.0
+        out *= x[:n]
+
+    for n in (1, 6):
+        out = np.ones(6)
+        stgrad.jit(scaled)(out, X, n)
+        np.testing.assert_allclose(out, 2.0 * X[:n] * np.ones(6))
+
+
+@pytest.mark.parametrize("n", range(4))
+def test_lists_of_extents(n):
+    """Elementwise operations of three operands, each with a few or no items."""
+
+    def f(x, a, b, c):
+        return np.sum(x[:a] * x[:b] - x[:c])
+
+    for rest in itertools.product((n,), (0, 1, 2, 3), (0, 1, 3)):
+        check(f, X, rest, jit=False)
