@@ -65,6 +65,8 @@ class Reading:
     around: Mapping[str, Value] = field(default_factory=dict)
     tested: frozenset[str] = frozenset()  # names of programs read in place, which test their own positions
     library: frozenset[str] = frozenset()  # names of functions of ours
+    puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.transforms.held` asks for
+    moves: tuple[Stmt, ...] = ()
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -95,7 +97,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     result = _result(frame, unwrapped(frame, frame.result))
     captures = _used(frame.captured, read_names(tuple(builder.out)) | set(operand_vars(result_operand(result))))
     program = _program(builder, source.name if source.name.isidentifier() else "function", params, result, captures)
-    return Reading(program, result, given, captures, tested=frozenset(builder.tested), library=frozenset(builder.library))
+    return Reading(program, result, given, captures, tested=frozenset(builder.tested), library=frozenset(builder.library), **_held(builder))
 
 
 def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
@@ -118,7 +120,11 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     around = {name: value for name, value in copies.around.items() if name in used}
     captures = _used(frame.captured, used)
     program = _program(builder, "function", (*params, *(Var(n) for n in around)), result, captures)
-    return Reading(program, result, given, captures, around, frozenset(builder.tested), frozenset(builder.library))
+    return Reading(program, result, given, captures, around, frozenset(builder.tested), frozenset(builder.library), **_held(builder))
+
+
+def _held(builder: Builder) -> dict[str, Any]:
+    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves)}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:

@@ -192,7 +192,7 @@ _METHODS: dict[str, Callable[..., Value]] = {
     "fill": _fill,
     "item": _item,
     "flatten": _flatten,
-    "tolist": lambda frame, x: lists().from_array(frame, x) if x.type.rank else _item(frame, x),
+    "tolist": lambda frame, x: lists().from_array(frame, x, rows=False) if x.type.rank else _item(frame, x),
     "view": _view,
 }
 

@@ -38,6 +38,8 @@ class Builder:
     loops: list[tuple[Any, set[str], set[int]]] = field(
         default_factory=list
     )  # the open loops: their activation, the names that they bind, the values that names had before
+    puts: list[tuple[Stmt, str]] = field(default_factory=list)  # stores that put arrays into lists of run-time length, and the arrays
+    moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business

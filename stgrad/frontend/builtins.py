@@ -299,7 +299,7 @@ def _tuple(frame: Frame, values: Value = ()) -> Value:
 @handles(list)
 def _list(frame: Frame, values: Value = ()) -> Value:
     if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
-        return growing.from_array(frame, values)
+        return growing.from_array(frame, values, rows=True)
     if isinstance(values, Growing):
         return growing.copy(frame, values)
     if known_items(frame, values, None) is None and not (isinstance(values, Range) and values.known is not None):

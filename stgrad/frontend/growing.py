@@ -26,7 +26,7 @@ from stgrad.frontend.indexing import load, store
 from stgrad.frontend.items import ANY, described, fits, joined
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, leaves, map_leaves, rebuild, static_of, type_of
-from stgrad.ir import Dim, Type
+from stgrad.ir import Dim, Type, Var
 
 
 @dataclass
@@ -247,8 +247,9 @@ def _enlarge(frame: Frame, growing: Growing, value: Value) -> None:
 
 def _copy_items(frame: Frame, new: Sym, old: Sym, count: Value) -> None:
     def copy() -> None:
-        whole = slice(None, count, None)
+        whole, before = slice(None, count, None), len(frame.builder.out)
         store(frame, new, whole, load(frame, old, whole, None), None)
+        frame.builder.moves += frame.builder.out[before:]
 
     some = operations.binary(frame, gast.Gt, count, 0)
     if isinstance(some, Sym) and old.type.rank > 1:
@@ -274,6 +275,8 @@ def _set(frame: Frame, growing: Growing, index: Value, value: Value) -> None:
             store(frame, buffer.buffer, index, as_array(frame, item), None)
         elif isinstance(buffer, Sym):
             store(frame, buffer, index, item, None)
+            if isinstance(item, Sym) and item.type.rank and isinstance(item.operand, Var):
+                frame.builder.puts.append((frame.builder.out[-1], item.name))
         return buffer
 
     _paired(put, growing.structure, value)
@@ -315,7 +318,7 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
     """`xs[index]` as Python means it."""
     known = static_of(index)
     if isinstance(known, slice):
-        cut = map_leaves(lambda b, _: frame.call(np.copy, (load(frame, b, index, node),), {}) if isinstance(b, Sym) else b, view(frame, growing))
+        cut = map_leaves(lambda b, _: _same_items(frame, load(frame, b, index, node)) if isinstance(b, Sym) else b, view(frame, growing))
         first = next(v for v in leaves(cut) if isinstance(v, Sym))
         return Growing(cut, operations.extent(frame, first, 0))
     if isinstance(known, int):
@@ -374,14 +377,22 @@ def copy(frame: Frame, growing: Growing) -> Growing:
     def one(b: Value, path: str) -> Value:
         if isinstance(b, Nested):
             return Nested(one(b.buffer, path))
-        return frame.call(np.copy, (b,), {}) if isinstance(b, Sym) else b
+        return _same_items(frame, b) if isinstance(b, Sym) else b
 
     return Growing(map_leaves(one, view(frame, growing)), growing.count)
 
 
-def from_array(frame: Frame, array: Sym) -> Growing:
-    """`list(array)` and `array.tolist()`: the numbers, or the rows."""
-    whole = frame.call(np.copy, (array,), {})
+def _same_items(frame: Frame, array: Sym) -> Sym:
+    """A buffer for a list that holds the items of another list, or the rows of an array."""
+    whole: Sym = frame.call(np.copy, (array,), {})
+    if array.type.rank > 1:
+        frame.builder.puts.append((frame.builder.out[-1], array.name))
+    return whole
+
+
+def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
+    """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
+    whole = _same_items(frame, array) if rows else frame.call(np.copy, (array,), {})
     return Growing(whole, operations.extent(frame, whole, 0))
 
 
@@ -389,4 +400,5 @@ def concatenated(frame: Frame, a: Value, b: Value) -> Growing:
     """`a + b` of two lists of which one grows."""
     arrays = [as_array(frame, v) for v in (a, b) if isinstance(v, Growing) or len(v)]
     whole = frame.call(np.concatenate, (arrays,), {}) if len(arrays) > 1 else frame.call(np.copy, (arrays[0],), {})
+    frame.builder.puts += [(frame.builder.out[-1], v.name) for v in arrays if isinstance(v, Sym) and v.type.rank > 1]
     return Growing(whole, operations.extent(frame, whole, 0))

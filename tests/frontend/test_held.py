@@ -1,0 +1,152 @@
+"""Lists of run-time length and the arrays put into them: right while neither is written to behind the other's back, else refused."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+from stgrad.testing import check_gradient
+
+B = np.arange(1.0, 7.0).reshape(3, 2) / 3.0
+
+
+def rows_then_array_written(b, n):
+    rows = list(b)
+    b[0] = 1.0
+    return np.sum(rows)
+
+
+def row_written_then_array_read(b, n):
+    rows = [r for r in b]
+    rows[0] *= 2.0
+    return np.sum(b)
+
+
+def part_of_row_written(b, n):
+    rows = []
+    for r in b:
+        rows.append(r)
+    rows[0][:] *= 2.0
+    return np.sum(b)
+
+
+def one_array_many_times(b, n):
+    rows = []
+    v = b[0] * 1.0
+    for _ in range(n):
+        rows.append(v)
+    v[0] = 5.0
+    return np.sum(rows)
+
+
+def written_while_read(b, n):
+    rows = list(b)
+    s = 0.0
+    for r in rows:
+        s += np.sum(r)
+        b[2] = b[2] * 0.5
+    return s
+
+
+def history_of_one_array(b, n):
+    x = b[0].copy()
+    history = []
+    for _ in range(n):
+        x[0] = x[0] * 2.0
+        history.append(x)
+    return np.sum(np.array(history) ** 2)
+
+
+def slice_of_list(b, n):
+    rows = []
+    for i in range(n):
+        rows.append(b[i] * 1.0)
+    some = rows[1:]
+    rows[1] *= 3.0
+    return np.sum(np.array(some))
+
+
+def made_in_each_iteration(b, n):
+    rows = []
+    for i in range(n):
+        v = b[i] * 2.0
+        v[0] = 5.0 * v[1]
+        rows.append(v)
+    return np.sum(np.array(rows) ** 2)
+
+
+def copies(b, n):
+    x = b[0].copy()
+    history = []
+    for _ in range(n):
+        x[0] = x[1] * x[0]
+        history.append(x.copy())
+    x[1] = 3.0
+    return np.sum(np.array(history) ** 2) + x[0]
+
+
+def bound_anew(b, n):
+    x = b[0]
+    history = [x]
+    for _ in range(n):
+        x = x + 0.1 * np.sin(x)
+        history.append(x)
+    return np.sum(np.array(history) ** 2)
+
+
+def bound_anew_and_written(b, n):
+    x = b[0].copy()
+    history = []
+    for _ in range(n):
+        history.append(x)
+        x = x * 2.0
+        x[0] = 1.0
+    return np.sum(np.array(history) ** 2)
+
+
+def previous_one(b, n):
+    history = []
+    u = np.zeros(2)
+    for i in range(n):
+        v = u.copy()
+        v[0] = i * b[0, 0]
+        history.append(v)
+        u = v
+    return np.sum(np.array(history) ** 2)
+
+
+def items_changed_in_the_list(b, n):
+    rows = []
+    for i in range(n):
+        rows.append(b[i] * 1.0)
+    for r in rows:
+        r *= 2.0
+    return np.sum(np.array(rows) ** 2)
+
+
+def written_before_and_list_not_read(b, n):
+    rows = list(b)
+    s = np.sum(rows[0]) + len(rows)
+    b[0] = 1.0
+    return s + np.sum(b)
+
+
+REFUSED = [
+    rows_then_array_written, row_written_then_array_read, part_of_row_written, one_array_many_times, written_while_read, history_of_one_array, slice_of_list,
+]  # fmt: skip
+RIGHT = [
+    made_in_each_iteration, copies, bound_anew, bound_anew_and_written, previous_one, items_changed_in_the_list, written_before_and_list_not_read,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda f: f.__name__)
+def test_what_both_would_see_is_refused(program):
+    with pytest.raises(errors.AliasingError, match="list") as caught:
+        stgrad.grad(program)(B.copy(), 3)
+    assert "held.py" in str(caught.value)  # with its place
+
+
+@pytest.mark.parametrize("program", RIGHT, ids=lambda f: f.__name__)
+def test_what_one_sees_is_right(program):
+    assert stgrad.value_and_grad(program)(B.copy(), 3)[0] == pytest.approx(program(B.copy(), 3), rel=1e-12)
+    check_gradient(program, (B, 3), order=2)
