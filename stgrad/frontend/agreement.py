@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, operand_of, static_of
 from stgrad.ir import Const, Dim, Effect, Type, Var
@@ -40,6 +41,7 @@ def check(frame: Frame, call: Any, args: tuple[Value, ...], kwargs: dict[str, Va
     for a, b in dict.fromkeys(found(*args, **kwargs)):
         left, right = (_extent(frame, d) for d in (a, b))
         if a != b and left is not None and right is not None:
+            ASSUMPTION.get().made |= min(a.offset, b.offset) < 0  # of an array that is too short the slice has no items
             frame.builder.emit(Effect("check_equal", (left, right, Const(f"{name}: shapes do not fit")), (), frame.builder.loc))
 
 
