@@ -232,7 +232,7 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
         compiled = replace(_compiled(target, specs, keep), optimistic=assumption.made and not assumption.run_time)
     fn = compiled.function
-    if not assumption.made or assumption.run_time or not (fn.written or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))):
+    if not assumption.inside or assumption.run_time or not (fn.written or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))):
         return compiled
     with _assuming(run_time=True):
         return _compiled(target, specs, keep)

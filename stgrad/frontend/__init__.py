@@ -16,6 +16,7 @@ from typing import Any
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend import attempts, calls, custom, expressions, functional, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
@@ -131,7 +132,7 @@ def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value
     """What has been read, as a program: captured arrays are its last parameters."""
     params += tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     operand = result_operand(result)
-    body = (*_long_enough(builder, params), *first_values(params, tuple(builder.out), operand, builder))
+    body = (*_long_enough(builder, params), *asked_at_start(builder), *first_values(params, tuple(builder.out), operand, builder))
     constants = {c.variable: c.value for c in captures if c.variable is not None}
     return Function(name, params, body, operand, _lasting(builder.types, params, body), constants=constants)
 
@@ -243,7 +244,11 @@ def _argument(builder: Builder, name: str, spec: Any) -> Value:
         if not isinstance(value, Type):
             return value
         builder.extents.wide.update(d.symbol for d in value.dims if d.symbol is not None and "." in d.symbol)  # those of a caller's arrays
-        return builder.variable(f"{name}{path}", value)
+        argument = builder.variable(f"{name}{path}", value)
+        for axis, dim in [*enumerate(value.dims), *([] if value.value is None else [(None, value.value)])]:
+            if dim.symbol is not None and not dim.offset:
+                builder.given.setdefault(dim.symbol, (argument.name, axis))
+        return argument
 
     return map_leaves(leaf, spec)
 

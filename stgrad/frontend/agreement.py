@@ -41,7 +41,8 @@ def check(frame: Frame, call: Any, args: tuple[Value, ...], kwargs: dict[str, Va
     for a, b in dict.fromkeys(found(*args, **kwargs)):
         left, right = (_extent(frame, d) for d in (a, b))
         if a != b and left is not None and right is not None:
-            ASSUMPTION.get().made |= min(a.offset, b.offset) < 0  # of an array that is too short the slice has no items
+            if min(a.offset, b.offset) < 0:  # of an array that is too short the slice has no items
+                ASSUMPTION.get().note(inside=True)
             frame.builder.emit(Effect("check_equal", (left, right, Const(f"{name}: shapes do not fit")), (), frame.builder.loc))
 
 

@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Const, Dim, Effect, Type
+from stgrad.ir import Block, Const, Dim, Effect, Type, Var
 
 ONE = Dim(None, 1)
 _INT = Type("int64", weak=True)
@@ -82,10 +83,16 @@ def _agree_along(frame: Frame, values: list[Value], column: list[_Axis], name: s
                 _test(frame, _joined(frame, extent(frame, values[a.position], a.axis), size), size, name)
                 wanted.setdefault(a.position, {})[a.axis] = size
         apart = certain
-    ASSUMPTION.get().made |= len(certain) < len(apart)
-    for other in apart[1:]:
-        _test(frame, extent(frame, values[other.position], other.axis), extent(frame, values[apart[0].position], apart[0].axis), name)
-        extents.unite(other.dim, apart[0].dim)
+    for first, other in ((apart[0], other) for other in apart[1:]):
+        if other not in certain or first not in certain:
+            at_start = _at_start(frame.builder, other.dim) and _at_start(frame.builder, first.dim)
+            ASSUMPTION.get().note(inside=not at_start)
+            if at_start:
+                frame.builder.asked.setdefault((other.dim, first.dim), _message(frame, name))
+                extents.unite(other.dim, first.dim)
+                continue
+        _test(frame, extent(frame, values[other.position], other.axis), extent(frame, values[first.position], first.axis), name)
+        extents.unite(other.dim, first.dim)
 
 
 def _joint(frame: Frame, values: list[Value], apart: list[_Axis], certain: list[_Axis]) -> Value:
@@ -108,10 +115,42 @@ def extent(frame: Frame, array: Sym, axis: int) -> Value:
 
 
 def _test(frame: Frame, a: Value, b: Value, name: str) -> None:
-    builder = frame.builder
-    place = "" if builder.loc is None else f" (line {builder.loc.line}: {builder.loc.text.strip()})"
-    message = Const(f"{name} could not be broadcast together{place}")
-    builder.emit(Effect("check_equal", (operand_of(a), operand_of(b), message), (), builder.loc))
+    frame.builder.emit(Effect("check_equal", (operand_of(a), operand_of(b), _message(frame, name)), (), frame.builder.loc))
+
+
+def _message(frame: Frame, name: str) -> Const:
+    loc = frame.builder.loc
+    return Const(f"{name} could not be broadcast together{'' if loc is None else f' (line {loc.line}: {loc.text.strip()})'}")
+
+
+# --------------------------------------------------------------------------- tests at the start
+
+
+def _at_start(builder: Builder, dim: Dim) -> bool:
+    """Whether an extent is one of arguments, or an integer among them."""
+    return dim.symbol is None or dim.symbol in builder.given
+
+
+def asked_at_start(builder: Builder) -> Block:
+    """The tests of extents of arguments that statements ask for.
+
+    Where one fails, the program need not be wrong: that statement may not be reached, or one of the extents is 1. So it may stand before
+    anything is written.
+    """
+    with builder.block() as tests:
+        for (a, b), message in builder.asked.items():
+            left, right = (_size(builder, d) for d in (a, b))
+            builder.emit(Effect("check_equal", (operand_of(left), operand_of(right), message)))
+    return tuple(tests)
+
+
+def _size(builder: Builder, dim: Dim) -> Value:
+    if dim.symbol is None:
+        return dim.offset
+    name, axis = builder.given[dim.symbol]
+    value = Sym(Var(name), builder.types[name])
+    n = value if axis is None else builder.call("shape", (value, axis), _INT)
+    return n if not dim.offset else builder.call("np.add", (n, dim.offset), _INT)
 
 
 def _stretched(frame: Frame, value: Sym, sizes: dict[int, Value]) -> Value:

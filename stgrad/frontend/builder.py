@@ -27,6 +27,8 @@ class Builder:
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
     extents: Extents = field(default_factory=Extents)
+    given: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # symbols of arguments: the argument and its axis, none for an integer
+    asked: dict[tuple[Dim, Dim], Const] = field(default_factory=dict)  # extents of arguments that must be equal, and what to say if not
     cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said
     clipped: set[Dim] = field(default_factory=set)  # extents that count as 0 where they are below it, and are used as numbers
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
@@ -142,7 +144,7 @@ class Builder:
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
-        least, parents = dict(self.extents.least), dict(self.extents.parents)
+        least, parents, asked = dict(self.extents.least), dict(self.extents.parents), dict(self.asked)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
@@ -153,7 +155,7 @@ class Builder:
             self.types.update({**types, **self.pinned})
             self.symbols = symbols if len(self.pinned) == pinned else self.symbols
             self.slices = dict(slices)
-            self.extents.least, self.extents.parents = dict(least), dict(parents)
+            self.extents.least, self.extents.parents, self.asked = dict(least), dict(parents), dict(asked)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
             out[:] = statements
             self.out = out

@@ -19,11 +19,18 @@ from stgrad.ir import Dim
 class Assumption:
     """What a program is read under: extents are taken to be as they look and tested, or broadcast as the program runs.
 
-    `made`: some test is there that a valid program may fail.
+    `made`: some test is there that a valid program may fail; `inside`: one of them behind the start of the program, where it may have written
+    to its arguments already.
     """
 
     run_time: bool = False
     made: bool = False
+    inside: bool = False
+
+    def note(self, *, inside: bool) -> None:
+        """There is a test."""
+        self.made = True
+        self.inside |= inside
 
 
 ASSUMPTION: ContextVar[Assumption] = ContextVar("assumption", default=Assumption())  # noqa: B039  (one for what nobody runs again)

@@ -133,7 +133,7 @@ def _check_single(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> None:
         least = _single(entry) if isinstance(entry, slice) else 0
         dim = owner.type.dims[axis] if least else Dim(None, 0)
         if dim.symbol is not None:
-            ASSUMPTION.get().made = True
+            ASSUMPTION.get().note(inside=True)
             n = frame.builder.call("shape", (owner, axis), Type("int64", weak=True, value=dim))
             short = frame.builder.call("np.less", (n, least), Type("bool", weak=True))
             message = Effect("raise", (Const("ValueError"), Const("a slice of one item is past the end of its axis")), (), frame.builder.loc)
@@ -253,7 +253,7 @@ def _long_enough(builder: Builder, rest: Dim) -> bool:
         if any(region.conditional for region in builder.regions):
             return False
         builder.extents.least[rest.symbol] = -rest.offset
-        ASSUMPTION.get().made = True
+        ASSUMPTION.get().note(inside=False)
     return True
 
 

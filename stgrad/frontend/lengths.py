@@ -38,10 +38,11 @@ def assured(frame: Frame, dim: Dim) -> bool:
     if dim.symbol is None or least <= 0 or builder.extents.least.get(dim.symbol, 0) >= least and _owner(frame, dim.symbol) is not None:
         return True
     owner = _owner(frame, dim.symbol)
-    if owner is None:
+    if owner is None or ASSUMPTION.get().run_time:
         return False
-    ASSUMPTION.get().made = True
-    if any(region.conditional for region in builder.regions):
+    conditional = any(region.conditional for region in builder.regions)
+    ASSUMPTION.get().note(inside=conditional)
+    if conditional:
         _test(frame, owner, dim)
     else:
         builder.extents.least[dim.symbol] = least

@@ -26,6 +26,7 @@ def _clipped(bound: Any, extent: Any) -> Any:
 def outside(indices: Any, extent: int) -> bool:
     """Whether a position is not valid for an axis of this extent (negative ones count from the end).
 
+    >>> import numpy as np
     >>> outside(np.array([0, -3]), 3), outside(np.array([0, 3]), 3)
     (False, True)
     """

@@ -26,9 +26,10 @@ def show_pass(name: str, transformed: Transformed, *args: Any) -> None:
     ...     y = x * 1.0
     ...     return y**3
     >>> show_pass("optimised", stgrad.jit(cube), 2.0)
-    y = x * 1.0
-    t = y ** 3
-    return t
+    t = x * 1.0
+    y = t
+    t2 = y ** 3
+    return t2
     ->
     return x ** 3
     """

@@ -24,18 +24,28 @@ no array is ever taken for another one; a test fails only where the operation th
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
-        h = np.tanh(h) * x[t, :b.shape[0]]
+        t2 = np.tanh(h)
+        t3 = x[t, :b.shape[0]]
+        t4 = t3.shape[0]
+        t5 = t2.shape[0]
+        if t4 != t5:
+            raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
+        h = t2 * t3
     return h[0]
     ->
     if b.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
-        t2 = x[t, :b.shape[0]]
-        t3 = np.tanh(h)
-        if t2.shape[0] != b.shape[0]:
+        t2 = np.tanh(h)
+        t3 = x[t, :b.shape[0]]
+        if t3.shape[0] != b.shape[0]:
             raise ValueError('operands could not be broadcast together')
-        h = t3 * t2
+        t4 = t3.shape[0]
+        t5 = t2.shape[0]
+        if t4 != t5:
+            raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
+        h = t2 * t3
     return h[0]
 """
 

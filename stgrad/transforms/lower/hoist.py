@@ -20,44 +20,56 @@ of adjoints; the sums of the user's own program stay.
     ...         h = W @ np.tanh(h + b)
     ...     return h[0]
     >>> show_pass("hoist", stgrad.grad(recurrent), np.ones((9, 9)), np.ones(9), 3)
-    t_3_stack = []
+    t_5_stack = []
     h_2 = np.zeros_like(b)
     for t in range(n):
-        t2 = np.tanh(h_2 + b)
-        t_3_stack.append(t2)
-        h_2 = W @ t2
+        t2 = h_2.shape[0]
+        t3 = b.shape[0]
+        if t2 != t3:
+            raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
+        t4 = np.tanh(h_2 + b)
+        t_5_stack.append(t4)
+        h_2 = W @ t4
+    if h_2.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
     h_2_bar = np.zeros_like(h_2)
     h_2_bar[0] += 1.0
     W_bar = np.zeros_like(W)
     for t in range(n - 1, -1, -1):
-        t_3_2 = t_3_stack.pop()
+        t_5_2 = t_5_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
-        t3 = np.transpose(W) @ h_2_bar
-        W_bar += np.outer(h_2_bar, t_3_2)
-        h_2_bar = t3 * (1.0 - t_3_2 * t_3_2)
+        t5 = np.transpose(W) @ h_2_bar
+        W_bar += np.outer(h_2_bar, t_5_2)
+        h_2_bar = t5 * (1.0 - t_5_2 * t_5_2)
     return W_bar
     ->
-    t_3_stack = []
+    t_5_stack = []
     h_2 = np.zeros_like(b)
     for t in range(n):
-        t2 = np.tanh(h_2 + b)
-        t_3_stack.append(t2)
-        h_2 = W @ t2
+        t2 = h_2.shape[0]
+        t3 = b.shape[0]
+        if t2 != t3:
+            raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
+        t4 = np.tanh(h_2 + b)
+        t_5_stack.append(t4)
+        h_2 = W @ t4
+    if h_2.shape[0] < 1:
+        raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
     h_2_bar = np.zeros_like(h_2)
     h_2_bar[0] += 1.0
     W_bar = np.zeros_like(W)
-    t3 = max(n, 0)
-    h_2_bar_rows = np.empty((t3, W_bar.shape[0]))
-    t_3_2_rows = np.empty((t3, W_bar.shape[1]))
+    t5 = max(n, 0)
+    h_2_bar_rows = np.empty((t5, W_bar.shape[0]))
+    t_5_2_rows = np.empty((t5, W_bar.shape[1]))
     for t in range(n - 1, -1, -1):
-        t_3_2 = t_3_stack.pop()
+        t_5_2 = t_5_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
         h_2_bar_rows[t] = h_2_bar
-        t_3_2_rows[t] = t_3_2
-        h_2_bar = np.transpose(W) @ h_2_bar * (1.0 - t_3_2 * t_3_2)
-    W_bar += np.transpose(h_2_bar_rows) @ t_3_2_rows
+        t_5_2_rows[t] = t_5_2
+        h_2_bar = np.transpose(W) @ h_2_bar * (1.0 - t_5_2 * t_5_2)
+    W_bar += np.transpose(h_2_bar_rows) @ t_5_2_rows
     return W_bar
 """
 

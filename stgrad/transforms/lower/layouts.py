@@ -21,8 +21,8 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
     ...             y[t] += s
     ...     return y
     >>> show_pass("layouts", stgrad.jit(columns), np.ones((2, 2)), np.ones(2), np.ones(3))
-    if a.shape[1] > 0:
-        if y.shape[0] > 0:
+    if y.shape[0] > 0:
+        if a.shape[1] > 0:
             if a.shape[0] > x.shape[0]:
                 raise IndexError('index `i` is out of bounds for axis 0 of `x` (line 6: s += np.exp(a[i, j] * x[i]))')
     for t in range(y.shape[0]):
@@ -35,8 +35,8 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
         y[t] += y_t
     return y
     ->
-    if a.shape[1] > 0:
-        if y.shape[0] > 0:
+    if y.shape[0] > 0:
+        if a.shape[1] > 0:
             if a.shape[0] > x.shape[0]:
                 raise IndexError('index `i` is out of bounds for axis 0 of `x` (line 6: s += np.exp(a[i, j] * x[i]))')
     n = a.shape[1]

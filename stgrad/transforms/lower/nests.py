@@ -7,13 +7,19 @@
     ...     u[1:] += 0.1 * v[:-1]
     ...     return u
     >>> show_pass("loops", stgrad.jit(move), np.ones(4), np.ones(4))
+    t = v.shape[0] - 1
+    t2 = u.shape[0] - 1
+    if t != t2:
+        raise ValueError('operands could not be broadcast together (line 2: u[1:] += 0.1 * v[:-1])')
     u[1:] += 0.1 * v[:-1]
     return u
     ->
     n = v.shape[0]
     n_2 = u.shape[0]
     if n != n_2:
-        raise ValueError('operands could not be broadcast together')
+        raise ValueError('operands could not be broadcast together (line 2: u[1:] += 0.1 * v[:-1])')
+    t = n_2 - 1
+    t2 = n_2 - 1
     for i in range(n_2 - 1):
         u[i + 1] += 0.1 * v[i]
     return u
