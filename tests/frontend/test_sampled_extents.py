@@ -81,14 +81,13 @@ def test_short_arrays(function, size):
     check_gradient(function, [x])
 
 
-def test_slices_that_leave_out_more_than_there_is_are_refused():
+def test_slices_that_leave_out_more_than_there_is():
     def counted(x):
         return x[3:].shape[0] * np.sum(x)
 
     g = stgrad.grad(counted, jit=False)
     assert g(np.ones(5)).tolist() == [2.0] * 5
-    with pytest.raises(ValueError, match="axis 0 of `x` is shorter than 3"):
-        g(np.ones(2))
+    assert g(np.ones(2)).tolist() == [0.0, 0.0]
 
 
 def test_branches_for_short_arrays_are_not_refused():
