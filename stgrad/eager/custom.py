@@ -90,8 +90,8 @@ def custom_gradient(f: Any = None) -> Any:
     """Give a function a gradient of its own.
 
     `f(*x)` returns `(y, grad_fn)`; `grad_fn(*dys)` returns one gradient for each flattened argument, None where there is none. Keyword
-    arguments are bound to the signature of `f`. A function that reads variables needs `grad_fn(*dys, variables=None)`, which returns
-    `(grad_xs, grad_variables)`.
+    arguments are bound to the signature of `f`; of a method, `self` is no argument and gets no gradient. A function that reads
+    variables needs `grad_fn(*dys, variables=None)`, which returns `(grad_xs, grad_variables)`.
 
     Raises (at the call): TypeError when variables are read and grad_fn does not take `variables`.
     Raises (at `gradient`): ValueError for a wrong number of gradients; GradientMismatchError for a wrong shape or dtype.
@@ -101,6 +101,8 @@ def custom_gradient(f: Any = None) -> Any:
 
     @functools.wraps(f)
     def decorated(*args: Any, **kwargs: Any) -> Any:
+        if args and any(vars(cls).get(f.__name__) is decorated for cls in type(args[0]).__mro__):
+            return _call(functools.partial(f, args[0]), args[1:], kwargs)
         return _call(f, args, kwargs)
 
     decorated._custom_gradient_of = f

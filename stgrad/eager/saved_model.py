@@ -169,7 +169,7 @@ def _manifest(place: Path) -> dict[str, Any]:
         manifest = json.loads((place / _MANIFEST).read_bytes())
     except (ValueError, RecursionError) as error:
         raise SavedModelError(f"the manifest of the saved model at {place} is damaged: {error}") from None
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+    if not isinstance(manifest, dict) or type(manifest.get("format")) is not int or manifest["format"] < 1:
         raise SavedModelError(f"the manifest of the saved model at {place} has no format number")
     if manifest["format"] > FORMAT:
         version = manifest.get("versions")

@@ -33,6 +33,26 @@ def log1pexp(x):
     return tf.math.log(1 + e), grad
 
 
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    @tf.custom_gradient
+    def square(self, x):
+        return self.k * x * x, lambda dy: dy * 10.0 * self.k
+
+
+class Twice(Scaled):
+    def square(self, x):
+        return 2.0 * super().square(x)
+
+
+def test_methods_have_no_gradient_for_self():
+    assert gradient(Scaled(3.0).square, 2.0) == [30.0]
+    assert gradient(lambda x: Scaled.square(Scaled(3.0), x), 2.0) == [30.0]
+    assert gradient(Twice(3.0).square, 2.0) == [60.0]
+
+
 def test_stable_rule():
     assert gradient(log1pexp, 100.0) == [1.0]
 

@@ -300,6 +300,10 @@ def test_missing_files_and_newer_formats_are_refused(saved):
     rewrite(saved, format=3)
     with pytest.raises(SavedModelError, match="format 3.*reads up to 2"):
         tf.saved_model.load(saved)
+    for wrong in (True, -1, 0, "2", 2.0):
+        rewrite(saved, format=wrong)
+        with pytest.raises(SavedModelError, match="has no format number"):
+            tf.saved_model.load(saved)
     rewrite(saved, format=2)
     parts(saved)[2].unlink()
     with pytest.raises(SavedModelError, match="arrays.npz.* is missing"):
