@@ -231,11 +231,16 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     """
     with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
         compiled = replace(_compiled(target, specs, keep), optimistic=assumption.made and not assumption.run_time)
-    fn = compiled.function
-    if not assumption.inside or assumption.run_time or not (fn.written or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))):
+    if not assumption.inside or assumption.run_time or not _effects(target, compiled.function):
         return compiled
     with _assuming(run_time=True):
         return _compiled(target, specs, keep)
+
+
+def _effects(target: Any, fn: Function) -> bool:
+    """Whether a run that is given up half-way has been seen: it printed, or wrote to arrays of the caller (derivatives write to copies)."""
+    written = fn.written if getattr(target, "derivative", target).mode == "primal" else frozenset()
+    return bool(written) or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))
 
 
 @contextmanager

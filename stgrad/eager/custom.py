@@ -99,14 +99,25 @@ def custom_gradient(f: Any = None) -> Any:
     if f is None:
         return custom_gradient
 
-    @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        if args and any(vars(cls).get(f.__name__) is decorated for cls in type(args[0]).__mro__):
-            return _call(functools.partial(f, args[0]), args[1:], kwargs)
-        return _call(f, args, kwargs)
+    return CustomGradient(f)
 
-    decorated._custom_gradient_of = f
-    return decorated
+
+class CustomGradient:
+    """A function with a gradient of its own; in a class, a method, whose instance is no argument of the gradient."""
+
+    def __init__(self, f: Any, owner: type | None = None) -> None:
+        functools.update_wrapper(self, f)
+        self._custom_gradient_of = f
+        self._owner = owner
+
+    def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
+        f = self._custom_gradient_of
+        return CustomGradient(f, owner) if instance is None else CustomGradient(functools.partial(f, instance))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._owner is not None and args and isinstance(args[0], self._owner):
+            return _call(functools.partial(self._custom_gradient_of, args[0]), args[1:], kwargs)
+        return _call(self._custom_gradient_of, args, kwargs)
 
 
 def forget_gradient(f: Any) -> Any:

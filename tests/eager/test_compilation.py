@@ -60,11 +60,27 @@ def with_custom(x):
     return doubled(x) * 3.0
 
 
+class Cubes:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @tf.custom_gradient
+    def cube(self, x):
+        return self.scale * x * x * x, lambda dy: dy * x
+
+
+cubes = Cubes(2.0)
+
+
+def with_custom_method(x):
+    return cubes.cube(x) * 3.0
+
+
 def two_results(x):
     return {"sum": tf.reduce_sum(x), "pair": (x * 2.0, tf.exp(x))}
 
 
-PROGRAMS = [branchy, loop, layer, activations, casts, with_custom, two_results]
+PROGRAMS = [branchy, loop, layer, activations, casts, with_custom, with_custom_method, two_results]
 
 
 def results(f, x, second):

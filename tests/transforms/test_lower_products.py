@@ -151,10 +151,20 @@ def test_memory_is_used_again():
     assert "out=" in text(within, np.eye(2), np.ones(2), 3)
 
 
-@pytest.mark.parametrize("program", [kept, delayed])
-def test_results_that_are_still_needed_stay(program):
-    forward = text(program, np.eye(2), np.ones(2), 3).split("_bar =")[0]
+def test_results_that_are_still_needed_stay():
+    forward = text(delayed, np.eye(2), np.ones(2), 3).split("_bar =")[0]
     assert "out=" not in forward
+
+
+def test_results_of_the_last_iteration_take_turns():
+    """While the last one is read, the next one is written to other memory."""
+    forward = stgrad.value_and_grad(kept, (0, 1)).source(np.eye(2), np.ones(2), 3).split("_bar =")[0]
+    assert "z_work_2, z_work = z_work, z_work_2\n        z = runtime.matmul(A, b_2, out=z_work)" in forward
+
+
+@pytest.mark.parametrize("program", [kept, delayed])
+def test_results_that_are_still_needed_are_right(program):
+    check_gradient(program, (np.array([[0.3, 0.5], [0.2, 0.7]]), np.array([0.4, 0.9]), 4), argnums=(0, 1), jit=True)
 
 
 def test_loops_on_threads_share_no_memory():

@@ -30,7 +30,7 @@ def install() -> None:
 
     for name, function in BODIES.items():
         LIBRARY[operation(name)] = function
-    HANDLERS[custom._call] = _custom
+    HANDLERS[custom.CustomGradient.__call__] = _custom
     HANDLERS[keras.layers.Layer.__call__] = layer
     HANDLERS[keras.layers.Embedding.__call__] = layer
     HANDLERS[keras.losses.Loss.__call__] = losses.loss
@@ -50,9 +50,9 @@ def operation(name: str) -> Any:
     return found
 
 
-def _custom(frame: Any, f: Any, args: Any, kwargs: Any) -> Any:
+def _custom(frame: Any, made: Any, *args: Any, **kwargs: Any) -> Any:
     """A function made by `tf.custom_gradient`: the compiler has the same."""
-    return frame.call(hooks.custom_gradient(f), tuple(args), kwargs)
+    return frame.call(hooks.custom_gradient(made._custom_gradient_of), args, kwargs)
 
 
 def _own_functions() -> list[Any]:
