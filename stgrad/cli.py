@@ -45,7 +45,7 @@ records sweeps small states settle agree storage hoist casts loops
 invariants registers columns layouts tables packed growable cleanup accumulate foreign slots carried rotations jam tidy products pages
 """
 PASSES = tuple(_PASSES.split())
-STAGES = ("desugar", "anf", "activity", "reverse", "optimised", *PASSES, "specialised", "all")
+STAGES = ("desugar", "anf", "activity", "reverse", "forward", "optimised", *PASSES, "specialised", "all")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -96,13 +96,14 @@ def dump(
     memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
     without: Annotated[str, typer.Option("--without", help="passes to leave out: names with commas between")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="the C library's elementary functions")] = False,
+    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent")] = "grad",
     output: Output = None,
 ) -> None:
     """Print the source of the gradient of a function."""
     wishes = _listed("--stage", stage, STAGES)
     chosen = _listed("--without", without, _optional() if without else ())
     request = request_of(target, wrt, args, run=False)
-    gradient = request.derivative("grad", order, precise=precise, without=frozenset(chosen))
+    gradient = request.derivative(mode, order, precise=precise, without=frozenset(chosen))
     if memory:
         typer.echo(str(gradient.memory(*request.arguments)))
         return
@@ -301,6 +302,8 @@ def compile_(
     """Compile derivatives of a function into the cache, for the types of the example arguments; nothing is run."""
     request = request_of(target, wrt, args)
     for name in (part.strip() for part in mode.split(",")):
+        if name == "forward":
+            raise UsageError("--mode: forward is for dump; a program for directions is compiled when stgrad.jvp is called")
         derivative = request.derivative(name, order)
         start = time.perf_counter()
         derivative.compile(*request.arguments)

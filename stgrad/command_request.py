@@ -34,16 +34,18 @@ class Request:
         return self.derivative("grad", order)
 
     def derivative(self, mode: str, order: int = 1, **options: Any) -> Any:
-        """The gradient of the given order, with the value at 'value_and_grad'; the function itself at 'primal'."""
+        """The gradient of the given order, with the value at 'value_and_grad'; its tangent program at 'forward'; the function itself at 'primal'."""
         api = importlib.import_module("stgrad.api")
         if mode == "primal":
             return api.jit(self.function, **options)
-        if mode not in ("grad", "value_and_grad"):
-            raise UsageError(f"--mode: {mode!r} is none of grad, value_and_grad, primal")
+        if mode not in ("grad", "value_and_grad", "forward"):
+            raise UsageError(f"--mode: {mode!r} is none of grad, value_and_grad, forward, primal")
         argnums = self.positions if len(self.positions) > 1 else self.positions[0]
         function = self.function
         for _ in range(order - 1):
             function = api.grad(function, argnums)
+        if mode == "forward":
+            return importlib.import_module("stgrad.differentials").tangent_program(function, argnums, **options)
         return getattr(api, mode)(function, argnums, **options)
 
 

@@ -127,24 +127,3 @@ def product(gradients: Any, tangents: Any) -> Any:
     for g, v in zip(numbers(gradients), numbers(tangents)):  # noqa: B905
         total = total + np.sum(np.real(np.conj(g) * v))
     return total
-
-
-def pushforward_of(f: Callable[..., Any], pullback: Pullback, gradient: Callable[..., Any]) -> Callable[..., Any]:
-    """Value and tangent of a function: the pullback is linear in its cotangents, and the derivative of a linear map is itself."""
-
-    def pushforward(primals: Any, tangents: Any) -> Any:
-        y = f(*copy.deepcopy(primals))
-        direction = gradient(lambda cotangents: product(pullback(primals, {}, cotangents), tangents))(zeros(y))
-        return y, filled(y, direction)
-
-    return pushforward
-
-
-def hessian_product_of(gradient_of_f: Callable[..., Any], gradient: Callable[..., Any], chosen: tuple[int, ...]) -> Callable[..., Any]:
-    """The gradient of the inner product of a gradient and a direction, in the chosen arguments."""
-
-    def hessian_product(primals: Any, tangents: Any) -> Any:
-        found = gradient(lambda point: product(gradient_of_f(*point), tangents))(primals)
-        return tuple([found[i] for i in chosen])
-
-    return hessian_product

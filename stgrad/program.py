@@ -12,17 +12,17 @@ import numpy as np
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import Reading, inline, read, read_closure, splice
+from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Effect, Function, Loc, Pack, Store, Type, Var, stored, walk
+from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.held import check_held
 from stgrad.transforms.overflow import guard_integers
-from stgrad.transforms.pipeline import Trace, differentiate, specialise
+from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.transforms.simplify import simplify
@@ -86,18 +86,49 @@ def _guarded(reading: Reading, *, everything: bool) -> Function:
 
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
+    inner = replace(inner, function=replace(inner.function, result=result_operand(inner.result)))  # an operand for each leaf: a gradient leaves some out
     result, aux = _outputs(request, inner)
-    wrt = [leaf.name for name in request.wrt for leaf in _differentiable(name, _argument_of(inner, name))]
+    wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, _argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
+    if request.mode == "jvp":
+        return _derive_forward(request, inner, trace, wrt, chosen)
     if request.mode != "vjp":
-        _must_be_scalar(request, result)
+        must_be_scalar(result)
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
     _no_writes_around(inner)
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     return _with_structure(request, inner, program, aux is not None)
+
+
+def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list[str], chosen: list[int]) -> Reading:
+    """The tangent program; its result is the value and the tangents of each direction, in the structure of the value."""
+    _no_writes_around(inner)
+    alone = request.directions is None
+    directions = [wrt] if request.directions is None else [[wrt[i] for i in d] for d in request.directions]
+    program = push_forward(inner.function, directions, splice, trace, outputs=chosen)
+    flat = list(program.result.items if isinstance(program.result, Pack) else (program.result,))
+    types = [leaf.type if isinstance(leaf, Sym) else None for leaf in leaves(inner.result)]
+    rest = iter(flat[len(types) :])
+
+    def value(leaf: Value, operand: Operand) -> Value:
+        return Sym(operand, leaf.type) if isinstance(leaf, Sym) else leaf  # type: ignore[arg-type]
+
+    values = iter(flat)
+    primal = map_leaves(lambda leaf, _: value(leaf, next(values)), inner.result)
+    moving = _outputs(request, inner)[0]
+
+    def tangent(leaf: Value, _: str) -> Value:
+        if not _is_float(leaf):
+            return type(leaf)(0) if isinstance(leaf, (float, complex, np.inexact)) else None
+        return Sym(next(rest), replace(leaf.type, value=None))  # type: ignore[arg-type]
+
+    tangents = [map_leaves(tangent, moving) for _ in directions]
+    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
+    result = (primal, tangents[0] if alone else tuple(tangents))
+    return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
 
 def _no_writes_around(inner: Reading) -> None:
@@ -137,7 +168,7 @@ def _outputs(request: Derivative, inner: Reading) -> tuple[Value, Value]:
     return inner.result[0], inner.result
 
 
-def _must_be_scalar(request: Derivative, result: Value) -> None:
+def must_be_scalar(result: Value) -> None:
     if isinstance(result, Sym) and not result.type.rank and result.type.is_float or isinstance(result, float):
         return
     what = _spoken(result)
@@ -163,7 +194,7 @@ def _is_float(value: Value) -> bool:
     return isinstance(value, Sym) and value.type.is_float
 
 
-def _differentiable(name: str, value: Value) -> list[Sym]:
+def float_leaves(name: str, value: Value) -> list[Sym]:
     """The float leaves of an argument."""
     found = [leaf for leaf in leaves(value) if _is_float(leaf)]
     if not found:
@@ -311,7 +342,7 @@ def _doc(request: Derivative) -> str:
     name = function_name(request)
     if request.mode == "primal":
         return ""
-    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product"}[request.mode]
+    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}[request.mode]
     names = request.wrt
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return f"{what} of {name} with respect to {listed}."
@@ -387,4 +418,7 @@ def _definition(function: Any, frame: Any) -> Loc | None:
 
 
 Unwrapped = Callable[..., Any]
-__all__ = ["Compiled", "Derivative", "array_program", "call_inline", "call_pullback", "compile_program", "function_name", "signature_of", "spec_of"]
+__all__ = [
+    "Compiled", "Derivative", "array_program", "call_inline", "call_pullback", "compile_program", "float_leaves", "function_name", "must_be_scalar",
+    "signature_of", "spec_of",
+]  # fmt: skip

@@ -44,7 +44,8 @@ DEFAULT = Options()
 class Derivative:
     """What is asked for: which function, with respect to which parameters, and which results.
 
-    `mode` is 'primal', 'grad', 'value_and_grad' or 'vjp' (cotangents of the results are extra arguments).
+    `mode` is 'primal', 'grad', 'value_and_grad', 'vjp' (cotangents of the results are extra arguments) or 'jvp' (tangents of the arguments are). A
+    'jvp' has several `directions`, each the numbers of the float leaves of `wrt` whose tangents are given, or one of all of them.
     """
 
     function: Any
@@ -52,6 +53,7 @@ class Derivative:
     wrt: tuple[str, ...] = ()
     single: bool = True  # one gradient rather than a tuple of them
     has_aux: bool = False
+    directions: tuple[tuple[int, ...], ...] | None = None
 
 
 def function_name(request: Any) -> str:

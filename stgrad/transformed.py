@@ -230,7 +230,7 @@ class Transformed:
         return self._build(self._bind(args, kwargs), keep=keep)[0]
 
     def __repr__(self) -> str:
-        what = {"grad": "gradient", "value_and_grad": "value and gradient", "vjp": "pullback", "primal": "compiled"}[self.derivative.mode]
+        what = {"grad": "gradient", "value_and_grad": "value and gradient", "vjp": "pullback", "jvp": "pushforward", "primal": "compiled"}[self.derivative.mode]
         wrt = f" with respect to {', '.join(self.derivative.wrt)}" if self.derivative.wrt else ""
         return f"<stgrad {what} of {function_name(self.derivative)}{self._signature}{wrt}>"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.api import vjp
+from stgrad.differentials import vjp
 from stgrad.eager import structures
 from stgrad.eager.custom import Custom
 from stgrad.eager.dispatch import settled

@@ -57,7 +57,8 @@ class Rule:
     """Everything known about one operation.
 
     `kind` is 'partials', 'linear', 'adjoint', 'composite' or 'nondiff'. `fresh_shape` marks results whose extents
-    depend on values (np.unique, x[mask]), `views` the position of the argument that the result may share memory with.
+    depend on values (np.unique, x[mask]), `views` the position of the argument that the result may share memory with. A `multilinear`
+    operation is linear in each array alone: its tangent is a sum of itself, with one factor replaced by its tangent in each term.
     """
 
     op: Callable[..., Any]
@@ -69,6 +70,7 @@ class Rule:
     composite: Callable[..., Any] | None = None
     fresh_shape: bool = False
     views: int | None = None
+    multilinear: bool = False
     samples: list[Any] = field(default_factory=list)
 
 
@@ -133,11 +135,11 @@ def adjoint(*ops: Callable[..., Any], views: int | None = None) -> Callable[[F],
     return register
 
 
-def tangent(*ops: Callable[..., Any]) -> Callable[[F], F]:
+def tangent(*ops: Callable[..., Any], multilinear: bool = False) -> Callable[[F], F]:
     """Forward rule: `rule(y, *args, *tangents, **kwargs)` gives the tangent of the result."""
 
     def register(rule: F) -> F:
-        _register(ops, "", tangent=rule)
+        _register(ops, "", tangent=rule, multilinear=multilinear)
         return rule
 
     return register

@@ -23,7 +23,7 @@ def convolve(y, y_bar, a, v, mode="full"):
     return np.correlate(whole, v, mode="valid"), np.correlate(whole, a, mode="valid")
 
 
-@tangent(np.convolve)
+@tangent(np.convolve, multilinear=True)
 def convolve_dot(y, a, v, a_dot, v_dot, mode="full"):
     return np.convolve(a_dot, v, mode=mode) + np.convolve(a, v_dot, mode=mode)
 
@@ -40,7 +40,7 @@ def correlate(y, y_bar, a, v, mode="valid"):
     return np.correlate(whole, conj(v[::-1]), mode="valid"), conj(np.correlate(whole, a, mode="valid")[::-1])
 
 
-@tangent(np.correlate)
+@tangent(np.correlate, multilinear=True)
 def correlate_dot(y, a, v, a_dot, v_dot, mode="valid"):
     return np.correlate(a_dot, v, mode=mode) + np.correlate(a, v_dot, mode=mode)
 

@@ -50,7 +50,7 @@ def rows_of(x):
     return np.reshape(x, (-1, np.shape(x)[-1]))
 
 
-@tangent(np.matmul)
+@tangent(np.matmul, multilinear=True)
 def matmul_dot(y, x1, x2, x1_dot, x2_dot):
     return np.matmul(x1_dot, x2) + np.matmul(x1, x2_dot)
 
@@ -113,7 +113,7 @@ def outer(y, y_bar, a, b, out=None):
     return shaped(a_bar, a), shaped(b_bar, b)
 
 
-@tangent(np.outer, np.linalg.outer)
+@tangent(np.outer, np.linalg.outer, multilinear=True)
 def outer_dot(y, a, b, a_dot, b_dot, out=None):
     return np.outer(a_dot, b) + np.outer(a, b_dot)
 
@@ -324,7 +324,7 @@ def einsum(y, y_bar, subscripts, *operands, optimize=False):
     return (None, *tuple(operand_bar(y_bar, terms, output, operands, i) for i in range(len(operands))))
 
 
-@tangent(np.einsum)
+@tangent(np.einsum, multilinear=True)
 def einsum_dot(y, subscripts, *operands_and_dots, optimize=False):
     n = len(operands_and_dots) // 2
     operands, dots = operands_and_dots[:n], operands_and_dots[n:]

@@ -31,7 +31,7 @@ def convolve(y, y_bar, in1, in2, mode="full", method="auto"):
 _register((ss.convolve, ss.fftconvolve, ss.oaconvolve), "", fresh_shape=True)
 
 
-@tangent(ss.convolve, ss.fftconvolve, ss.oaconvolve)
+@tangent(ss.convolve, ss.fftconvolve, ss.oaconvolve, multilinear=True)
 def convolve_dot(y, in1, in2, in1_dot, in2_dot, mode="full", method="auto"):
     return ss.convolve(in1_dot, in2, mode) + ss.convolve(in1, in2_dot, mode)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from stgrad import values
 from stgrad.api import grad
+from stgrad.differentials import jvp
 from stgrad.program import signature_of
 from stgrad.values import Sym, closed, opened, rebuild
 
@@ -97,7 +98,7 @@ def check_gradient(
     f: Function,
     args: Sequence[Any],
     order: int = 2,
-    modes: Sequence[str] = ("reverse",),
+    modes: Sequence[str] = ("reverse", "forward"),
     argnums: Sequence[int] | None = None,
     *,
     jit: bool = False,
@@ -111,7 +112,7 @@ def check_gradient(
         f: a function of numbers, arrays and structures of them that returns one real number.
         args: its arguments, away from kinks.
         order: 1, or 2 for the gradient of the gradient program too.
-        modes: which derivatives to check; 'reverse'.
+        modes: which derivatives to check: 'reverse', and 'forward', which is held against it by the dot product.
         argnums: positions of the arguments to differentiate in; all that hold floats by default.
         jit: compile with Numba; else the same text runs in plain Python.
         stages: also run the text of every stage that is a complete program.
@@ -124,17 +125,19 @@ def check_gradient(
     ...     return y
     >>> check_gradient(f, (2.0, 3))
     """
-    if unknown := set(modes) - {"reverse"}:
-        raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there is 'reverse'")
+    if unknown := set(modes) - {"reverse", "forward"}:
+        raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there are 'reverse' and 'forward'")
     if not isinstance(args, (tuple, list)):
         raise TypeError(f"check_gradient: `args` is a tuple with an entry for each argument, not of type {type(args).__name__}")
     check = _Check(f, tuple(args), argnums, jit, np.random.default_rng(seed), tolerances or Tolerances())
     check.first_order()
     check.same_text()
+    if "forward" in modes:
+        check.forward()
     if stages:
         check.stages()
     if order >= 2:
-        check.second_order()
+        check.second_order("forward" in modes)
 
 
 class _Check:
@@ -275,6 +278,32 @@ class _Check:
         counter = iter(range(10**6))
         return map_leaves(lambda *_: unit if next(counter) == number else None, value)
 
+    # ------------------------------------------------------------- forward mode
+
+    def forward(self) -> None:
+        """The tangent in a direction against the gradient: <x_bar, x_dot> = y_dot."""
+        v = self.every_direction()
+        value, found = self.run(lambda *a: jvp(self.f, a, v, jit=self.jit))
+        self.agree(float(np.real(found)), self.found, [v[i] for i in self.argnums], "the tangent")
+        tolerance = 1e-4 if self.single else 1e-9
+        if not np.allclose(value, self.value, rtol=tolerance, atol=tolerance, equal_nan=True):
+            self.fail(f"forward mode gives the value {value!r}, should be {self.value!r}")
+
+    def every_direction(self) -> tuple[Any, ...]:
+        """A direction for all arguments; zero for those that are not asked for."""
+
+        def leaf(x: Any, i: int) -> Any:
+            return noise(self.rng, x) if i in self.argnums or not is_float(x) else np.zeros(np.shape(x))
+
+        return tuple(map_leaves(lambda x, _, i=i: leaf(x, i), a) for i, a in enumerate(self.args))
+
+    def agree(self, got: float, bars: Sequence[Any], v: Sequence[Any], what: str) -> None:
+        """A number in forward mode is the inner product of cotangents and a direction."""
+        want = sum(inner(g, d) for g, d in zip(bars, v, strict=True))
+        scale = max(1.0, abs(want), *(float(np.sum(np.abs(leaf))) for g in bars for leaf in leaves(g) if leaf is not None))
+        if not abs(got - want) <= (2e-3 if self.single else 1e-8) * scale:
+            self.fail(f"forward mode: {what} in a random direction is {got:.12g}, reverse mode says {want:.12g}")
+
     # ------------------------------------------------------------- texts
 
     def same_text(self) -> None:
@@ -295,10 +324,14 @@ class _Check:
 
     # ------------------------------------------------------------- second order
 
-    def second_order(self) -> None:
-        """Hessian times vector by reverse over reverse, against differences of the gradient; and its symmetry."""
+    def second_order(self, forward: bool) -> None:
+        """Hessian times vector by reverse over reverse, against differences of the gradient; and by forward over reverse against it."""
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) for i in self.argnums)
         products = self.hessian_product(v)
+        if forward:
+            whole = self.every_direction()
+            pushed = self.run(lambda *a: jvp(self.gradient, a, whole, jit=self.jit)[1])
+            self.agree(inner(pushed, v), products, [whole[i] for i in self.argnums], "the product of the Hessian")
         norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(products)) if leaf is not None)
         for k, i in enumerate(self.argnums):
             self.same_structure(f"{self.names[i]} (second order)", self.args[i], products[k])

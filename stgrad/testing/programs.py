@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import api, values
+from stgrad import api, differentials, values
 from stgrad.jacobians import Pullback, product
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.testing.gradients import GradientError, Tolerances, inner, is_float, leaves, map_leaves, moved, noise
@@ -147,7 +147,7 @@ class _Check:
 
     def compiled(self, jit: bool) -> None:
         what = "Numba" if jit else "plain Python"
-        value, pullback = api.vjp(self.f, *self.fresh(), jit=jit)
+        value, pullback = differentials.vjp(self.f, *self.fresh(), jit=jit)
         self.same_value(what, [leaf for leaf in leaves(value) if leaf is not None and not isinstance(leaf, str)])
         found = pullback(map_leaves(lambda leaf, _: leaf, self.y_bar))
         self.compare(what, [found[i] for i in self.argnums])
@@ -156,10 +156,10 @@ class _Check:
 
     def forward(self) -> None:
         """The identity <x_bar, x_dot> = <y_bar, y_dot>."""
-        floats = api._floats(self.args)
+        floats = differentials._floats(self.args)
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) if i in self.argnums else None for i in range(len(self.args)))
         if floats == self.argnums:
-            y_dot = api.jvp(self.f, self.fresh(), v, jit=False)[1]
+            y_dot = differentials.jvp(self.f, self.fresh(), v, jit=False)[1]
             left = sum(inner(self.found[i], v[i]) for i in self.argnums)
             right = inner(self.y_bar, y_dot)
             scale = max(1.0, abs(right), sum(_size(self.found[i]) for i in self.argnums))
@@ -179,7 +179,7 @@ class _Check:
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) for i in chosen)
         seeds = [_cast(g, y) for g, y in zip(leaves(self.y_bar), leaves(self.value), strict=True) if g is not None]
         found = Transformed(Derivative(second, "primal"), Options(jit))(self.fresh(), seeds, [u for u in leaves(list(v)) if u is not None])
-        _, run = api._pair(self.f, tuple(self.names), False, False)
+        run = Transformed(Derivative(self.f, "vjp", tuple(self.names), False), Options(jit=False))
 
         def along(args: tuple[Any, ...]) -> float:
             return inner(run.with_seeds(args, self.y_bar, self.f(*moved(args, map_leaves(lambda *_: None, args), 0.0))), v)

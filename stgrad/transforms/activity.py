@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stgrad.ir import Assign, Custom, Function, Pop, Push, Stmt, Store, Type, Var, operand_vars, walk
+from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, blocks, operand_vars
 from stgrad.rules import lookup
 from stgrad.transforms.dataflow import Classes, result_names
 
@@ -57,9 +57,19 @@ def _reach(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def _edges(fn: Function, classes: Classes) -> Iterator[tuple[str, str]]:
-    for stmt in walk(fn.body):
+    for stmt, own in _walk(fn.body, frozenset()):
         for source, target in _flows(stmt, fn.types):
-            yield classes.find(source), classes.find(target)
+            if target not in own:
+                yield classes.find(source), classes.find(target)
+
+
+def _walk(block: Block, own: frozenset[str]) -> Iterator[tuple[Stmt, frozenset[str]]]:
+    """Statements, and what they make that has a derivative of its own: the outputs of the region around them."""
+    for stmt in block:
+        yield stmt, own
+        inner = own | {o.name for o in stmt.outputs} if isinstance(stmt, Custom) else own
+        for part in blocks(stmt):
+            yield from _walk(part, inner)
 
 
 def _flows(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ from stgrad.ir import (
     Type,
     Var,
     While,
+    assigned,
     assigns,
     operand_vars,
     operands,
@@ -255,8 +256,8 @@ class _Eliminator:
         return any(n in live for s in walk(stmt.head) for n in assigns(s))
 
     def _custom(self, stmt: Custom, live: set[str]) -> tuple[Stmt | None, set[str]]:
-        if not any(o.name in live for o in stmt.outputs):
-            return None, live
+        if not any(n in live for n in ({o.name for o in stmt.outputs} | assigned(stmt.body))):
+            return None, live  # what the body leaves is read by pullbacks, too, which may stand elsewhere by now
         inner = live | {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
         body, entry = self.block(stmt.body, inner)
         return replace(stmt, body=body), entry | set(reads(stmt))

@@ -64,6 +64,13 @@ def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumente
     return Instrumented(replace(fn, body=body, types=types), Classes(body, types), lockstep.shadows, trips)
 
 
+def own_memory(fn: Function, names: Names) -> Function:
+    """The program on copies of the parameters that it writes to; reshaped arrays are views or copies for certain, where it can be had."""
+    fn = _own_reshapes(fn, names)
+    classes = Classes(fn.body, fn.types)
+    return _copy_parameters(fn, classes, updated(fn, classes), names)[0]
+
+
 def _own_reshapes(fn: Function, names: Names) -> Function:
     """Copies of reshaped arrays that are views or copies, where nobody can tell which: what is overwritten is not read through them."""
     if not any(isinstance(s, Assign) and s.op in RESHAPES for s in walk(fn.body)):
@@ -217,4 +224,4 @@ class _Lockstep:
         return [replace(stmt, targets=(Var(bar),), args=(Var(source_bar), *stmt.args[1:]))]
 
 
-__all__ = ["ALL", "For", "Instrumented", "instrument"]
+__all__ = ["ALL", "For", "Instrumented", "instrument", "own_memory"]

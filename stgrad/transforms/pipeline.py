@@ -13,6 +13,7 @@ from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import activity
 from stgrad.transforms.foreign import foreign
+from stgrad.transforms.forward import forward
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
 from stgrad.transforms.lower.carried import carried
@@ -58,6 +59,16 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     if trace.keep:
         trace.add("activity", annotate(fn, wrt))
     fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
+    return trace.add("optimised", simplify(fn))
+
+
+def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
+    """The array-level tangent program of a program just read, or of another derivative's."""
+    trace.add("anf", fn)
+    fn = small_arrays(simplify(fn))
+    if trace.keep:
+        trace.add("activity", annotate(fn, sorted({name for direction in directions for name in direction})))
+    fn = trace.add("forward", forward(fn, directions, splice, **options))
     return trace.add("optimised", simplify(fn))
 
 

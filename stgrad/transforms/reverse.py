@@ -250,6 +250,8 @@ class _Reverse:
                 self.unbounded(place, stmt)
             case Custom():
                 self.adjoints.custom(stmt, self._instance)
+                if assigned(stmt.body) & self.adjoints.present:  # pullbacks that were written into the program read what the body leaves
+                    self.region(place.inner[0])
             case Push():
                 self._push(stmt)
             case Pop():

@@ -66,3 +66,11 @@ def offences(body: Callable[..., Any], seen: set[Any]) -> Iterator[str]:
 def test_closed(name: str) -> None:
     seen: set[Any] = set()
     assert not [offence for body in bodies(rules.TABLE[name]) for offence in offences(body, seen)]
+
+
+@pytest.mark.parametrize("name", sorted(rules.TABLE))
+def test_has_both_modes(name: str) -> None:
+    """What has a reverse rule has a forward rule: its own, or one that follows from its kind."""
+    rule = rules.TABLE[name]
+    assert rule.kind in ("nondiff", "partials", "composite", "linear") or rule.tangent is not None
+    assert not rule.multilinear or rule.tangent is not None

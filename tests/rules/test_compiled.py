@@ -20,7 +20,10 @@ import scipy.special  # noqa: F401  (programs import what they call)
 import stgrad
 import stgrad.rules as rules
 from stgrad.errors import NotDifferentiableError
+from stgrad.pushforwards import Tangent, pushforward_of
+from stgrad.request import Derivative, Options
 from stgrad.testing.rules import HERMITIAN, dot, is_float, leaves, moved, noise, pull, tree_map
+from stgrad.transformed import Transformed
 
 rules.load_scipy()
 PER_RULE = 3  # samples of each generator
@@ -133,6 +136,19 @@ def check(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], rng: np.rand
         steps = [(shifted(f, values, i, v, h) - shifted(f, values, i, v, -h)) / (2 * h) for h in (1e-4, 1e-5, 1e-6)]
         got = dot((g,), (v,))
         assert min(abs(got - s) for s in steps) <= 1e-5 * max(1.0, abs(got)), f"argument {i}: {got}, differences {steps}"
+    check_forward(f, values, dict(zip(active, gradients, strict=True)), rng)
+
+
+def check_forward(f: Any, values: list[Any], gradients: dict[int, Any], rng: np.random.Generator) -> None:
+    """The tangent in a direction of all arguments at once, and of each alone, is what the gradients say."""
+    directions = {i: noise(rng, values[i]) for i in gradients}
+    for chosen in (set(gradients), *({i} for i in gradients if len(gradients) > 1)):
+        names = tuple(f"a{i}" for i in sorted(chosen))
+        along = Transformed(Derivative(pushforward_of(Tangent(f, names)), "primal"), Options(jit=False))
+        got = along(tuple(np.copy(v) if isinstance(v, np.ndarray) else v for v in values), tuple(directions[i] for i in sorted(chosen)))[1]
+        want = sum(dot((gradients[i],), (directions[i],)) for i in chosen)
+        size = max(1.0, abs(want), *(float(np.max(np.abs(gradients[i]), initial=0.0)) for i in chosen))
+        assert abs(float(got) - want) <= 1e-9 * size, f"forward mode, arguments {chosen}: {got}, reverse mode says {want}"
 
 
 def shifted(f: Any, values: list[Any], i: int, v: Any, h: float) -> float:

@@ -183,7 +183,7 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
         units = substitute(units, state.buffers, state.shares)
     if "gather" not in without:
         units = gather(units, state)
-    units = [with_needs(u, state.extents) for u in units]
+    units = [with_needs(u, state) for u in units]
     if "fuse" not in without:
         return fuse(units, state.shares)
     return [node for unit in units for node in fuse([unit], state.shares)]
@@ -223,11 +223,13 @@ def scalarised(
     return state
 
 
-def with_needs(unit: Unit, extents: Extents) -> Unit:
-    """A statement that knows on which arrays and checks its extents rely."""
+def with_needs(unit: Unit, state: Scalariser) -> Unit:
+    """A statement that knows on which arrays and checks its extents rely, and those of the array that it writes to: it may be the first to do so."""
     if not isinstance(unit, Kernel):
         return unit
-    symbols = {d.symbol for d in extents_of(unit) if d.symbol is not None} - extents.trusted
+    extents, made = state.extents, state.buffers.get(unit.target)
+    dims = (*extents_of(unit), *(made.dims if made is not None and made.local else ()))
+    symbols = {d.symbol for d in dims if d.symbol is not None} - extents.trusted
     needs = [extents.sources[s][0] for s in sorted(symbols) if s in extents.sources] + [f"extent {s}" for s in sorted(symbols)]
     return replace(unit, needs=tuple(needs))
 

@@ -1,0 +1,273 @@
+"""Derivatives that push tangents forward: in a direction, gradients of few numbers, Jacobians column by column, Hessians times a vector.
+
+Like those of `stgrad.jacobians`, each is plain Python that the compiler reads. What stands for the tangent program of a function in there
+is a `Pushforward`; it takes several directions at once, so that the function itself runs once for all of them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.jacobians import Pullback, filled, numbers, rows_of
+from stgrad.request import Derivative, signature_of
+from stgrad.transformed import Transformed
+from stgrad.values import Sym, is_number, leaves, map_leaves
+
+WIDTH = 4  # directions in an array that run beside one another
+
+
+class _Read:
+    """What is called in programs that are read, for a function and the names of some of its arguments."""
+
+    def __init__(self, f: Callable[..., Any], names: tuple[str, ...], single: bool = False, has_aux: bool = False) -> None:
+        self.f, self.names, self.single, self.has_aux = f, names, single, has_aux
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError("it is called in programs that are read")
+
+    def arguments(self, args: Any, kwargs: Any) -> list[Any]:
+        """The chosen arguments of a call; `args[1]` is one of `*args`."""
+        bound = signature_of(self.f).bind(*args, **kwargs)
+        bound.apply_defaults()
+        found = []
+        for name in self.names:
+            base, _, index = name.partition("[")
+            found.append(bound.arguments[base][int(index[:-1])] if index else bound.arguments[base])
+        return found
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, Sym) and leaf.type.is_float or isinstance(leaf, (float, complex, np.inexact))
+
+
+class Pushforward(_Read):
+    """`pushforward(args, kwargs, directions)` in a program that is read: the value, and a tangent of it for each direction.
+
+    A direction has an entry for each float leaf of the chosen arguments, None where it is zero.
+    """
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        positional, keywords, directions = args
+        point = [leaf for a in self.arguments(positional, keywords) for leaf in leaves(a) if _is_float(leaf)]
+        given = [[(i, v) for i, v in enumerate(direction) if v is not None] for direction in directions]
+        pattern = tuple(tuple(i for i, _ in direction) for direction in given)
+        seeds = [_like(frame, v, point[i]) for direction in given for i, v in direction]
+        return self.pushed(frame, positional, keywords, pattern, seeds)
+
+    def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
+        from stgrad.program import call_inline
+
+        target = Transformed(Derivative(self.f, "jvp", self.names, False, self.has_aux, pattern))
+        return call_inline(target, frame, tuple(positional), keywords, seeds=seeds)
+
+
+class Tangent(Pushforward):
+    """`tangent(args, kwargs, direction)`: the value and its tangent in one direction, which has the structure of the chosen arguments."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        positional, keywords, direction = args
+        pairs = [pair for a, d in zip(self.arguments(positional, keywords), direction, strict=True) for pair in _paired(a, d)]
+        point = [(x, v) for x, v in pairs if _is_float(x)]
+        pattern = tuple(i for i, (_, v) in enumerate(point) if v is not None)
+        seeds = [_like(frame, point[i][1], point[i][0]) for i in pattern]
+        value, tangents = self.pushed(frame, positional, keywords, (pattern,), seeds)
+        return value, tangents[0]
+
+
+class Gradient(Pushforward):
+    """The same of a function that returns one real number, which is refused otherwise."""
+
+    def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
+        from stgrad.program import must_be_scalar
+
+        value, tangents = super().pushed(frame, positional, keywords, pattern, seeds)
+        must_be_scalar(value[0] if self.has_aux else value)
+        return value, tangents
+
+
+class Point(_Read):
+    """`point(args, kwargs)`: the floats of the chosen arguments, a list."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        from stgrad.program import float_leaves
+
+        found: list[Any] = []
+        for name, a in zip(self.names, self.arguments(*args), strict=True):
+            found += [leaf for leaf in leaves(a) if _is_float(leaf)] or float_leaves(name, a)
+        if any(isinstance(leaf, complex) or isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex") for leaf in found):
+            raise errors.NotDifferentiableError(
+                "forward mode gives derivatives in real numbers, column by column, and an argument is complex",
+                frame.builder.loc,
+                hint="use mode='reverse', or stgrad.jvp in the direction you want",
+            )
+        return found
+
+
+class Shaped(_Read):
+    """`shaped(args, kwargs, items)`: the structure of the chosen arguments with other items for their floats, None for the rest."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        positional, keywords, items = args
+        rest = iter(items)
+        found = tuple(map_leaves(lambda leaf, _: next(rest) if _is_float(leaf) else None, a) for a in self.arguments(positional, keywords))
+        return found[0] if self.single else found
+
+
+class Cheaper(_Read):
+    """`cheaper(args, kwargs, y)`: what is known of the cheaper mode before the program runs: 'forward', 'reverse', or '' for nothing."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        inputs = [leaf for a in self.arguments(args[0], args[1]) for leaf in leaves(a) if isinstance(leaf, Sym) and leaf.type.is_float]
+        outputs = [leaf for leaf in leaves(args[2]) if isinstance(leaf, Sym) and leaf.type.is_float]
+        if any(leaf.type.dtype.startswith("complex") for leaf in (*inputs, *outputs)):
+            return "reverse"
+        if not any(leaf.type.array for leaf in outputs):
+            return "reverse"
+        return "" if any(leaf.type.array for leaf in inputs) else "forward"
+
+
+def _paired(a: Any, d: Any) -> list[tuple[Any, Any]]:
+    """The leaves of an argument with those of its direction; a direction of None is zero."""
+    point = list(leaves(a))
+    along = [None] * len(point) if d is None else list(leaves(d))
+    if len(point) != len(along):
+        raise errors.ShapeError(f"a tangent has {len(along)} leaves, its primal has {len(point)}")
+    return list(zip(point, along, strict=True))
+
+
+def _like(frame: Any, v: Any, x: Any) -> Any:
+    """A tangent in the dtype of its primal; refused where it has not its rank."""
+    t = x.type if isinstance(x, Sym) else None
+    if t is None or is_number(v) and not t.rank:
+        return v
+    if not isinstance(v, Sym) or v.type.rank != t.rank:
+        raise errors.ShapeError(f"a tangent is {v.type if isinstance(v, Sym) else repr(v)}, its primal is {t}", frame.builder.loc)
+    if v.type.dtype.startswith("complex") and not t.dtype.startswith("complex"):
+        raise errors.NotDifferentiableError("a tangent is complex, its primal is real", frame.builder.loc)
+    if v.type.dtype == t.dtype:
+        return v
+    cast = ("np.astype", (v, np.dtype(t.dtype))) if t.array else ("cast", (v, t.dtype))
+    return frame.builder.call(*cast, replace(v.type, dtype=t.dtype, weak=t.weak, value=None))
+
+
+# --------------------------------------------------------------------------- the programs; these functions are read
+
+
+def pushforward_of(tangent: Tangent) -> Callable[..., Any]:
+    """Value and tangent of a function."""
+
+    def pushforward(primals: Any, tangents: Any) -> Any:
+        return tangent(primals, {}, tangents)
+
+    return pushforward
+
+
+def linear_of(tangent: Tangent) -> Callable[..., Any]:
+    """The tangent alone."""
+
+    def linear(primals: Any, tangents: Any) -> Any:
+        return tangent(primals, {}, tangents)[1]
+
+    return linear
+
+
+def units(point: Any, chosen: Any) -> Any:
+    """For each of the chosen numbers the direction in which it grows alone."""
+    return [[np.ones_like(point[k]) if i == k else None for i in range(len(point))] for k in chosen]
+
+
+def columns(push: Pushforward, args: Any, kwargs: Any, point: Any, k: int, block: Any) -> Any:
+    """The tangents of all results in the directions of the k-th argument, an array; `block` are empty arrays for them, one for each result."""
+    size = np.size(point[k])
+    before, after = [None for _ in point[:k]], [None for _ in point[k + 1 :]]
+    seeds = [np.zeros(size, dtype=np.result_type(point[k])) for _ in range(WIDTH)]
+    for i in range(0, size, WIDTH):
+        for w in range(WIDTH):
+            seeds[w][min(i + w, size - 1)] = 1.0
+        tangents = push(args, kwargs, [before + [np.reshape(s, np.shape(point[k]))] + after for s in seeds])[1]
+        for w in range(WIDTH):
+            for target, t in zip(block, [v for v in numbers(tangents[w])]):  # noqa: B905, C416
+                target[..., min(i + w, size - 1)] = t
+            seeds[w][min(i + w, size - 1)] = 0.0
+    return block
+
+
+def blocks_of(push: Pushforward, args: Any, kwargs: Any, point: Any) -> Any:
+    """The value of a function, its structure with None for what is no float, and for each number of the point the derivatives of its floats."""
+    scalars = [k for k in range(len(point)) if np.ndim(point[k]) == 0]
+    arrays = [k for k in range(len(point)) if np.ndim(point[k]) > 0]
+    value, tangents = push(args, kwargs, units(point, scalars) + ([[None for _ in point]] if arrays else []))
+    tree = tangents[0]
+    blocks = {k: numbers(t) for k, t in zip(scalars, tangents)}  # noqa: B905
+    for k in arrays:
+        empty = [np.zeros(np.shape(v) + (np.size(point[k]),), dtype=np.result_type(v)) for v in numbers(tree)]
+        filled_ = columns(push, args, kwargs, point, k, empty)
+        if np.ndim(point[k]) > 1:
+            blocks[k] = [np.reshape(b, np.shape(v) + np.shape(point[k])) for b, v in zip(filled_, numbers(tree))]  # noqa: B905
+        else:
+            blocks[k] = filled_
+    return value, tree, [blocks[k] for k in range(len(point))]
+
+
+def gradient_parts(f: Callable[..., Any], names: tuple[str, ...], single: bool, has_aux: bool) -> tuple[Gradient, Point, Shaped]:
+    return Gradient(f, names, single, has_aux), Point(f, names), Shaped(f, names, single)
+
+
+def jacobian_of(push: Pushforward, point_of: Point, shaped: Shaped) -> Callable[..., Any]:
+    """For each number of the result, in its structure, the structure of the arguments: a column for each number of the arguments."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return by_columns(push, args, kwargs, point_of, shaped)
+
+    return jacobian
+
+
+def gradient_of(push: Gradient, point_of: Point, shaped: Shaped, with_value: bool) -> Callable[..., Any]:
+    """The gradient, a direction for each number of the arguments."""
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, _, blocks = blocks_of(push, args, kwargs, point_of(args, kwargs))
+        found = shaped(args, kwargs, [block[0] for block in blocks])
+        if with_value:
+            return value, found
+        return (found, value[1]) if push.has_aux else found
+
+    return gradient
+
+
+def cheaper_of(
+    f: Callable[..., Any], push: Pushforward, point_of: Point, shaped: Shaped, cheaper: Cheaper, pullback: Pullback, single: bool
+) -> Callable[..., Any]:
+    """The Jacobian by columns or by rows, whichever are fewer."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
+        mode = cheaper(args, kwargs, y)
+        if mode == "reverse":
+            return by_rows(pullback, args, kwargs, y, single)
+        if mode == "forward":
+            return by_columns(push, args, kwargs, point_of, shaped)
+        inputs = sum([np.size(v) for v in point_of(args, kwargs)])
+        outputs = sum([np.size(v) for v in numbers(y)])
+        if inputs <= WIDTH * outputs:
+            found = by_columns(push, args, kwargs, point_of, shaped)
+        else:
+            found = by_rows(pullback, args, kwargs, y, single)
+        return found
+
+    return jacobian
+
+
+def by_columns(push: Any, args: Any, kwargs: Any, point_of: Any, shaped: Any) -> Any:
+    _, tree, blocks = blocks_of(push, args, kwargs, point_of(args, kwargs))
+    return filled(tree, [shaped(args, kwargs, [block[j] for block in blocks]) for j in range(len(numbers(tree)))])
+
+
+def by_rows(pullback: Any, args: Any, kwargs: Any, y: Any, single: Any) -> Any:
+    return filled(y, [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(numbers(y)))])

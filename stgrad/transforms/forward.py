@@ -1,0 +1,381 @@
+"""Forward mode: beside every statement its tangent, in the order of the program.
+
+    y = f(x)  for each statement        y_dot = f'(x) * x_dot
+
+Nothing is stored for later, and nothing is run backwards: the program takes as much memory again as it took, for each direction. Several directions run
+beside one another, and share the program and its partial derivatives. After Griewank and Walther, Evaluating Derivatives (2008), chapter 3.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> from stgrad.request import Derivative
+    >>> from stgrad.transformed import Transformed
+    >>> def wave(x):
+    ...     return np.sin(x * x)
+    >>> print(Transformed(Derivative(wave, "jvp", ("x",))).stages(1.0)["forward"])
+    import numpy as np
+    <BLANKLINE>
+    <BLANKLINE>
+    def wave_jvp(x, x_dot):
+        t = x * x
+        return np.sin(t), (x_dot * x + x_dot * x) * np.cos(t)
+    <BLANKLINE>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from stgrad import errors
+from stgrad.frontend.builder import Builder, last_symbol
+from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Stack,
+    Stmt,
+    Store,
+    Var,
+    While,
+    read,
+    reads,
+)
+from stgrad.names import Names
+from stgrad.rules import lookup
+from stgrad.transforms.activity import activity
+from stgrad.transforms.alias import shadowed, updated
+from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
+from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.transforms.instrument import own_memory
+from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
+from stgrad.transforms.transpose import transposed
+
+_EITHER = RESHAPES | {"np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray", "stop_gradient"}  # a view, or a tangent of its own
+Present = tuple[frozenset[str], ...]
+
+
+def forward(
+    fn: Function, directions: Sequence[Sequence[str]], splice: Splice, *, outputs: Sequence[int] | None = None, with_value: bool = True
+) -> Function:
+    """The program that computes the results of a program and their tangents.
+
+    Args:
+        fn: a program.
+        directions: for each direction the parameters whose tangents are parameters, behind those of `fn`; those of the others are zero.
+        splice: writes the body of a rule into a program.
+        outputs: which leaves of the result have tangents, all of them by default.
+        with_value: whether the results of `fn` are results too, before the tangents, which stand direction by direction.
+    """
+    leaves = fn.result.items if isinstance(fn.result, Pack) else (fn.result,)
+    chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
+    names = Names([*fn.types, *(p.name for p in fn.params)])
+    fn = own_memory(fn, names)
+    return _Forward(fn, directions, splice, names, chosen).run(with_value)
+
+
+@dataclass
+class _Forward:
+    """The walk over the program; built and used up inside `forward`."""
+
+    fn: Function
+    wrt: Sequence[Sequence[str]]
+    splice: Splice
+    names: Names
+    outputs: tuple[int, ...]
+    builder: Builder = field(init=False)
+    directions: list[Tangents] = field(init=False)
+    carried: Present = ()  # the tangents that the innermost loop carries from trip to trip
+
+    def __post_init__(self) -> None:
+        fn = self.fn
+        self.builder = Builder(names=self.names, types=dict(fn.types), symbols=last_symbol(fn.types.values()))
+        self.classes = Classes(fn.body, fn.types)
+        self.written = updated(fn, self.classes)
+        self.in_conflict = shadowed(fn, self.classes)
+        self.rows = contiguous(fn) if self.in_conflict else frozenset()
+        self.live = Liveness(fn.body, result_names(fn))
+        chosen = replace(fn, result=Pack(tuple(self.leaves[i] for i in self.outputs)))
+        found = {tuple(wrt): activity(chosen, wrt).active for wrt in self.wrt}
+        self.directions = [Tangents(self.builder, self.splice, found[tuple(wrt)], self.written, self.classes) for wrt in self.wrt]
+
+    @property
+    def leaves(self) -> tuple[Operand, ...]:
+        return self.fn.result.items if isinstance(self.fn.result, Pack) else (self.fn.result,)
+
+    def run(self, with_value: bool) -> Function:
+        fn, seeds = self.fn, list[Var]()
+        for wrt, direction in zip(self.wrt, self.directions, strict=True):
+            for name in wrt:
+                seeds.append(Var(direction.dot(name).name))
+                direction.present.add(name)
+        self.block(fn.body)
+        values = self.leaves if with_value else ()
+        results = [self.tangent(d, self.leaves[i]) for d in self.directions for i in self.outputs]
+        results = self.apart(results, {s.name for s in seeds})
+        count = len(fn.params) - len(fn.constants)
+        params = (*fn.params[:count], *seeds, *fn.params[count:])
+        every = (*values, *results)
+        result = every[0] if len(every) == 1 else Pack(every)
+        return replace(fn, name=f"{fn.name}_jvp", params=params, body=tuple(self.builder.out), result=result, types=dict(self.builder.types))
+
+    def tangent(self, direction: Tangents, leaf: Operand) -> Operand:
+        """The tangent of a result."""
+        if not isinstance(leaf, Var):
+            return Const(0.0)
+        if leaf.name not in direction.active or leaf.name not in direction.present:
+            zero = self.builder.variable(f"{leaf.name}_dot", replace(self.builder.types[leaf.name], value=None))
+            if zero.type.array:
+                self.builder.assign(zero, "np.zeros_like", leaf)
+            else:
+                self.builder.assign(zero, "alias", Const(zero_of(zero.type)))
+            return zero.operand
+        return direction.dot(leaf.name).operand
+
+    def apart(self, results: list[Operand], given: set[str]) -> list[Operand]:
+        """Results that are no arrays of the caller's."""
+        classes = Classes(tuple(self.builder.out), self.builder.types)
+        theirs = {classes.find(n) for n in given}
+        found = list[Operand]()
+        for leaf in results:
+            if isinstance(leaf, Var) and self.builder.types[leaf.name].array and classes.find(leaf.name) in theirs:
+                copy = self.builder.variable(leaf.name, self.builder.types[leaf.name])
+                self.builder.assign(copy, "np.copy", leaf)
+                leaf = copy.operand
+            found.append(leaf)
+        return found
+
+    # ------------------------------------------------------------- statements
+
+    def block(self, block: Block) -> None:
+        for stmt in block:
+            self.builder.loc = stmt.loc
+            self.statement(stmt)
+
+    def statement(self, stmt: Stmt) -> None:
+        match stmt:
+            case Assign():
+                self.assign(stmt)
+            case Store():
+                for direction in self.directions:
+                    direction.store(stmt)
+                self.builder.out.append(stmt)
+            case If():
+                self.branch(stmt)
+            case For():
+                self.loop(stmt)
+            case While():
+                self.unbounded(stmt)
+            case Custom():
+                self.custom(stmt)
+            case Stack():
+                self.builder.out += [stmt, *(Stack(d.dot(stmt.name).name) for d in self.directions if stmt.name in d.active)]
+            case Push():
+                self.push(stmt)
+            case Pop():
+                self.pop(stmt)
+            case _:
+                self.builder.out.append(stmt)
+
+    def assign(self, stmt: Assign) -> None:
+        """The tangents of a statement stand before it where they read only its operands, else behind it."""
+        moving = [d for d in self.directions if any(t.name in d.active for t in stmt.targets)]
+        self.settled(stmt, moving)
+        if not any(d.moves(o) for d in moving for o in (*stmt.args, *(v for _, v in stmt.kwargs))):
+            self.builder.out.append(stmt)
+            for d in moving:
+                for target in stmt.targets:
+                    d.clear(target.name)
+            return
+        clash = {t.name for t in stmt.targets} & set(reads(stmt))
+        y = tuple(self.builder.variable(t.name, replace(self.builder.types[t.name], value=None)) if clash else self.named(t.name) for t in stmt.targets)
+        with self.builder.block() as out:
+            self.tangents_of(stmt, y, moving)
+        own = {v.name for v in y}
+        if not own & read(tuple(out)):
+            for v in y if clash else ():
+                self.builder.types.pop(v.name)
+            self.builder.out += [*out, stmt] if clash else [stmt, *out]
+            return
+        self.builder.out.append(replace(stmt, targets=tuple(Var(v.name) for v in y)))
+        self.builder.out += out
+        for target, v in zip(stmt.targets, y, strict=True):
+            if clash:
+                self.builder.out.append(Assign((target,), "alias", (v.operand,), (), stmt.loc))
+
+    def named(self, name: str) -> Sym:
+        return Sym(Var(name), self.builder.types[name])
+
+    def tangents_of(self, stmt: Assign, y: tuple[Sym, ...], moving: list[Tangents]) -> None:
+        found: list[tuple[Value, ...]] = []
+
+        def partials() -> tuple[Value, ...]:
+            """The partial derivatives, written once for all directions."""
+            if not found:
+                value = value_of(self.builder)
+                rule = lookup(stmt.op)
+                assert rule is not None
+                given = self.splice(self.builder, rule.partials, (y[0], *map(value, stmt.args)), {k: value(v) for k, v in stmt.kwargs})
+                found.append(given if isinstance(given, tuple) else (given,))
+            return found[0]
+
+        results = [d.result(stmt, y, partials) for d in moving]
+        for d, dots in zip(moving, results, strict=True):
+            for target, dot, v in zip(stmt.targets, dots, y, strict=True):
+                d.bind(target.name, dot, v, shared=d.shares(stmt))
+
+    def settled(self, stmt: Assign, moving: list[Tangents]) -> None:
+        """Refuse what may be a view or a copy, where it matters which: the tangent may become the other one."""
+        source = viewed(stmt, self.fn.types)
+        if source is None or stmt.op not in _EITHER or not moving or self.classes.find(source) not in self.in_conflict:
+            return
+        if stmt.op not in RESHAPES or not (source in self.rows and rowwise(stmt)):
+            raise errors.AliasingError(
+                f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
+                stmt.loc,
+                reason="which of the two depends on strides that are known only at run time",
+                hint=f"write `{stmt.op}(...).copy()`",
+            )
+
+    # ------------------------------------------------------------- stacks
+
+    def push(self, stmt: Push) -> None:
+        for d in self.directions:
+            if stmt.stack in d.active:
+                value = d.full(stmt.value)
+                self.builder.emit(Push(d.dot(stmt.stack).name, operand_of(value), stmt.loc))
+        self.builder.out.append(stmt)
+
+    def pop(self, stmt: Pop) -> None:
+        self.builder.out.append(stmt)
+        for d in self.directions:
+            name = stmt.target.name
+            if stmt.stack not in d.active:
+                d.clear(name)
+                continue
+            target = d.dot(name) if name in d.active else self.builder.variable("_t", replace(self.builder.types[name], value=None))
+            self.builder.emit(Pop(Var(target.name), d.dot(stmt.stack).name, stmt.loc))
+            d.present.add(name)
+
+    # ------------------------------------------------------------- control flow
+
+    def state(self) -> Present:
+        return tuple(frozenset(d.present) for d in self.directions)
+
+    def restore(self, present: Present) -> None:
+        for d, names in zip(self.directions, present, strict=True):
+            d.present = set(names)
+
+    def fill(self, wanted: Present, live: frozenset[str]) -> None:
+        """Make zeros of the tangents that another path has here, as far as the names are read later; forget the others."""
+        for d, names in zip(self.directions, wanted, strict=True):
+            for name in sorted(names - d.present):
+                if name in live:
+                    d.zero(name)
+            d.present = {n for n in d.present if n in names and n in live}
+
+    def branch(self, stmt: If) -> None:
+        live, before = self.live.after[id(stmt)], self.state()
+        arms = []
+        for block in (stmt.then, stmt.orelse):
+            self.restore(before)
+            with self.builder.block() as out:
+                self.block(block)
+            arms.append((out, self.state(), bool(block) and isinstance(block[-1], Effect) and block[-1].op == "raise"))
+        going = [present for _, present, ends in arms if not ends] or [before]
+        union = tuple(frozenset().union(*parts) & live for parts in zip(*going, strict=True))
+        for out, present, ends in arms:
+            self.restore(present)
+            outer, self.builder.out = self.builder.out, out
+            if not ends:
+                self.fill(union, live)
+            self.builder.out = outer
+        self.restore(union)
+        self.builder.out.append(replace(stmt, then=tuple(arms[0][0]), orelse=tuple(arms[1][0])))
+
+    def loop(self, stmt: For) -> None:
+        def body() -> tuple[Present, tuple[Block, ...]]:
+            with self.builder.block() as out:
+                self.block(stmt.body)
+                ended = self.state()
+                self.fill(self.carried, live)
+            return ended, (tuple(out),)
+
+        live = self.live.after[id(stmt.body[-1])] if stmt.body else frozenset()
+        carried, (new,) = self.repeated(body, live)
+        self.builder.out.append(replace(stmt, body=new))
+        self.restore(carried)
+
+    def unbounded(self, stmt: While) -> None:
+        left: Present = ()
+
+        def body() -> tuple[Present, tuple[Block, ...]]:
+            nonlocal left
+            with self.builder.block() as head:
+                self.block(stmt.head)
+            left = self.state()
+            with self.builder.block() as out:
+                self.block(stmt.body)
+                ended = self.state()
+                self.fill(self.carried, live)
+            return ended, (tuple(head), tuple(out))
+
+        live = self.live.after[id(stmt.body[-1])] if stmt.body else frozenset(n for n in read((stmt,)) if n in self.fn.types)
+        _, (head, new) = self.repeated(body, live)
+        self.builder.out.append(replace(stmt, head=head, body=new))
+        self.restore(left)
+
+    def repeated(self, body: Callable[[], tuple[Present, tuple[Block, ...]]], live: frozenset[str]) -> tuple[Present, tuple[Block, ...]]:
+        """A loop: which tangents it carries from trip to trip is found by repetition; they are there before it."""
+        outer, before = self.carried, self.state()
+        carried = before
+        while True:
+            rollback, dots = self.builder.mark(), [dict(d.dots) for d in self.directions]
+            self.carried = carried
+            self.restore(carried)
+            ended, found = body()
+            grown = tuple(c | (e & live) for c, e in zip(carried, ended, strict=True))
+            if grown == carried:
+                break
+            rollback()
+            carried = grown
+            for d, known, names in zip(self.directions, dots, carried, strict=True):
+                d.dots = known
+                for name in sorted(names):
+                    d.dot(name)
+        self.carried = outer
+        self.restore(before)
+        for d, names in zip(self.directions, carried, strict=True):
+            for name in sorted(names - d.present):
+                d.zero(name)
+        return carried, found
+
+    # ------------------------------------------------------------- functions with a derivative of their own
+
+    def custom(self, stmt: Custom) -> None:
+        """The tangents of the outputs are what the pullback, which is linear, says when it is transposed."""
+        outputs = {o.name for o in stmt.outputs}
+        dots = [[d.of(i) for i in stmt.inputs] for d in self.directions]
+        active = [d.active for d in self.directions]
+        for d in self.directions:
+            d.active -= outputs
+        with self.builder.block() as body:
+            self.block(stmt.body)
+        self.builder.out.append(replace(stmt, body=tuple(body)))
+        for d, names, given in zip(self.directions, active, dots, strict=True):
+            d.active = names
+            found = transposed(self.builder, self.splice, stmt, given)
+            for output, g in zip(stmt.outputs, found, strict=True):
+                d.bind(output.name, g, self.named(output.name), shared=True)
+
+
+__all__ = ["forward"]
