@@ -84,6 +84,7 @@ class StgradError(Exception):
         self.reason = reason
         self.hint = hint
         self.anchor = type(self).anchor if anchor is None else anchor
+        self.certain = True  # whether the code around it always comes to this
         super().__init__(message)
 
     def __str__(self) -> str:

@@ -44,6 +44,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         found = look("raw", type(owner), name)
         if isinstance(found, (property, FunctionType)):
             return _of_subclass(frame, owner, found)
+        if found is ABSENT:  # of the instance, or made by a `__getattr__`: no method of lists or dicts
+            value = frame.look("attribute", owner, name)
+            return _missing(frame, owner, name, node) if value is ABSENT else value
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
     if isinstance(owner, np.ndarray) and not frame.unroll and name not in ("shape", "ndim", "dtype", "size"):

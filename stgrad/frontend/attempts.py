@@ -14,8 +14,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.frame import Frame, executes
-from stgrad.frontend.heap import State
+from stgrad.frontend.frame import Frame, Leaves, executes
 from stgrad.frontend.values import Value
 from stgrad.ir import Assign, Effect, Stmt, Store, Type, Var, walk
 
@@ -25,14 +24,21 @@ _STRUCTURE = (KeyError, IndexError, AttributeError, ImportError)  # what a faile
 @executes(gast.Try)
 def try_statement(frame: Frame, node: Any) -> None:
     handlers = [(h, _classes(frame, h)) for h in node.handlers]
-    state, start = State(frame), len(frame.builder.out)
-    raised = _run(frame, node.body, tuple(c for _, classes in handlers for c in classes))
-    if raised is None:
+    start = len(frame.builder.out)
+
+    def check() -> None:
         _check(frame, node, [c for h, classes in handlers if not _raises(h.body) for c in classes], frame.builder.out[start:])
+
+    try:
+        raised = _run(frame, node.body, tuple(c for _, classes in handlers for c in classes))
+    except Leaves:
+        check()
+        raise
+    check()
+    if raised is None:
         frame.execute(node.orelse)
     else:
         handler = next(h for h, classes in handlers if isinstance(raised, classes))
-        state.restore()
         if handler.name is not None:
             frame.env[handler.name.id] = raised
         frame.execute(handler.body)
@@ -51,9 +57,14 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
     """Read the body; the exception that it is certain to raise, if one of `caught`."""
     try:
         frame.execute(body)
+    except Leaves as leaves:
+        if leaves.kind is None or not issubclass(leaves.kind, caught):
+            raise
+        frame.builder.out.pop()  # the `raise` itself
+        return leaves.kind(leaves.message)
     except errors.StgradError as error:
         cause = error.__cause__
-        if isinstance(error, errors.ShapeError) and isinstance(cause, _STRUCTURE) and isinstance(cause, caught):
+        if error.certain and isinstance(error, errors.ShapeError) and isinstance(cause, _STRUCTURE) and isinstance(cause, caught):
             return cause
         raise
     except caught as raised:

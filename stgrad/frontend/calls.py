@@ -12,17 +12,28 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.contents import holds_arrays
-from stgrad.frontend import agreement, builtins, draws, growing, iterators, library, objects, operations, ufuncs
+from stgrad.frontend import (
+    agreement,
+    builtins,
+    draws,
+    growing,
+    iterators,
+    library,
+    numba_calls,
+    objects,
+    operations,
+    ufuncs,
+)
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
-from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
+from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import once
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import unwrapped
-from stgrad.frontend.text import known_text
+from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called, look
@@ -67,12 +78,12 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
             if not kwargs
             else frame.call(look("raw", function.cls, "__call__"), (function, *args), kwargs)
         )
-    if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
-        what = str(function.type) if isinstance(function, Sym) else type(function).__name__
-        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
     hook = getattr(type(function), "_stgrad_call_", None)
     if hook is not None:
         return hook(function, frame, args, kwargs)
+    if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
+        what = str(function.type) if isinstance(function, Sym) else type(function).__name__
+        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
     handler = builtins.HANDLERS.get(function) if _hashable(function) else None
     if handler is not None:
         found = handler(frame, *args, **kwargs)
@@ -104,11 +115,17 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
         return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
+    special = numba_calls.meaning(function)
+    if special is not None:
+        return special(frame, *args, **kwargs)
     body = LIBRARY.get(function) if _hashable(function) else None
     if body is not None:
         return _from_library(frame, body, args, kwargs)
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return ufuncs.ufunc_method(frame, function, args, kwargs)
+    element = python_function_of(function)
+    if element is not None:
+        return over_elements(frame, element, args)
     drawn = draws.draw(frame, function, args, kwargs)
     if drawn is not NotImplemented:
         return drawn
@@ -130,6 +147,8 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
             return _computed(frame, function, known_args, known_kwargs)
+        if isinstance(getattr(function, "__self__", None), str):
+            return RunTimeText(UNKNOWN)
     return _call_source(frame, function, args, kwargs)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stgrad import errors
-from stgrad.frontend.frame import Frame, Unreached
+from stgrad.frontend.frame import Frame, Leaves, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
 from stgrad.frontend.unassigned import one_sided
@@ -41,6 +41,8 @@ def growing(frame: Frame, read: Callable[[State], Value]) -> Value:
 def _branch(frame: Frame, state: State, cond: Sym, then: Callable[[], Value], orelse: Callable[[], Value], wish: str) -> Value:
     before = dict(frame.env)
     sides = [_side(frame, state, before, side) for side in (then, orelse)]
+    if all(isinstance(s.unreached, Leaves) for s in sides):
+        return _both_leave(frame, cond, sides)
     reached = [s for s in sides if s.unreached is None]
     if len(reached) < 2:
         return _one_side(frame, cond, sides, reached)
@@ -55,22 +57,23 @@ def _branch(frame: Frame, state: State, cond: Sym, then: Callable[[], Value], or
 
 
 class _Side(NamedTuple):
-    """What one side of a branch leaves; `unreached` where no first trip of a loop comes to its end."""
+    """What one side of a branch leaves; `unreached` where nothing comes to its end: no first trip of a loop, or nothing as it raises."""
 
     block: list[Any]
     env: dict[str, Value]
     value: Value
     changed: dict[int, Any]
-    unreached: Unreached | None = None
+    unreached: Unreached | Leaves | None = None
 
 
 def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[], Value]) -> _Side:
     frame.env = dict(before)
-    unreached, value = None, None
+    unreached: Unreached | Leaves | None = None
+    value = None
     with frame.builder.block() as block, frame.speculate(conditional=True) as region:
         try:
             value = read()
-        except Unreached as found:
+        except (Unreached, Leaves) as found:
             unreached = found
     changed = {k: (c, contents(c)) for k, c in region.changed.items()}
     state.restore_containers()
@@ -78,16 +81,24 @@ def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[
 
 
 def _one_side(frame: Frame, cond: Sym, sides: list[_Side], reached: list[_Side]) -> Value:
-    """After a branch of which one side is not reached in a first trip; the loop is read again."""
+    """After a branch of which one side ends by raising, or is not reached in a first trip; the loop is read again."""
     if not reached:
-        raise sides[0].unreached or AssertionError(sides)
+        raise next(s.unreached for s in sides if isinstance(s.unreached, Unreached))
     (side,) = reached
     for container, held in side.changed.values():
         put(container, held)
     frame.env = side.env
-    then, orelse = (tuple(s.block) if s is side else () for s in sides)
+    then, orelse = (tuple(s.block) if s is side or isinstance(s.unreached, Leaves) else () for s in sides)
     frame.builder.emit(If(cond.operand, then, orelse, frame.builder.loc, frame.builder.note))
     return side.value
+
+
+def _both_leave(frame: Frame, cond: Sym, sides: list[_Side]) -> Value:
+    """After a branch that raises on either side nothing runs."""
+    frame.env = sides[0].env
+    frame.builder.emit(If(cond.operand, tuple(sides[0].block), tuple(sides[1].block), frame.builder.loc, frame.builder.note))
+    if frame.builder.regions and frame.builder.regions[-1].conditional:
+        raise Leaves(None)
 
 
 def _join_containers(frame: Frame, join: Join, then: dict[int, Any], orelse: dict[int, Any]) -> None:

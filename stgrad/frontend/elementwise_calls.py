@@ -9,6 +9,7 @@ dtypes that their signatures give them:
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,13 @@ _NO_LOOP = "no signature of it takes these arguments"
 def is_compiled_ufunc(function: Any) -> bool:
     """Whether it is what `numba.vectorize` or `numba.guvectorize` makes."""
     return type(function).__name__ in _MADE_BY_NUMBA and type(function).__module__.startswith("numba.np.ufunc.")
+
+
+def python_function_of(function: Any) -> Any:
+    """The function behind what `np.frompyfunc` made, which only its garbage collector tells; None for NumPy's own ufuncs."""
+    if not isinstance(function, np.ufunc) or not function.types or set(function.types[0]) - {"O", "-", ">"} or len(function.types) > 1:
+        return None
+    return next((f for f in gc.get_referents(function) if callable(f)), None)
 
 
 def call_compiled_ufunc(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -40,6 +40,10 @@ def binop(frame: Frame, node: Any) -> Value:
 
 def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`left <op> right` for values of every kind; `node.op` is the operator."""
+    if isinstance(left, str) and not (is_static(static_of(right)) and not isinstance(left, RunTimeText) and not isinstance(right, RunTimeText)):
+        return RunTimeText(UNKNOWN)
+    if isinstance(left, str):
+        return called(BINARY[kind][0], left, static_of(right))
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         return container_operator(frame, node, left, right)
     if isinstance(left, Record) or isinstance(right, Record):

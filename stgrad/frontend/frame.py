@@ -118,6 +118,9 @@ class Frame:
         self.builder.regions.append(region)
         try:
             yield region
+        except errors.StgradError as error:
+            error.certain = False  # a `try` around the region does not know that it comes up
+            raise
         finally:
             self.builder.regions.pop()
 
@@ -314,6 +317,17 @@ class Frame:
         new = self.builder.variable(name, value.type)
         self.owned.add(new.name)
         return new
+
+
+class Leaves(BaseException):
+    """This side of a branch ends by raising an exception: nothing behind it runs, and what it bound is never read.
+
+    `kind` is the class of the exception, None where it is one of several.
+    """
+
+    def __init__(self, kind: type[Exception] | None, message: str = "") -> None:
+        super().__init__(message)
+        self.kind, self.message = kind, message
 
 
 class Unreached(errors.UndefinedNameError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,31 @@ HANDLERS[operator.abs] = HANDLERS[abs]
 HANDLERS[operator.getitem] = lambda frame, a, b: load(frame, a, b, None)
 HANDLERS[operator.not_] = lambda frame, a: frame.builder.call("not", (c,), c.type) if isinstance(c := operations.truth(frame, a), Sym) else not c
 HANDLERS[operator.truth] = lambda frame, a: operations.truth(frame, a)
+
+
+def _in_place(kind: type) -> Callable[..., Value]:
+    """`operator.iadd`: an array changes, of a number there is a new one."""
+
+    def handler(frame: Frame, a: Value, b: Value) -> Value:
+        from stgrad.frontend import statements
+
+        if isinstance(a, Sym) and a.type.array:
+            statements.update(frame, a, Ellipsis, kind, b, None)
+            return a
+        return operations.binary(frame, kind, a, b)
+
+    return handler
+
+
+for _kind, _name in {
+    gast.Add: "iadd", gast.Sub: "isub", gast.Mult: "imul", gast.Div: "itruediv", gast.FloorDiv: "ifloordiv", gast.Mod: "imod", gast.Pow: "ipow",
+}.items():  # fmt: skip
+    HANDLERS[getattr(operator, _name)] = _in_place(_kind)
+
+
+@handles(warnings.warn, warnings.simplefilter, warnings.filterwarnings)
+def _warn(frame: Frame, *_: Value, **__: Value) -> None:
+    """Warnings of the function itself: its derivative has none."""
 
 
 @handles(functools.reduce)

@@ -26,6 +26,9 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
         from stgrad.frontend.sequences import indexed
 
         return indexed(frame, owner, index)
+    hook = getattr(type(owner), "_stgrad_item_", None)
+    if hook is not None:
+        return hook(owner, frame, index, node)
     if isinstance(owner, Method) and owner.name == "flat":
         owner = frame.call(np.ravel, (owner.owner,), {})
     if isinstance(owner, Sym):

@@ -305,6 +305,25 @@ def by_rows(body, lead, inner, alone, made, kept, dtypes, *args):  # type: ignor
     return tuple([np.reshape(results[i], lead + made[i] if kept[i] else lead) for i in range(len(made))])
 
 
+@means()
+def swept(kernel, out, shape, first, last, *args):  # type: ignore[no-untyped-def]
+    """`out[i] = kernel(i, *args)` for the places i that are at least `first` and `last` items away from the ends of each axis."""
+    for i in range(first[0], shape[0] - last[0]):
+        if len(shape) == 1:
+            out[i] = kernel((i,), *args)
+        else:
+            for j in range(first[1], shape[1] - last[1]):
+                if len(shape) == 2:
+                    out[i, j] = kernel((i, j), *args)
+                else:
+                    for k in range(first[2], shape[2] - last[2]):
+                        if len(shape) == 3:
+                            out[i, j, k] = kernel((i, j, k), *args)
+                        else:
+                            for m in range(first[3], shape[3] - last[3]):
+                                out[i, j, k, m] = kernel((i, j, k, m), *args)
+
+
 # --------------------------------------------------------------------------- places of an array, one after the other
 
 

@@ -17,13 +17,14 @@ from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, note_ran, read_name
-from stgrad.frontend.frame import ASSIGN, Frame, executes
+from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
 from stgrad.frontend.iteration import Range, count_items, known_items, range_length, visit
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
+    UNDEFINED,
     Growing,
     Known,
     Maybe,
@@ -121,7 +122,7 @@ def augmented(frame: Frame, node: Any) -> None:
     if isinstance(node.target, gast.Name):
         old = read_name(frame, node.target)
         if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-            _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+            update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
         else:
             result = _changed(frame, kind, old, frame.evaluate(node.value), node)
             if result is not old:
@@ -130,11 +131,11 @@ def augmented(frame: Frame, node: Any) -> None:
     if isinstance(node.target, gast.Subscript):
         owner, index = frame.evaluate(node.target.value), frame.evaluate(node.target.slice)
         if isinstance(owner, Sym):
-            _update(frame, owner, index, kind, frame.evaluate(node.value), node)
+            update(frame, owner, index, kind, frame.evaluate(node.value), node)
         else:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-                _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+                update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
                 if isinstance(owner, tuple):  # Python changes the array, then fails to put it back
                     store(frame, owner, index, old, node.target)
             else:
@@ -143,7 +144,7 @@ def augmented(frame: Frame, node: Any) -> None:
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
     if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-        _update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+        update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
         frozen = isinstance(owner, Record) and getattr(getattr(owner.cls, "__dataclass_params__", None), "frozen", False)
         if frozen or isinstance(owner, tuple) or isinstance(owner, Sym) and node.target.attr == "T":  # Python changes the array, then fails to put it back
             attribute_store(frame, owner, node.target.attr, old, node.target)
@@ -170,7 +171,7 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
     return binary_operator(frame, node, kind, old, value)
 
 
-def _update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
+def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
     """`owner[index] op= value`; `+=` and `-=` keep their form, as their adjoints need no old value."""
     if isinstance(value, (tuple, list, Growing)):
         value = growing.as_array(frame, value)
@@ -397,16 +398,40 @@ def raise_statement(frame: Frame, node: Any) -> None:
     """`raise Kind(message)`: where it is certain to run, it is raised while compiling, else by the program."""
     exc = node.exc
     call = exc if isinstance(exc, gast.Call) else None
-    kind = frame.evaluate(call.func if call is not None else exc)
-    parts = [static_of(frame.evaluate(a)) for a in call.args] if call is not None else []
-    message = " ".join(p if isinstance(p, str) else "..." if not is_static(p) else str(p) for p in parts)
+    kind = frame.evaluate(call.func if call is not None else exc) if exc is not None else RuntimeError
+    parts = [_part(frame, a) for a in call.args] if call is not None else []
+    if isinstance(kind, BaseException):
+        kind, parts = type(kind), [str(a) for a in kind.args]
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         frame.unsupported(node, "only `raise Class(message)` is supported")
-    if kind.__module__ != "builtins":
-        frame.unsupported(node, "only built-in exceptions can be raised by compiled code", hint="raise ValueError or RuntimeError")
+    message = " ".join(parts)
     if not frame.builder.regions:
-        raise kind(message)
-    _emit_raise(frame, kind.__name__, message)
+        raise _made(kind, message)
+    builtin = next(c for c in kind.__mro__ if c.__module__ == "builtins")
+    _emit_raise(frame, builtin.__name__, message if builtin is kind else f"{kind.__name__}: {message}")
+    if frame.builder.regions[-1].conditional:
+        raise Leaves(kind, message)
+
+
+def _part(frame: Frame, node: Any) -> str:
+    """A part of a message; what cannot be told, or not even be read, is dots: it has no derivative."""
+    state = State(frame)
+    try:
+        with frame.builder.block():
+            found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
+    except errors.StgradError:
+        found = UNDEFINED
+    state.restore()
+    return found if isinstance(found, str) else "..." if not is_static(found) or found is UNDEFINED else str(found)
+
+
+def _made(kind: type[Exception], message: str) -> Exception:
+    """An exception of a class that may have an `__init__` of its own."""
+    if kind.__init__ in (Exception.__init__, *(c.__init__ for c in kind.__mro__ if c.__module__ == "builtins")):
+        return kind(message)
+    made = kind.__new__(kind, message)
+    made.args = (message,)
+    return made
 
 
 __all__ = ["Maybe", "assign", "range_length", "replace"]

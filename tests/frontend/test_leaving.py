@@ -1,0 +1,113 @@
+"""Sides of branches that end by raising, and `try` around what is certain to raise."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+
+class PackageError(Exception):
+    """As packages define them."""
+
+
+def raised_and_caught(a):
+    y = a
+    try:
+        y = 2.0 * a
+        raise ValueError("u")
+    except ValueError:
+        return y * y
+
+
+def raised_and_caught_in_a_branch(a):
+    y = a
+    if a > 0.1:
+        try:
+            y = 3.0 * a
+            raise ValueError("u")
+        except ValueError:
+            y = y * y
+    return y
+
+
+def one_kind_where_it_goes_on(a):
+    if a > 5:
+        y = "text"
+        raise ValueError(y)
+    elif a > 0:
+        y = np.array([a, a])
+    else:
+        raise TypeError("not positive")
+    return np.sum(y * y)
+
+
+TEMPLATE, OLD = "bad {}: {:.3f}", "bad %s %d"
+
+
+def messages(a):
+    if a > 10:
+        raise PackageError(TEMPLATE.format(a, a))
+    if a > 11:
+        raise PackageError(f"bad {a:.3f} {a!r}", a)
+    if a > 12:
+        raise PackageError(OLD % (a, 3) + " and " + str(a))
+    if a > 13:
+        raise PackageError("".join(["a", str(a)]), a.not_there)
+    warnings.warn(TEMPLATE.format(a, math.ceil(a)), RuntimeWarning)
+    return a * a
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+@pytest.mark.parametrize("function", [raised_and_caught, raised_and_caught_in_a_branch, one_kind_where_it_goes_on])
+def test_gradient(function, jit):
+    check_gradient(function, (0.6,), order=1 if jit else 2, jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+def test_what_a_message_is_made_of_does_not_matter(jit):
+    assert stgrad.grad(messages, jit=jit)(0.6) == pytest.approx(1.2)
+    with pytest.raises(Exception, match="PackageError: "):
+        stgrad.grad(messages, jit=jit)(12.5)
+
+
+def test_a_key_that_is_missing_on_one_path_alone_is_not_caught():
+    known = {"u": 1.0}
+
+    def f(a):
+        y = a
+        try:
+            if a > 5:
+                y = known["v"] * a
+        except KeyError:
+            y = 7.0 * a
+        return y
+
+    with pytest.raises(stgrad.errors.StgradError, match="KeyError"):
+        stgrad.grad(f, jit=False)(0.6)
+
+
+class Named(dict):
+    """A dict whose entries are attributes, as packages write it."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(name) from error
+
+
+CONSTANTS = Named(alpha=lambda precise: 3.0 if precise else 2.0)
+
+
+def test_a_function_in_a_dict_is_read_and_not_called():
+    def f(x, precise=False):
+        return CONSTANTS.alpha(precise) * x
+
+    assert stgrad.grad(f, jit=False)(1.0) == 2.0
+    assert stgrad.grad(f, jit=False)(1.0, True) == 3.0

@@ -1,0 +1,64 @@
+"""Which packages and which of their functions: the rule, and the lists that it starts from.
+
+A package is chosen because people of its field write loops or formulas in Numba or NumPy; of each at most ten functions are drawn by lot from those
+that run on drawn floats and have a derivative there. Numba's own tests give `OF_NUMBA` from each file. A third of all is held out: by a
+hash of the name, so that it stays the same when others join.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+EACH = 10
+OF_NUMBA = 40
+SCIPY = (
+    "scipy.optimize._lsq.common", "scipy.optimize._linesearch", "scipy.integrate._ivp.common", "scipy.interpolate._cubic", "scipy.signal._peak_finding_utils",
+    "scipy.spatial.distance", "scipy.stats._stats_py", "scipy.special._basic", "scipy.signal._waveforms", "scipy.signal.windows._windows",
+    "scipy.linalg._special_matrices", "scipy.optimize._optimize", "scipy.stats._entropy", "scipy.constants._constants",
+)  # fmt: skip
+
+# What each field imports; the names under which PyPI has them are in requirements.txt.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "astrodynamics": ("hapsira", "sgp4", "lamberthub", "skyfield", "pyorbital", "PyAstronomy"),
+    "thermodynamics": ("fluids", "chemicals", "ht", "iapws", "pyXSteam", "chempy", "ambiance"),
+    "optics": ("miepython", "prysm", "tmm", "colorspacious", "colour"),
+    "statistics": ("pingouin", "numba_stats", "lmfit", "trueskill", "statsmodels"),
+    "econometrics": ("arch", "interpolation", "consav"),
+    "finance": ("empyrical", "numpy_financial", "vollib"),
+    "filtering": ("filterpy", "pykalman"),
+    "geodesy": ("pymap3d", "utm", "haversine", "nvector"),
+    "energy": ("pvlib", "windpowerlib"),
+    "weather": ("thermofeel", "pythermalcomfort", "pyet", "hydroeval"),
+    "time series": ("tslearn", "stumpy", "antropy", "dtaidistance", "aeon", "coreforecast", "fastdtw"),
+    "distances": ("umap", "pynndescent"),
+    "audio": ("ssqueezepy",),
+    "mechanics": ("fatpack", "transforms3d", "rowan", "clifford", "vector"),
+    "optimisation": ("opfunu", "landscapes"),
+}
+NUMBA = tuple(
+    f"numba.tests.{name}"
+    for name in (
+        "usecases", "complex_usecases", "test_array_exprs", "test_array_methods", "test_np_functions", "test_linalg",
+        "test_indexing", "test_fancy_indexing", "test_parfors", "test_stencils", "test_jitclasses",
+        "test_typedlist", "test_dictobject", "test_array_reductions", "test_array_manipulation", "test_mathlib", "test_operators", "test_tuples",
+        "test_polynomial", "test_array_iterators", "test_try_except", "test_heapq", "test_closure", "test_optional", "test_lists", "test_ufuncs",
+        "test_comprehension", "test_slices", "test_inlining", "test_analysis",
+    )
+)  # fmt: skip
+
+
+def field_of(name: str) -> str:
+    """The field of an importable name; `numba` and `scipy` are fields of their own."""
+    top = name.split(".")[0]
+    return next((field for field, names in FIELDS.items() if top in names), top)
+
+
+def held_out(target: str) -> bool:
+    """Whether a function belongs to the third that is not looked at."""
+    return hashlib.sha256(f"wild {target}".encode()).digest()[0] % 3 == 0
+
+
+def sources() -> dict[str, int]:
+    """Each importable name, and how many functions are drawn from it."""
+    packages = {name: EACH for names in FIELDS.values() for name in names}
+    return {**packages, **dict.fromkeys(SCIPY, EACH), **dict.fromkeys(NUMBA, OF_NUMBA)}
