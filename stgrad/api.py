@@ -119,7 +119,10 @@ def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
 
 def named(without: Collection[str]) -> frozenset[str]:
     """The passes to leave out; a single one may stand by itself."""
-    return frozenset([without] if isinstance(without, str) else without)
+    return frozenset([without] if isinstance(without, str) else without) if without else _NONE
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001

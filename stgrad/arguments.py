@@ -44,11 +44,22 @@ def fixed_node(node: Any, value: Any) -> Any:
     return node
 
 
+_DOUBLE = (float, np.float64)
+
+
+def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    return a.ndim > 0 and a.dtype.kind in "fc" and a.dtype == b.dtype and a.shape == b.shape
+
+
 def seeds(cotangents: Any, value: Any) -> list[Any]:
     """Cotangents leaf by leaf, with the dtype and shape of the value's leaves.
 
     Raises ValueError where a shape is another one, TypeError where the structure is.
     """
+    if type(value) in _DOUBLE and type(cotangents) in _DOUBLE:
+        return [float(cotangents)]
+    if type(value) is type(cotangents) is np.ndarray and _alike(value, cotangents):
+        return [cotangents]
     given, wanted = list(leaves(opened(cotangents))), list(leaves(opened(value)))
     if len(given) != len(wanted):
         raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import cache
 from types import MethodType
 from typing import Any
 from weakref import ref
@@ -34,13 +34,11 @@ def vjp(
         cotangents, one for each primal (None for what has no derivative).
     """
     f = as_python(f)
-    names = parameter_names(f, range(len(primals)))
-    primals = closed(map_leaves(_copied, opened(primals)))  # the pullback is of this moment
-    floats = tuple(n for n, v in zip(names, primals, strict=False) if _has_floats(v))
-    options = Options(jit, parallel, precise, named(without), checked)
+    primals = _copies(primals)  # the pullback is of this moment
+    chosen, options = _floats(primals), _options(jit, parallel, precise, named(without), checked)
     primal = kept(f, ("primal", options), lambda: Transformed(Derivative(f, "primal"), options))
-    run = kept(f, ("vjp", floats, has_aux, options), lambda: Transformed(Derivative(f, "vjp", floats, False, has_aux), options))
-    value = primal(*closed(map_leaves(_copied, opened(primals))))
+    run = kept(f, ("vjp", chosen, has_aux, options), lambda: Transformed(Derivative(f, "vjp", parameter_names(f, chosen), False, has_aux), options))
+    value = primal(*_copies(primals))
     aux: tuple[Any, ...] = ()
     if has_aux:
         value, aux = value[0], (value[1],)
@@ -48,8 +46,7 @@ def vjp(
     pull = run.pullback(primals, frozen=True)
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        gradients = iter(pull(cotangents, value))
-        return tuple(next(gradients) if n in floats else None for n in names)
+        return _spread(pull(cotangents, value), chosen, len(primals))
 
     return (value, pullback, *aux)
 
@@ -73,10 +70,9 @@ def jvp(
     (0.0, 2.0)
     """
     f = as_python(f)
-    _directed("jvp", primals, tangents)
-    chosen, options = _floats(primals), Options(jit, parallel, precise, named(without), checked)
-    run = kept(f, ("jvp", chosen, has_aux, options), partial(_pushforward, f, chosen, has_aux, options, pushforwards.pushforward_of))
-    value, tangent = run(tuple(primals), tuple(tangents[i] for i in chosen))
+    chosen, options = _directed("jvp", primals, tangents), _options(jit, parallel, precise, named(without), checked)
+    run = kept(f, ("jvp", chosen, has_aux, options), lambda: _pushforward(f, chosen, has_aux, options, pushforwards.pushforward_of))
+    value, tangent = run(tuple(primals), tuple([tangents[i] for i in chosen]))
     return (value[0], tangent, value[1]) if has_aux else (value, tangent)
 
 
@@ -95,15 +91,15 @@ def linearize(
         may change later.
     """
     f = as_python(f)
-    primals = closed(map_leaves(_copied, opened(primals)))
-    chosen, options = _floats(primals), Options(jit, parallel, precise, named(without), checked)
-    run = kept(f, ("linear", chosen, has_aux, options), partial(_pushforward, f, chosen, has_aux, options, pushforwards.linear_of))
+    primals = _copies(primals)
+    chosen, options = _floats(primals), _options(jit, parallel, precise, named(without), checked)
+    run = kept(f, ("linear", chosen, has_aux, options), lambda: _pushforward(f, chosen, has_aux, options, pushforwards.linear_of))
     primal = kept(f, ("primal", options), lambda: Transformed(Derivative(f, "primal"), options))
-    value = primal(*closed(map_leaves(_copied, opened(primals))))
+    value = primal(*_copies(primals))
 
     def f_jvp(*tangents: Any) -> Any:
         _directed("linearize", primals, tangents)
-        return run(primals, tuple(tangents[i] for i in chosen))
+        return run(primals, tuple([tangents[i] for i in chosen]))
 
     return (value[0], f_jvp, value[1]) if has_aux else (value, f_jvp)
 
@@ -137,8 +133,8 @@ def jacobian(
         `source`, and can be differentiated again.
     """
     if mode not in _MODES:
-        raise ValueError(f"mode={mode!r} is none of {', '.join(_MODES)}")
-    return _derived(_MODES[mode], f, argnums, Options(jit, parallel, precise, named(without), checked), "jacobian")
+        raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
+    return _derived(_MODES[mode], f, argnums, _options(jit, parallel, precise, named(without), checked), "jacobian")
 
 
 def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
@@ -158,7 +154,7 @@ def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: 
     """
     if f is None:
         return lambda function: hessian(function, argnums, mode=mode, **options)
-    return jacobian(grad(f, argnums), argnums, mode=mode, **options)
+    return jacobian(grad(f, argnums), argnums, mode="square" if mode == "auto" else mode, **options)
 
 
 def elementwise_grad(
@@ -173,7 +169,7 @@ def elementwise_grad(
     def make(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
         return jacobians.elementwise_of(f, jacobians.Pullback(f, names), single)
 
-    return _derived(make, f, argnums, Options(jit, parallel, precise, named(without), checked), "elementwise_grad")
+    return _derived(make, f, argnums, _options(jit, parallel, precise, named(without), checked), "elementwise_grad")
 
 
 def hvp(
@@ -189,12 +185,11 @@ def hvp(
     Returns:
         The product: a tuple with an entry for each argument that has floats, None for the others.
     """
-    _directed("hvp", primals, tangents)
-    f, chosen = as_python(f), _floats(primals)
-    options = Options(jit, parallel, precise, named(without), checked)
+    f, chosen = as_python(f), _directed("hvp", primals, tangents)
+    options = _options(jit, parallel, precise, named(without), checked)
     run = kept(f, ("hvp", chosen, options), lambda: _pushforward(grad(f, chosen), chosen, False, options, pushforwards.linear_of))
-    found = iter(run(tuple(primals), tuple(tangents[i] for i in chosen)))
-    return tuple(next(found) if i in chosen else None for i in range(len(primals)))
+    found = run(tuple(primals), tuple([tangents[i] for i in chosen]))
+    return _spread(found, chosen, len(primals))
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
@@ -206,12 +201,16 @@ def _by_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., A
     return p.jacobian_of(p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single))
 
 
-def _by_fewer(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[pushforwards.Cheaper] = pushforwards.Cheaper) -> Callable[..., Any]:
     p, pullback = pushforwards, jacobians.Pullback(f, names)
-    return p.cheaper_of(f, p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single), p.Cheaper(f, names), pullback, single)
+    return p.cheaper_of(f, p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single), choice(f, names), pullback, single)
 
 
-_MODES = {"auto": _by_fewer, "forward": _by_columns, "reverse": _by_rows}
+def _square(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    return _by_fewer(f, names, single, pushforwards.Square)
+
+
+_MODES = {"auto": _by_fewer, "forward": _by_columns, "reverse": _by_rows, "square": _square}
 
 
 def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Options, what: str) -> Any:
@@ -226,35 +225,68 @@ def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Option
 
 def _floats(primals: Sequence[Any]) -> tuple[int, ...]:
     """The positions of the arguments that have a derivative."""
-    return tuple(i for i, value in enumerate(primals) if _has_floats(value))
+    return tuple([i for i, value in enumerate(primals) if _has_floats(value)])
 
 
-def _directed(name: str, primals: Any, tangents: Any) -> None:
-    """Raise unless there is for each argument a tangent of its structure and shapes: nothing is broadcast here."""
+def _directed(name: str, primals: Any, tangents: Any) -> tuple[int, ...]:
+    """The positions of the arguments that have a derivative.
+
+    Raises TypeError or ValueError unless each has a tangent of its structure and shapes: nothing is broadcast here.
+    """
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(f"{name}: the {what} are a tuple with an entry for each argument, not of type {type(given).__name__}")
     if len(primals) != len(tangents):
         raise TypeError(f"{name}: there are {len(primals)} primals and {len(tangents)} tangents")
-    for position in _floats(primals):
-        point, direction = (list(leaves(opened(given[position]))) for given in (primals, tangents))
-        if len(point) != len(direction):
-            raise TypeError(f"{name}: tangent {position} has {len(direction)} leaves, its primal has {len(point)}")
-        for x, v in zip(point, direction, strict=True):
-            if _has_floats(x) and np.shape(x) != np.shape(v):
-                raise ValueError(f"{name}: tangent {position} has shape {np.shape(v)}, its primal has {np.shape(x)}")
+    chosen = _floats(primals)
+    for position in chosen:
+        x, v = primals[position], tangents[position]
+        if type(x) is type(v) and (type(x) is float or type(x) is np.ndarray and x.shape == v.shape):
+            continue  # most are: this is called at each step of a solver
+        _fits(name, position, x, v)
+    return chosen
+
+
+def _fits(name: str, position: int, x: Any, v: Any) -> None:
+    point, direction = list(leaves(opened(x))), list(leaves(opened(v)))
+    if len(point) != len(direction):
+        raise TypeError(f"{name}: tangent {position} has {len(direction)} leaves, its primal has {len(point)}")
+    for one, other in zip(point, direction, strict=True):
+        if _has_floats(one) and np.shape(one) != np.shape(other):
+            raise ValueError(f"{name}: tangent {position} has shape {np.shape(other)}, its primal has {np.shape(one)}")
+
+
+_options = cache(Options)
 
 
 def kept(f: Any, key: Any, make: Callable[[], Transformed]) -> Transformed:
     """A program that belongs to a function, made once; it lives in the function's own dictionary, so it goes with it."""
-    if not hasattr(f, "__dict__") or isinstance(f, MethodType):
-        return make()
-    known: tuple[Any, dict[Any, Transformed]] | None = vars(f).get("_stgrad_programs")
+    own: dict[str, Any] = {} if isinstance(f, MethodType) else getattr(f, "__dict__", {})
+    known: tuple[Any, dict[Any, Transformed]] | None = own.get("_stgrad_programs")
     if known is None or known[0]() is not f:  # `functools.wraps` copies the dictionary of what it wraps
-        known = vars(f)["_stgrad_programs"] = (ref(f), {})
-    if key not in known[1]:
-        known[1][key] = make()
-    return known[1][key]
+        if isinstance(f, MethodType) or not hasattr(f, "__dict__"):
+            return make()
+        known = own["_stgrad_programs"] = (ref(f), {})
+    program = known[1].get(key)
+    if program is None:
+        program = known[1][key] = make()
+    return program
+
+
+def _spread(found: tuple[Any, ...], chosen: tuple[int, ...], count: int) -> tuple[Any, ...]:
+    """What was found for the chosen arguments, None for the others."""
+    if len(chosen) == count:
+        return found
+    rest = iter(found)
+    return tuple([next(rest) if i in chosen else None for i in range(count)])
+
+
+_PLAIN = frozenset({float, int, bool, complex, type(None), str})
+
+
+def _copies(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments whose arrays belong to nobody else."""
+    return tuple([v if type(v) in _PLAIN else v.copy() if type(v) is np.ndarray else closed(map_leaves(_copied, opened(v))) for v in values])
 
 
 def _copied(leaf: Any, _: str) -> Any:
@@ -262,6 +294,11 @@ def _copied(leaf: Any, _: str) -> Any:
 
 
 def _has_floats(value: Any) -> bool:
+    kind = type(value)
+    if kind is float or kind is int:
+        return kind is float
+    if kind is np.ndarray:
+        return value.dtype.kind in "fc"
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(opened(value)))
 
 

@@ -127,9 +127,19 @@ class Cheaper(_Read):
         outputs = [leaf for leaf in leaves(args[2]) if isinstance(leaf, Sym) and leaf.type.is_float]
         if any(leaf.type.dtype.startswith("complex") for leaf in (*inputs, *outputs)):
             return "reverse"
+        return self.of_reals(inputs, outputs)
+
+    def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:
         if not any(leaf.type.array for leaf in outputs):
             return "reverse"
         return "" if any(leaf.type.array for leaf in inputs) else "forward"
+
+
+class Square(Cheaper):
+    """The same of a gradient, whose Jacobian has as many rows as columns: to push it forward needs no second sweep back."""
+
+    def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:
+        return "forward"
 
 
 def _paired(a: Any, d: Any) -> list[tuple[Any, Any]]:

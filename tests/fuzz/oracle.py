@@ -120,20 +120,21 @@ def _refused(refusal: StgradError) -> Outcome:
     return Outcome("refused" if refusal.loc is not None else "placeless", detail)
 
 
-def _run(f: Any, args: list[Any], mode: Mode, seed: int) -> tuple[Any, Any, Any]:
-    """The value (None where it was not asked for), the gradients, and the second derivative along a direction (None at order one)."""
+def _run(f: Any, args: list[Any], mode: Mode, seed: int) -> tuple[Any, Any, Any, Any]:
+    """The value (None where it was not asked for), the gradients, the tangent and the second derivative along a direction (None at order one)."""
     chosen = [i for i, a in enumerate(args) if any(True for _ in floats(a))]
     asked = stgrad.grad if seed % 2 else stgrad.value_and_grad
     with contextlib.nullcontext() if mode.jit else poisoned():
         found = asked(f, chosen, jit=mode.jit, parallel=mode.parallel)(*args)
         value, gradients = found if asked is stgrad.value_and_grad else (None, found)
+        pushed = stgrad.jvp(f, copy.deepcopy(args), direction(args, seed + 2), jit=mode.jit, parallel=mode.parallel)
         second = None
         if mode.order > 1:
             second = stgrad.hvp(f, copy.deepcopy(args), direction(args, seed + 1), jit=mode.jit)
-    return value, gradients, second
+    return value, gradients, pushed, second
 
 
-def _judged(draft: Draft, mode: Mode, seed: int, reference: Reference, want: Any, value: Any, gradients: Any, second: Any) -> Outcome:
+def _judged(draft: Draft, mode: Mode, seed: int, reference: Reference, want: Any, value: Any, gradients: Any, pushed: Any, second: Any) -> Outcome:
     tolerance = 2e-3 if draft.float32 else 1e-6
     if value is not None and not abs(value - want) <= tolerance * 1e-2 * max(1.0, abs(want)):
         return Outcome("wrong", f"value: {value!r}, should be {want!r}")
@@ -145,9 +146,24 @@ def _judged(draft: Draft, mode: Mode, seed: int, reference: Reference, want: Any
             return Outcome("wrong", f"shape: a gradient of {np.shape(g)}, its argument has {np.shape(a)}")
     v = direction(reference.args, seed)
     outcome = _slopes(reference, v, list(gradients), tolerance)
+    if outcome.kind == "ok":
+        outcome = _pushed(direction(reference.args, seed + 2), found, want, pushed, tolerance)
     if outcome.kind != "ok" or second is None:
         return outcome
     return _second(draft, mode, seed, v, second)
+
+
+def _pushed(v: list[Any], gradients: list[Any], want: Any, pushed: Any, tolerance: float) -> Outcome:
+    """Forward mode against the gradients that were found right: <x_bar, x_dot> = y_dot."""
+    value, tangent = pushed
+    if not abs(value - want) <= tolerance * 1e-2 * max(1.0, abs(want)):
+        return Outcome("wrong", f"value in forward mode: {value!r}, should be {want!r}")
+    along = [d for a in v for d in floats(a)]
+    size = 1.0 + sum(float(np.sum(np.abs(np.asarray(g, np.float64) * d))) for g, d in zip(gradients, along, strict=True))
+    slope = inner(gradients, along)
+    if not abs(float(tangent) - slope) <= tolerance * 1e-1 * size:
+        return Outcome("wrong", f"tangent in forward mode: {tangent!r}, the gradient says {slope!r}")
+    return Outcome("ok", "")
 
 
 def _slopes(reference: Reference, v: list[Any], gradients: list[Any], tolerance: float) -> Outcome:
