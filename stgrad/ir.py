@@ -22,9 +22,12 @@ user's own names.
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from stgrad.types import Dim as Dim
 from stgrad.types import Type as Type
@@ -80,8 +83,14 @@ class Loc:
 Block = tuple["Stmt", ...]
 
 
+class Statement:
+    """What all statements have: room for what the walks below find out about each, once, since none ever changes."""
+
+    __slots__ = ("_assigned", "_assigns", "_blocks", "_operands", "_read", "_reads", "_stored", "_walk")
+
+
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Statement):
     """`targets = op(*args, **kwargs)`.
 
     `op` is a name of the rule table ('np.tanh', 'math.exp', 'np.linalg.solve') or one of `BUILTIN_OPS`.
@@ -101,7 +110,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Statement):
     """`target[index] = value`; mode 'add': `target[index] += value`; 'add_at': `np.add.at(target, index, value)`."""
 
     target: Var
@@ -113,7 +122,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Statement):
     """Declares an empty stack for values of one type (`Function.types[name]` is the type of its items)."""
 
     name: str
@@ -122,7 +131,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class Push:
+class Push(Statement):
     """Arrays are pushed by reference."""
 
     stack: str
@@ -132,7 +141,7 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
-class Pop:
+class Pop(Statement):
     target: Var
     stack: str
     loc: Loc | None = None
@@ -140,7 +149,7 @@ class Pop:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Statement):
     cond: Operand
     then: Block
     orelse: Block = ()
@@ -149,7 +158,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Statement):
     """`for var in range(start, stop, step)`. Bounds are read once, before the loop. `parallel`: trips may run on threads."""
 
     var: Var
@@ -163,7 +172,7 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
-class While:
+class While(Statement):
     head: Block
     cond: Operand
     body: Block
@@ -172,7 +181,7 @@ class While:
 
 
 @dataclass(frozen=True, slots=True)
-class Custom:
+class Custom(Statement):
     """A region with its own derivative (`custom_gradient`).
 
     Forward: run `body`, which assigns `outputs`. Reverse: bind the adjoints of `outputs` to `bars`, run `pullback`,
@@ -190,7 +199,7 @@ class Custom:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Statement):
     """A call for its effect only: 'print', 'raise' (class name, message), 'check_equal' (extents, message).
 
     'check_position' and 'check_index' (position or array of positions, extent, message): raise where it does not fit an axis.
@@ -213,9 +222,12 @@ BUILTIN_OPS = frozenset(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Function:
-    """A program. `result` may nest `Pack`s. `defaults` are the values of trailing parameters."""
+    """A program. `result` may nest `Pack`s. `defaults` are the values of trailing parameters.
+
+    Two programs are never equal: what is known of one is kept with it.
+    """
 
     name: str
     params: tuple[Var, ...]
@@ -233,19 +245,42 @@ class Function:
 
 # --------------------------------------------------------------------------- walks
 
+R = TypeVar("R")
+S = TypeVar("S", bound=Statement)
 
-def operand_vars(operand: Operand) -> Iterator[str]:
+
+def _once(walk: Callable[[Any], R]) -> Callable[[Any], R]:
+    """A function of a statement that keeps its answer with the statement."""
+    member = getattr(Statement, f"_{walk.__name__.strip('_')}")
+    get, put = member.__get__, member.__set__
+
+    @functools.wraps(walk)
+    def kept(stmt: Any) -> R:
+        try:
+            return get(stmt)  # type: ignore[no-any-return]
+        except AttributeError:
+            found = walk(stmt)
+            put(stmt, found)
+            return found
+
+    return kept
+
+
+def operand_vars(operand: Operand) -> tuple[str, ...]:
     """Names that an operand reads, left to right."""
-    if isinstance(operand, Var):
-        yield operand.name
-    elif isinstance(operand, Pack):
-        for item in operand.items:
-            yield from operand_vars(item)
-    elif isinstance(operand, Slice):
-        for item in (operand.lower, operand.upper, operand.step):
-            yield from operand_vars(item)
+    kind = type(operand)
+    if kind is Var:
+        return (operand.name,)  # type: ignore[union-attr]
+    if kind is Const:
+        return ()
+    if kind is Pack:
+        return tuple(name for part in operand.items for name in operand_vars(part))  # type: ignore[union-attr]
+    if isinstance(operand, Slice):
+        return operand_vars(operand.lower) + operand_vars(operand.upper) + operand_vars(operand.step)
+    return ()
 
 
+@_once
 def operands(stmt: Stmt) -> tuple[Operand, ...]:
     """Operands that a statement itself reads, not those of its blocks."""
     match stmt:
@@ -266,6 +301,7 @@ def operands(stmt: Stmt) -> tuple[Operand, ...]:
     raise AssertionError(stmt)
 
 
+@_once
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks that run as part of a statement."""
     match stmt:
@@ -280,14 +316,14 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
     return ()
 
 
-def reads(stmt: Stmt) -> Iterator[str]:
+@_once
+def reads(stmt: Stmt) -> tuple[str, ...]:
     """Names that a statement reads, without those of its blocks; the condition of a `While` included."""
-    for operand in operands(stmt):
-        yield from operand_vars(operand)
-    if isinstance(stmt, While):
-        yield from operand_vars(stmt.cond)
+    own = tuple(name for operand in operands(stmt) for name in operand_vars(operand))
+    return own + operand_vars(stmt.cond) if isinstance(stmt, While) else own
 
 
+@_once
 def assigns(stmt: Stmt) -> tuple[str, ...]:
     """Names that a statement itself binds (a store binds none)."""
     match stmt:
@@ -300,73 +336,113 @@ def assigns(stmt: Stmt) -> tuple[str, ...]:
     return ()
 
 
+@_once
+def _walk(stmt: Stmt) -> tuple[Stmt, ...]:
+    inner = blocks(stmt)
+    return (stmt, *(s for block in inner for s in walk(block))) if inner else (stmt,)
+
+
 def walk(block: Block) -> Iterator[Stmt]:
     """Every statement, in program order, a compound one before its blocks."""
-    for stmt in block:
-        yield stmt
-        for inner in blocks(stmt):
-            yield from walk(inner)
+    return itertools.chain.from_iterable(map(_walk, block))
+
+
+@_once
+def _assigned(stmt: Stmt) -> frozenset[str]:
+    return frozenset(assigns(stmt)).union(*[_assigned(s) for block in blocks(stmt) for s in block])
 
 
 def assigned(block: Block) -> set[str]:
     """Names bound anywhere in a block."""
-    return {name for stmt in walk(block) for name in assigns(stmt)}
+    return set().union(*map(_assigned, block))
+
+
+@_once
+def _stored(stmt: Stmt) -> frozenset[str]:
+    own = frozenset((stmt.target.name,)) if isinstance(stmt, Store) else frozenset()
+    return own.union(*[_stored(s) for block in blocks(stmt) for s in block])
 
 
 def stored(block: Block) -> set[str]:
     """Names written through by a `Store` anywhere in a block."""
-    return {s.target.name for s in walk(block) if isinstance(s, Store)}
+    return set().union(*map(_stored, block))
+
+
+@_once
+def _read(stmt: Stmt) -> frozenset[str]:
+    return frozenset(reads(stmt)).union(*[_read(s) for block in blocks(stmt) for s in block])
 
 
 def read(block: Block) -> set[str]:
     """Names read anywhere in a block."""
-    return {name for stmt in walk(block) for name in reads(stmt)}
+    return set().union(*map(_read, block))
+
+
+def changed(stmt: S, **parts: Any) -> S:
+    """The statement with other parts; the same object where each part is what it was, so that what is known of it stays."""
+    for name, new in parts.items():
+        old = getattr(stmt, name)
+        if new is not old and not (type(new) is tuple and len(new) == len(old) and all(map(operator.is_, new, old))):
+            return replace(stmt, **parts)  # type: ignore[type-var]
+    return stmt
 
 
 def map_operand(f: Callable[[Operand], Operand], operand: Operand) -> Operand:
-    """Apply f to the leaves (`Var`, `Const`)."""
-    if isinstance(operand, Pack):
-        return Pack(tuple(map_operand(f, item) for item in operand.items))
-    if isinstance(operand, Slice):
-        return Slice(map_operand(f, operand.lower), map_operand(f, operand.upper), map_operand(f, operand.step))
+    """Apply f to the leaves (`Var`, `Const`). What does not change is the same object."""
+    kind = type(operand)
+    if kind is Pack:
+        items = map_all(f, operand.items)  # type: ignore[union-attr]
+        return operand if items is operand.items else Pack(items)  # type: ignore[union-attr]
+    if kind is Slice:
+        old = (operand.lower, operand.upper, operand.step)  # type: ignore[union-attr]
+        new = map_all(f, old)
+        return operand if new is old else Slice(*new)
     return f(operand)
 
 
+def map_all(f: Callable[[Operand], Operand], operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+    """`map_operand` of each; the same tuple where nothing changes."""
+    new = tuple([map_operand(f, o) for o in operands])
+    return operands if all(map(operator.is_, new, operands)) else new
+
+
 def map_operands(f: Callable[[Operand], Operand], stmt: Stmt) -> Stmt:
-    """Apply f to the leaves of the operands that a statement itself reads."""
+    """Apply f to the leaves of the operands that a statement itself reads. What does not change is the same object."""
 
     def go(operand: Operand) -> Operand:
         return map_operand(f, operand)
 
     match stmt:
         case Assign() | Effect():
-            return replace(stmt, args=tuple(map(go, stmt.args)), kwargs=tuple((k, go(v)) for k, v in stmt.kwargs))
+            if not stmt.kwargs:
+                return changed(stmt, args=map_all(f, stmt.args))
+            values = map_all(f, tuple(v for _, v in stmt.kwargs))
+            kwargs = tuple((k, v) for (k, _), v in zip(stmt.kwargs, values, strict=True))
+            return changed(stmt, args=map_all(f, stmt.args), kwargs=stmt.kwargs if kwargs == stmt.kwargs else kwargs)
         case Store():
             target = go(stmt.target)
             assert isinstance(target, Var)
-            return replace(stmt, target=target, index=go(stmt.index), value=go(stmt.value))
+            return changed(stmt, target=target, index=go(stmt.index), value=go(stmt.value))
         case Push():
-            return replace(stmt, value=go(stmt.value))
+            return changed(stmt, value=go(stmt.value))
         case If() | While():
-            return replace(stmt, cond=go(stmt.cond))
+            return changed(stmt, cond=go(stmt.cond))
         case For():
-            return replace(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step))
+            return changed(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step))
         case Custom():
-            return replace(stmt, inputs=tuple(map(go, stmt.inputs)))
+            return changed(stmt, inputs=map_all(f, stmt.inputs))
     return stmt
 
 
 def map_blocks(f: Callable[[Block], Block], stmt: Stmt) -> Stmt:
-    """Apply f to the blocks of a statement (those of `blocks`)."""
+    """Apply f to the blocks of a statement (those of `blocks`). What does not change is the same object."""
     match stmt:
         case If():
-            return replace(stmt, then=f(stmt.then), orelse=f(stmt.orelse))
-        case For():
-            return replace(stmt, body=f(stmt.body))
+            return changed(stmt, then=f(stmt.then), orelse=f(stmt.orelse))
+        case For() | Custom():
+            return changed(stmt, body=f(stmt.body))
         case While():
-            return replace(stmt, head=f(stmt.head), body=f(stmt.body))
-        case Custom():
-            return replace(stmt, body=f(stmt.body))
+            return changed(stmt, head=f(stmt.head), body=f(stmt.body))
     return stmt
 
 

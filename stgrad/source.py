@@ -197,7 +197,7 @@ class _Module:
     codes: tuple[types.CodeType, ...]
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=128)
 def _module(lines: tuple[str, ...], file: str) -> _Module:
     try:
         tree = ast.parse("".join(lines), file)

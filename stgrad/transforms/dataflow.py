@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from stgrad.ir import (
     Assign,
@@ -27,6 +26,7 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    changed,
     operand_vars,
     operands,
     reads,
@@ -230,7 +230,7 @@ class _Eliminator:
         orelse, live_else = self.block(stmt.orelse, set(live))
         if _idle(then) and _idle(orelse):
             return None, live
-        return replace(stmt, then=then, orelse=orelse), live_then | live_else | set(reads(stmt))
+        return changed(stmt, then=then, orelse=orelse), live_then | live_else | set(reads(stmt))
 
     def _loop(self, stmt: For | While, live: set[str]) -> tuple[Stmt | None, set[str]]:
         head = set(live)
@@ -238,13 +238,13 @@ class _Eliminator:
             if isinstance(stmt, For):
                 body, entry = self.block(stmt.body, set(head))
                 entry.discard(stmt.var.name)
-                new: Stmt = replace(stmt, body=body)
+                new: Stmt = changed(stmt, body=body)
                 empty = _idle(body)
             else:
                 body, before = self.block(stmt.body, set(head))
                 empty = _idle(body) and not any(isinstance(s, Effect) for s in walk(stmt.head)) and not self._needed(stmt, live)
                 first, entry = self.block(stmt.head, before | live | set(operand_vars(stmt.cond)))
-                new = replace(stmt, head=first, body=body)
+                new = changed(stmt, head=first, body=body)
             if empty:
                 return None, live
             entry = entry | set(reads(stmt))
@@ -260,7 +260,7 @@ class _Eliminator:
             return None, live  # what the body leaves is read by pullbacks, too, which may stand elsewhere by now
         inner = live | {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
         body, entry = self.block(stmt.body, inner)
-        return replace(stmt, body=body), entry | set(reads(stmt))
+        return changed(stmt, body=body), entry | set(reads(stmt))
 
 
 def _idle(block: Block) -> bool:

@@ -27,6 +27,7 @@ Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which i
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -51,6 +52,7 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    changed,
     map_blocks,
     map_operand,
     map_operands,
@@ -60,19 +62,27 @@ from stgrad.ir import (
 )
 from stgrad.transforms.dataflow import eliminate_dead, observed, result_names
 
+_SIMPLE: weakref.WeakSet[Function] = weakref.WeakSet()  # programs in which nothing is left to simplify
+
 
 def simplify(fn: Function) -> Function:
     """The program with copies propagated, constants folded, and nothing that is not read."""
+    if fn in _SIMPLE:
+        return fn
     for _ in range(4):
         before = fn.body
         fn = fn.with_body(_retarget(fn.body, fn))
         fn = _propagate(fn)
         fn = fn.with_body(eliminate_dead(fn.body, observed(fn), fn.types))
-        if fn.body == before:
+        settled = fn.body == before
+        if settled:
             break
     used = {n for s in walk(fn.body) for n in (*reads(s), *assigns(s))} | {p.name for p in fn.params} | _stacks(fn.body) | result_names(fn)
     used |= {n for s in walk(fn.body) if isinstance(s, Custom) for n in _custom_names(s)}
-    return replace(fn, types={n: t for n, t in fn.types.items() if n in used})
+    fn = replace(fn, types={n: t for n, t in fn.types.items() if n in used})
+    if settled:
+        _SIMPLE.add(fn)
+    return fn
 
 
 def _custom_names(stmt: Custom) -> set[str]:
@@ -119,7 +129,7 @@ class _Propagator:
         if isinstance(stmt, Store):
             value, index = map_operand(self.leaf, stmt.value), map_operand(self.leaf, stmt.index)
             target = self.leaf(stmt.target)
-            return replace(stmt, target=target, value=value, index=index)  # type: ignore[arg-type]
+            return changed(stmt, target=target, value=value, index=index)
         if isinstance(stmt, (For, While)):
             return self.loop(stmt)
         stmt = map_operands(self.leaf, stmt)
@@ -162,7 +172,7 @@ class _Propagator:
         orelse = self.block(stmt.orelse)
         self.known = before
         self.forget(assigned((stmt,)))
-        return replace(stmt, then=then, orelse=orelse)
+        return changed(stmt, then=then, orelse=orelse)
 
     def loop(self, stmt: For | While) -> Stmt:
         if isinstance(stmt, For):
@@ -171,9 +181,9 @@ class _Propagator:
         before = dict(self.known)
         if isinstance(stmt, While):
             head = self.block(stmt.head)
-            stmt = replace(stmt, head=head, cond=map_operand(self.leaf, stmt.cond), body=self.block(stmt.body))
+            stmt = changed(stmt, head=head, cond=map_operand(self.leaf, stmt.cond), body=self.block(stmt.body))
         else:
-            stmt = replace(stmt, body=self.block(stmt.body))
+            stmt = changed(stmt, body=self.block(stmt.body))
         self.known = before
         return stmt
 

@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from stgrad.ir import (
     Assign,
@@ -102,13 +103,16 @@ class _Sweeps:
             for name in assigns(stmt):
                 self.definitions.setdefault(name, []).append(stmt)
 
+    def _inner(self, inside: Liveness, live: frozenset[str], block: Block) -> Block:
+        return self.block(block, inside.after[id(block[-1])] if block else live)
+
     def block(self, block: Block, out: frozenset[str]) -> Block:
         """A block after whose last statement the names in `out` are live."""
         statements: list[Stmt] = []
         live = out
         for stmt in reversed(block):
             inside = Liveness((stmt,), live)
-            statements.insert(0, map_blocks(lambda b, inside=inside, live=live: self.block(b, inside.after[id(b[-1])] if b else live), stmt))  # type: ignore[misc]
+            statements.insert(0, map_blocks(partial(self._inner, inside, live), stmt))
             live = inside.before
         at = 0
         while at < len(statements):

@@ -13,7 +13,6 @@ those who do not know the attribute. The same holds for the attributes of names 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -63,10 +62,22 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
         return _ret
     """
     names = Names(_names(tree))
-    tree = share_nonlocals(copy.deepcopy(tree), names)
+    tree = share_nonlocals(_copied(tree), names)
     refuse(tree, locate)
     core = remove_jumps(mark_unassigned(simplify(tree, names), names), names)
     return gast.fix_missing_locations(core)
+
+
+def _copied(node: Any) -> Any:
+    """A tree of nodes of its own. No node stands in two places, so nothing has to be remembered, as `copy.deepcopy` does."""
+    if isinstance(node, list):
+        return [_copied(item) for item in node]
+    if not isinstance(node, gast.AST):
+        return node
+    kind: Any = type(node)
+    new = kind.__new__(kind)
+    new.__dict__.update({name: _copied(value) for name, value in vars(node).items()})
+    return new
 
 
 def to_text(tree: gast.FunctionDef) -> str:

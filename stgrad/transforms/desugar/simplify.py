@@ -14,8 +14,8 @@ from stgrad.transforms.desugar.refuse import ignorable_with
 
 
 def simplify(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:
-    """A copy of a function without annotations, docstrings, `pass` and chains."""
-    return _Simplifier(names).visit(copy.deepcopy(tree))
+    """A function, in place, without annotations, docstrings, `pass` and chains."""
+    return _Simplifier(names).visit(tree)
 
 
 class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]

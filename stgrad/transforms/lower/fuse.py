@@ -93,8 +93,8 @@ def conflict(a: Unit, b: Unit, shares: Same) -> bool:
         return True
     if _is_check(a) and _gathers(b) or _is_check(b) and _gathers(a):
         return True
-    theirs = list(b.accesses())
-    return any(_clash(x, y, shares) for x in a.accesses() for y in theirs)
+    written = [y for y in b.accesses() if y.write]
+    return any(_clash(x, y, shares) for x in a.accesses() for y in (b.accesses() if x.write else written))
 
 
 def _is_check(unit: Unit) -> bool:
@@ -103,7 +103,7 @@ def _is_check(unit: Unit) -> bool:
 
 def _gathers(unit: Unit) -> bool:
     """Whether positions come from an array: then the test of that array must have passed."""
-    return any(isinstance(entry, Gather) for access in unit.accesses() for entry in access.index or ())
+    return any(type(entry) is Gather for access in unit.accesses() for entry in access.index or ())
 
 
 def _clash(x: Access, y: Access, shares: Same) -> bool:

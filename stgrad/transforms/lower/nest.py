@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Union
 
 from stgrad.ir import Const, Dim, Loc, Operand, Stmt, operand_vars
@@ -179,7 +180,14 @@ class Kernel:
     def accumulates(self) -> bool:
         return self.mode not in ("def", "set")
 
-    def accesses(self) -> Iterator[Access]:
+    def accesses(self) -> tuple[Access, ...]:
+        return self._accesses
+
+    @cached_property
+    def _accesses(self) -> tuple[Access, ...]:
+        return tuple(self._found())
+
+    def _found(self) -> Iterator[Access]:
         mode = {"radd": "add"}.get(self.mode, self.mode) if self.accumulates else ""
         yield Access(self.target, self.index, write=True, mode=mode)
         for load in (*loads(self.expr), *index_loads(self.index)):
@@ -206,11 +214,12 @@ class Raw:
     def space(self) -> tuple[Dim, ...]:
         return ()
 
-    def accesses(self) -> Iterator[Access]:
-        for name in self.reads:
-            yield Access(name, None)
-        for name in self.writes:
-            yield Access(name, None, write=True)
+    def accesses(self) -> tuple[Access, ...]:
+        return self._accesses
+
+    @cached_property
+    def _accesses(self) -> tuple[Access, ...]:
+        return (*(Access(name, None) for name in self.reads), *(Access(name, None, write=True) for name in self.writes))
 
 
 @dataclass(frozen=True)
