@@ -127,6 +127,23 @@ class Nested:
     buffer: Sym
 
 
+class DictView(list[Any]):
+    """`d.keys()`, `d.values()` or `d.items()`: what the dict holds now, whenever it is looked at."""
+
+    def __init__(self, owner: dict[Any, Value], name: str) -> None:
+        super().__init__(getattr(owner, name)())
+        self.owner, self.name = owner, name
+
+    def __iter__(self) -> Any:
+        return iter(list(getattr(self.owner, self.name)()))
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in getattr(self.owner, self.name)()
+
+
 class Undefined:
     """A name that is not bound yet."""
 

@@ -16,7 +16,7 @@ from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 from stgrad.rules import lookup
@@ -220,7 +220,7 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         result = bound(*kept, **{k: frame.keep(v) for k, v in kwargs.items()})
     except (KeyError, IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
-    return list(result) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+    return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
 
 
 def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:

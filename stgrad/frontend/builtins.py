@@ -13,9 +13,10 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.arrays import get, is_fixed
+from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, chosen, count_items, known_items, range_length, static_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import (

@@ -9,11 +9,12 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import growing, objects
+from stgrad.frontend.comprehensions import TEST, comprehension
 from stgrad.frontend.control import branch
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import WALRUS, Frame, binding_counts, evaluates
 from stgrad.frontend.indexing import load
-from stgrad.frontend.iteration import TEST, comprehension, once, used_once
+from stgrad.frontend.iteration import once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text

@@ -10,7 +10,6 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
@@ -125,11 +124,12 @@ def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:
     if not lengths:
         return None
     shortest = min(lengths)
-    full = [c if c is not None else _first_items(frame, inner, shortest, node) for c, inner in zip(columns, value.inners, strict=True)]
+    full = [c if c is not None else first_items(frame, inner, shortest, node) for c, inner in zip(columns, value.inners, strict=True)]
     return list(zip(*full, strict=False))
 
 
-def _first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Value]:
+def first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Value]:
+    """So many items of a value of unknown length, which the program tests to be there."""
     counted = count_items(frame, value, node)
     if is_static(counted.length):
         return [counted.item(k) for k in range(count if counted.length is None else min(count, counted.length))]
@@ -282,39 +282,6 @@ def range_position(frame: Frame, r: Range, k: Value) -> Value:
     return binary(frame, gast.Sub, r.start, k) if is_static(step) and step == -1 else binary(frame, gast.FloorDiv, done, r.step)
 
 
-def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) -> Value:
-    """The items of a comprehension, as a list; one that grows where their number is not known."""
-    for bound in (n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)):
-        if frame.counts.get(bound):
-            frame.unsupported(node, f"`{bound}` is bound by a comprehension and outside of it", hint="write the comprehension as a loop")
-    inner = Frame(
-        frame.builder, frame.source, {}, frame, {}, frame.depth, frame.unroll, None, frame.captured, frame.owned
-    )
-    name = frame.hidden_name("items")
-    inner.env[name] = []
-
-    def generate(level: int) -> None:
-        if level == len(node.generators):
-            inner.call(Method(inner.env[name], "append"), (element(inner),), {})
-            return
-        generator = node.generators[level]
-        value = inner.evaluate(generator.iter)
-
-        def trip(item: Value) -> None:
-            inner.assign(generator.target, item)
-            _filtered(inner, generator.ifs, lambda: generate(level + 1))
-
-        items = few_items(inner, value, generator.iter)
-        if items is None:
-            visit(inner, value, trip, set(), generator.iter)
-        for item in items or ():
-            trip(item)
-
-    with inner.active():
-        generate(0)
-    return inner.env[name]
-
-
 ONCE = (Zip, Enumerate, Reversed, Mapped, Product, Combinations, Chain, Counted)
 
 
@@ -332,45 +299,6 @@ def used_once(frame: Frame, value: Value, node: Any) -> Value:
             frame.unsupported(node, "an iterator is used a second time", reason="it is empty after its first use", hint="make it a list: list(...)")
         frame.builder.consumed[id(value)] = value
     return value
-
-
-def chosen(frame: Frame, values: Value, keep: Callable[[Value], Value]) -> Value:
-    """The items for which `keep` holds, as a list; one that grows where that is not known at compile time."""
-    name = frame.hidden_name("items")
-    frame.env[name] = []
-
-    def trip(item: Value) -> None:
-        cond = keep(item)
-        if isinstance(cond, Sym):
-            branch(frame, cond, lambda: _add(frame, name, item), lambda: None, "_t")
-        elif cond:
-            _add(frame, name, item)
-
-    items = few_items(frame, values, None)
-    if items is None:
-        visit(frame, values, trip, set(), None)
-    for item in items or ():
-        trip(item)
-    return frame.env.pop(name)
-
-
-def _add(frame: Frame, name: str, item: Value) -> None:
-    frame.call(Method(frame.env[name], "append"), (item,), {})
-
-
-TEST: list[Callable[..., Value]] = []  # `stgrad.frontend.expressions.condition`, which is built on this module
-
-
-def _filtered(frame: Frame, conditions: list[Any], then: Callable[[], None]) -> None:
-    """`then()` where all conditions of a comprehension hold."""
-    if not conditions:
-        then()
-        return
-    cond = TEST[0](frame, conditions[0])
-    if isinstance(cond, Sym):
-        branch(frame, cond, lambda: _filtered(frame, conditions[1:], then), lambda: None, "_t")
-    elif cond:
-        _filtered(frame, conditions[1:], then)
 
 
 def few_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:

@@ -18,6 +18,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import (
@@ -27,7 +28,6 @@ from stgrad.frontend.iteration import (
     Product,
     Range,
     Zip,
-    chosen,
     count_items,
     few_items,
     known_items,

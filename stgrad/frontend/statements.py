@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
@@ -21,6 +22,7 @@ from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
 from stgrad.frontend.iteration import Range, count_items, known_items, range_length, visit
+from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
@@ -267,6 +269,13 @@ def delete_statement(frame: Frame, node: Any) -> None:
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
     value = frame.keep(frame.evaluate(node.iter))
+    if may_change(value):
+        live = Live(frame, value, node.iter)
+        ran = note_ran(frame, node, live.length)
+        _live_loop(frame, node, live)
+        live.close()
+        ran()
+        return
     items = known_items(frame, value, node.iter)
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:
@@ -274,6 +283,31 @@ def for_statement(frame: Frame, node: Any) -> None:
     else:
         _trips(frame, node, items)
     ran()
+
+
+def _live_loop(frame: Frame, node: Any, live: Live) -> None:
+    """A loop over containers that an iteration may change: one iteration after the other while their length is known, from there on a loop."""
+    until = getattr(node, "until", None)
+    k = 0
+    while is_static(length := live.length()):
+        if k >= length or until is not None and static_of(frame.env.get(until)) is True:
+            return
+        frame.assign(node.target, live.item(k))
+        frame.execute(node.body)
+        k += 1
+    if k or until is not None:
+        _interrupted(frame, node, live, until, k)
+        return
+    state = State(frame)
+    counted_loop(frame, length, lambda i: _iteration(frame, node, live.item(i)), "k", bound_names([node]) - set(node.ran))
+    if live.has_grown():
+        state.restore()
+        _interrupted(frame, node, live, None, 0)
+
+
+def _iteration(frame: Frame, node: Any, item: Value) -> None:
+    frame.assign(node.target, item)
+    frame.execute(node.body)
 
 
 def _trips(frame: Frame, node: Any, items: list[Value]) -> None:
@@ -289,15 +323,20 @@ def _trips(frame: Frame, node: Any, items: list[Value]) -> None:
 def _loop(frame: Frame, node: Any, value: Value) -> None:
     until = getattr(node, "until", None)
     if until is not None:
-        _interrupted(frame, node, value, until)
+        counted = count_items(frame, value, node.iter)
+        _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, 0)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
         _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
     else:
-        def trip(item: Value) -> None:
-            frame.assign(node.target, item)
-            frame.execute(node.body)
+        visit(frame, value, lambda item: _iteration(frame, node, item), bound_names([node]) - set(node.ran), node.iter)
 
-        visit(frame, value, trip, bound_names([node]) - set(node.ran), node.iter)
+
+@dataclass(frozen=True)
+class Counting:
+    """As many items as were there before the loop."""
+
+    length: Callable[[], Value]
+    item: Callable[[Value], Value]
 
 
 UNROLL = 64
@@ -338,16 +377,15 @@ def _range_loop(frame: Frame, node: Any, value: Range) -> None:
         frame.env.pop(name, None)
 
 
-def _interrupted(frame: Frame, node: Any, value: Value, until: str) -> None:
-    """A loop that a flag may end: a `while` over a counter."""
-    counted = count_items(frame, value, node.iter)
+def _interrupted(frame: Frame, node: Any, items: Live | Counting, until: str | None, start: int) -> None:
+    """A loop that a flag, or a change of what it runs over, may end: a `while` over a counter."""
     counter = frame.hidden_name("k")
     frame.counts[counter] = 2
-    frame.bind(counter, 0)
+    frame.bind(counter, start)
 
     def test() -> Value:
-        more = operations.binary(frame, gast.Lt, frame.lookup(counter), counted.length)
-        flag = frame.lookup(until)
+        more = operations.binary(frame, gast.Lt, frame.lookup(counter), items.length())
+        flag: Value = False if until is None else frame.lookup(until)
         if not isinstance(flag, Sym) or not isinstance(more, Sym):
             flag = flag if isinstance(flag, Sym) else bool(flag)
             return operations.truth(frame, more) if flag is False else False
@@ -355,12 +393,10 @@ def _interrupted(frame: Frame, node: Any, value: Value, until: str) -> None:
         return branch(frame, more, lambda: going, lambda: False, "_c")
 
     def body() -> None:
-        flag = frame.lookup(until)
-        if isinstance(flag, Sym):
+        flag = None if until is None else frame.lookup(until)
+        if until is not None and isinstance(flag, Sym):
             frame.env[until] = Known(flag.operand, flag.type, False)
-        k = frame.lookup(counter)
-        frame.assign(node.target, counted.item(k))
-        frame.execute(node.body)
+        _iteration(frame, node, items.item(frame.lookup(counter)))
         frame.bind(counter, operations.binary(frame, gast.Add, frame.lookup(counter), 1))
 
     while_loop(frame, test, body, bound_names([node]) | {counter})

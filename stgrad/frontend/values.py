@@ -3,6 +3,7 @@
 from stgrad.values import (
     UNDEFINED,
     Closure,
+    DictView,
     Growing,
     Known,
     Maybe,
@@ -26,6 +27,6 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value", "Waiting",
+    "UNDEFINED", "Closure", "DictView", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value", "Waiting",
     "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

@@ -345,6 +345,8 @@ class _State:
         if not all(isinstance(i, Const) and isinstance(i.value, int) or isinstance(i, Var) and not self.types[i.name].array for i in items):
             raise Unsupported
         value = self.read(stmt.value)
+        if any(extent == 1 != dim.constant for extent, dim in zip(value.shape, dims[len(items) :], strict=False)):
+            raise Unsupported  # an extent of 1 stretches to whatever is there
         self.check(stmt.target, value.shape, len(items))
         for at in np.ndindex(value.shape):
             index = (*items, *map(Const, at))

@@ -1,0 +1,98 @@
+"""Comprehensions, `filter` and their like: what they take from other values, as a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend.control import branch
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.iteration import few_items, visit
+from stgrad.frontend.live import Live, may_change
+from stgrad.frontend.values import Method, Sym, Value, is_static
+
+
+def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any) -> None:
+    """`trip` of each item; a few known ones are written out."""
+    if may_change(value):
+        live, k = Live(frame, value, node), 0
+        while is_static(length := live.length()) and k < length:
+            trip(live.item(k))
+            k += 1
+        live.close()
+        if is_static(length):
+            return
+        if k:
+            raise errors.NeedStaticError("a list begins to grow while a comprehension runs over it", frame.loc(node), hint="write the comprehension as a loop")
+    items = few_items(frame, value, node)
+    if items is None:
+        visit(frame, value, trip, set(), node)
+    for item in items or ():
+        trip(item)
+
+
+def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) -> Value:
+    """The items of a comprehension, as a list; one that grows where their number is not known."""
+    for bound in (n.target.id for n in gast.walk(node) if isinstance(n, gast.NamedExpr)):
+        if frame.counts.get(bound):
+            frame.unsupported(node, f"`{bound}` is bound by a comprehension and outside of it", hint="write the comprehension as a loop")
+    inner = Frame(
+        frame.builder, frame.source, {}, frame, {}, frame.depth, frame.unroll, None, frame.captured, frame.owned
+    )
+    name = frame.hidden_name("items")
+    inner.env[name] = []
+
+    def generate(level: int) -> None:
+        if level == len(node.generators):
+            inner.call(Method(inner.env[name], "append"), (element(inner),), {})
+            return
+        generator = node.generators[level]
+        value = inner.evaluate(generator.iter)
+
+        def trip(item: Value) -> None:
+            inner.assign(generator.target, item)
+            _filtered(inner, generator.ifs, lambda: generate(level + 1))
+
+        _each(inner, value, trip, generator.iter)
+
+    with inner.active():
+        generate(0)
+    return inner.env[name]
+
+
+def chosen(frame: Frame, values: Value, keep: Callable[[Value], Value]) -> Value:
+    """The items for which `keep` holds, as a list; one that grows where that is not known at compile time."""
+    name = frame.hidden_name("items")
+    frame.env[name] = []
+
+    def trip(item: Value) -> None:
+        cond = keep(item)
+        if isinstance(cond, Sym):
+            branch(frame, cond, lambda: _add(frame, name, item), lambda: None, "_t")
+        elif cond:
+            _add(frame, name, item)
+
+    _each(frame, values, trip, None)
+    return frame.env.pop(name)
+
+
+def _add(frame: Frame, name: str, item: Value) -> None:
+    frame.call(Method(frame.env[name], "append"), (item,), {})
+
+
+TEST: list[Callable[..., Value]] = []  # `stgrad.frontend.expressions.condition`, which is built on this module
+
+
+def _filtered(frame: Frame, conditions: list[Any], then: Callable[[], None]) -> None:
+    """`then()` where all conditions of a comprehension hold."""
+    if not conditions:
+        then()
+        return
+    cond = TEST[0](frame, conditions[0])
+    if isinstance(cond, Sym):
+        branch(frame, cond, lambda: _filtered(frame, conditions[1:], then), lambda: None, "_t")
+    elif cond:
+        _filtered(frame, conditions[1:], then)
