@@ -185,3 +185,34 @@ def test_lists_of_extents(n):
 
     for rest in itertools.product((n,), (0, 1, 2, 3), (0, 1, 3)):
         check(f, X, rest, jit=False)
+
+
+def test_extents_are_compared_before_what_relies_on_them():
+    """Also where the one that is read by afterwards is known from the start."""
+
+    def narrowed(A):
+        for j, _ in enumerate(A, start=1):
+            A[1:] -= A[1:, j : j + 1]
+        return A[0, 1] + A[1, 1] ** 2
+
+    A = np.outer(X[:2], X[:3])
+    text = stgrad.grad(narrowed).source(A).split("# grad of")[0]
+    loop = text[text.index("for k in") :]
+    assert loop.index("could not be broadcast together") < loop.index("] += ")
+    np.testing.assert_allclose(stgrad.grad(narrowed)(A), difference(narrowed, A), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_one_item_is_stored_into_an_axis_of_more(jit):
+    """A small array of one item has no elements for the others."""
+
+    def f(A, x):
+        A[1] = np.full(1, 2.0) * x[0]
+        A[0] += np.ones(1)
+        x += np.zeros(1)
+        return np.sum(A**2) * np.sum(x)
+
+    A = np.outer(X[:2], X[:3])
+    gradients = stgrad.grad(f, (0, 1), jit=jit)(A, X[:2])
+    np.testing.assert_allclose(gradients[0], difference(lambda A: f(A, X[:2].copy()), A), rtol=1e-6)
+    np.testing.assert_allclose(gradients[1], difference(lambda x: f(A.copy(), x), X[:2]), rtol=1e-6)

@@ -27,7 +27,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.ir import (
@@ -183,7 +183,7 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
         units = substitute(units, state.buffers, state.shares)
     if "gather" not in without:
         units = gather(units, state)
-    units = [with_needs(u, state) for u in units]
+    units = with_needs(units, state)
     if "fuse" not in without:
         return fuse(units, state.shares)
     return [node for unit in units for node in fuse([unit], state.shares)]
@@ -223,15 +223,26 @@ def scalarised(
     return state
 
 
-def with_needs(unit: Unit, state: Scalariser) -> Unit:
-    """A statement that knows on which arrays and checks its extents rely, and those of the array that it writes to: it may be the first to do so."""
-    if not isinstance(unit, Kernel):
-        return unit
-    extents, made = state.extents, state.buffers.get(unit.target)
-    dims = (*extents_of(unit), *(made.dims if made is not None and made.local else ()))
-    symbols = {d.symbol for d in dims if d.symbol is not None} - extents.trusted
-    needs = [extents.sources[s][0] for s in sorted(symbols) if s in extents.sources] + [f"extent {s}" for s in sorted(symbols)]
-    return replace(unit, needs=tuple(needs))
+def with_needs(units: Iterable[Unit], state: Scalariser) -> list[Unit]:
+    """Statements that know on which arrays and checks their extents rely, and those of the arrays that they write to: each may be the first to do so.
+
+    Behind a check, an extent of a parameter may stand for the one that was compared with it: then it is no longer known before the run.
+    """
+    extents = state.extents
+    trusted = set(extents.trusted)
+    result: list[Unit] = []
+    for unit in units:
+        if isinstance(unit, Guard):
+            compared = {d.symbol for d in (unit.a, unit.b) if d is not None and d.symbol is not None}
+            trusted -= compared if unit.b is not None and not compared <= extents.trusted else set()  # checks of parameters alone come first
+        if isinstance(unit, Kernel):
+            made = state.buffers.get(unit.target)
+            dims = (*extents_of(unit), *(made.dims if made is not None and made.local else ()))
+            symbols = {d.symbol for d in dims if d.symbol is not None} - trusted
+            needs = [extents.sources[s][0] for s in sorted(symbols) if s in extents.sources] + [f"extent {s}" for s in sorted(symbols)]
+            unit = replace(unit, needs=tuple(needs))
+        result.append(unit)
+    return result
 
 
 def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: frozenset[str]) -> list[Assign]:
