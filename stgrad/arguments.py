@@ -75,3 +75,31 @@ def seeds(cotangents: Any, value: Any) -> list[Any]:
             raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
         found.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))
     return found
+
+
+def passed(nodes: list[Any]) -> list[Any]:
+    """The descriptions of what flat arguments are passed for, in order."""
+    return [leaf for node in nodes for leaf in _arrays(node)]
+
+
+def _arrays(node: Any) -> list[Any]:
+    """The descriptions of the leaves that are passed on, in order."""
+    if isinstance(node, wrapper.Items):
+        return [leaf for n in node.items for leaf in _arrays(n)]
+    if isinstance(node, (wrapper.Keys, wrapper.Attributes)):
+        return [leaf for _, n in node.items for leaf in _arrays(n)]
+    return [] if isinstance(node, wrapper.Static) else [node]
+
+
+def flattened(nodes: Any, values: tuple[Any, ...]) -> list[Any]:
+    """The arguments that `nodes` describe, leaf by leaf."""
+    return [leaf for node, value in zip(nodes, values, strict=True) for leaf in wrapper.leaves(node, value)]
+
+
+def hashable(node: Any) -> Any:
+    """A description as a key of a dictionary."""
+    try:
+        hash(node)
+    except TypeError:
+        return repr(node)
+    return node

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from stgrad import calling, errors, lookups, program_cache, source, wrapper
-from stgrad.arguments import equal, fixed_node, fixed_spec, seeds
+from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed, seeds
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
 from stgrad.program_cache import Param, Ready
@@ -113,7 +113,7 @@ class Transformed:
         if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
             return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
-        flat = _flat(program.nodes, tuple(arguments.values()))
+        flat = flattened(program.nodes, tuple(arguments.values()))
 
         def pulled_back(cotangents: Any, value: Any) -> Any:
             try:
@@ -146,7 +146,7 @@ class Transformed:
         arguments = self._bind(args, kwargs)
         with self._lock:
             ready, nodes = self._ready(arguments)
-            self._compiled(ready, _flat(nodes, tuple(arguments.values())))
+            self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 
     def compile_for(self, types: tuple[Any, ...]) -> Transformed:
@@ -159,7 +159,7 @@ class Transformed:
             ready, nodes = self._ready(arguments)
             for name, node, _ in zip(arguments, nodes, types, strict=False):
                 refuse_constants(name, node)
-            self._compiled(ready, _flat(nodes, tuple(arguments.values())))
+            self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 
     def _compiled(self, ready: Ready, flat: list[Any]) -> None:
@@ -262,7 +262,7 @@ class Transformed:
             if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
                 return leaf.__stgrad_function__(self, args, kwargs)
         program = self._program_for(arguments)
-        flat = _flat(program.nodes, tuple(arguments.values()))
+        flat = flattened(program.nodes, tuple(arguments.values()))
         if program.called and not program.wrapped:
             self._wrap(program, flat)
         program.called = True
@@ -348,7 +348,7 @@ class Transformed:
         nodes = [wrapper.describe(v) for v in arguments.values()]
         if self._values_matter:
             nodes = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
-        return tuple(map(_key, nodes))
+        return tuple(map(hashable, nodes))
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
@@ -372,23 +372,23 @@ class Transformed:
     def _run(self, ready: Ready, nodes: list[Any], hidden: list[Any]) -> calling.Run:
         """What to call with the flat arguments that `nodes` describe."""
         compiled = calling.guarded(self._load(ready), ready.params)
-        boxed = [i for i, node in enumerate(_passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
+        boxed = [i for i, node in enumerate(passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
         return calling.Run(compiled, boxed, hidden, ready.result, self.options.jit)
 
     def _native(self, program: _Program, flat: list[Any]) -> calling.Run | None:
         """The same through native code; None where that does not read arguments like these."""
         from stgrad import direct
 
-        ready, passed, hidden = program.ready, _passed(program.nodes), program.hidden
+        ready, given, hidden = program.ready, passed(program.nodes), program.hidden
         compiled = self._load(ready)
         if calling.guarded(compiled, ready.params) is not compiled:
             return None
         whole = direct.nests(ready.result)
-        described = [*passed, *map(wrapper.describe, hidden)]
+        described = [*given, *map(wrapper.describe, hidden)]
         entry = direct.entry(compiled, described, [*flat, *hidden], ready.result if whole else None, hand_on=ready.optimistic)
         if entry is None:
             return None
-        if whole and not hidden and passed == program.nodes and self._positional:
+        if whole and not hidden and given == program.nodes and self._positional:
             self._entry = entry
         otherwise = calling.Run(compiled, [], [], ready.result, True) if whole else compiled
         return calling.Run(entry.function(otherwise), [], hidden, ready.result, True, whole=whole)
@@ -432,33 +432,8 @@ def _hidden(ready: Ready) -> list[Any]:
     return list({c.variable: c.value for c in ready.captures if c.variable is not None}.values())
 
 
-def _passed(nodes: list[Any]) -> list[Any]:
-    return [leaf for node in nodes for leaf in _arrays(node)]
-
-
-def _arrays(node: Any) -> list[Any]:
-    """The descriptions of the leaves that are passed on, in order."""
-    if isinstance(node, wrapper.Items):
-        return [leaf for n in node.items for leaf in _arrays(n)]
-    if isinstance(node, (wrapper.Keys, wrapper.Attributes)):
-        return [leaf for _, n in node.items for leaf in _arrays(n)]
-    return [] if isinstance(node, wrapper.Static) else [node]
-
-
-def _flat(nodes: Any, values: tuple[Any, ...]) -> list[Any]:
-    return [leaf for node, value in zip(nodes, values, strict=True) for leaf in wrapper.leaves(node, value)]
-
-
 def _restore(cls: type, derivative: Derivative, options: Options) -> Any:
     return cls(derivative, options)
-
-
-def _key(node: Any) -> Any:
-    try:
-        hash(node)
-    except TypeError:
-        return repr(node)
-    return node
 
 
 def _ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:

@@ -1,0 +1,96 @@
+"""Forward and reverse mode against each other and against what one writes by hand: prints times and ratios.
+
+python -m benchmarks.modes
+"""
+
+from __future__ import annotations
+
+from benchmarks import threads
+
+threads.pin()
+
+import math  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numba  # noqa: E402
+import numpy as np  # noqa: E402
+
+import stgrad  # noqa: E402
+
+ROUNDS = 7
+
+
+def swing(x, damping, n):
+    v = 0.0
+    for _ in range(n):
+        v = v - 0.1 * math.sin(x) - damping * v
+        x = x + 0.1 * v
+    return x
+
+
+@numba.njit
+def swing_by_hand(x, damping, n):
+    v, v_x, v_damping, x_x, x_damping = 0.0, 0.0, 0.0, 1.0, 0.0
+    for _ in range(n):
+        c = 0.1 * math.cos(x)
+        v_damping = v_damping - c * x_damping - damping * v_damping - v
+        v_x = v_x - c * x_x - damping * v_x
+        v = v - 0.1 * math.sin(x) - damping * v
+        x_x, x_damping, x = x_x + 0.1 * v_x, x_damping + 0.1 * v_damping, x + 0.1 * v
+    return x_x, x_damping
+
+
+def layer(x, w, b):
+    return np.tanh(w @ x + b)
+
+
+@numba.njit
+def layer_by_hand(x, w, b):
+    y = np.tanh(w @ x + b)
+    return (1.0 - y * y).reshape((-1, 1)) * w
+
+
+def rosenbrock(x):
+    total = 0.0
+    for i in range(len(x) - 1):
+        total += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def fastest(f: Callable[..., Any], *args: Any) -> float:
+    """Seconds of the fastest of some calls, after those that compile."""
+    times = []
+    for _ in range(3 + ROUNDS):
+        start = time.perf_counter()
+        f(*args)
+        times.append(time.perf_counter() - start)
+    return min(times[3:])
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    x, w, b = rng.normal(size=200), rng.normal(size=(200, 200)) / 14.0, rng.normal(size=200)
+    point, v = rng.normal(size=100_000), rng.normal(size=100_000)
+    steps = (1.0, 0.2, 1_000_000)
+    grad, hessian = stgrad.grad, stgrad.hessian
+    show("loop of 1e6 steps in two numbers", ("by hand", swing_by_hand, steps), *((m, grad(swing, (0, 1), mode=m), steps) for m in ("forward", "reverse")))
+    modes = ("forward", "reverse", "auto")
+    show("Jacobian of a 200 x 200 layer", ("by hand", layer_by_hand, (x, w, b)), *((m, stgrad.jacobian(layer, mode=m), (x, w, b)) for m in modes))
+    show("Hessian of Rosenbrock's function, n = 100", *((m, hessian(rosenbrock, mode=m), (point[:100],)) for m in ("reverse", "forward")))
+    show("hvp of it, n = 100000", ("gradient", grad(rosenbrock), (point,)), ("hvp", stgrad.hvp, (rosenbrock, (point,), (v,))))
+
+
+def show(title: str, *rows: tuple[str, Callable[..., Any], tuple[Any, ...]]) -> None:
+    """One line for each way, with its ratio to the first."""
+    print(title)
+    first = 0.0
+    for name, f, args in rows:
+        seconds = fastest(f, *args)
+        first = first or seconds
+        print(f"    {name:10} {1e3 * seconds:10.3f} ms   {seconds / first:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
