@@ -91,6 +91,8 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, _argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
+    if request.mode == "vjp":
+        chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _has_cotangent(v)]
     if request.mode == "jvp":
         return _derive_forward(request, inner, trace, wrt, chosen)
     if request.mode != "vjp":
@@ -192,6 +194,11 @@ def _spoken(value: Value) -> str:
 
 def _is_float(value: Value) -> bool:
     return isinstance(value, Sym) and value.type.is_float
+
+
+def _has_cotangent(value: Value) -> bool:
+    """Whether a leaf of a result gets a cotangent: a number that is known does too, and does nothing with it."""
+    return _is_float(value) or isinstance(value, (float, complex, np.floating, np.complexfloating))
 
 
 def float_leaves(name: str, value: Value) -> list[Sym]:

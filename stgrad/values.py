@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.errors import TypeInferenceError
 from stgrad.instances import attributes_of, make
 from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
 
@@ -192,7 +193,7 @@ def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
 def operand_of(value: Value) -> Operand:
     """The IR operand of a value.
 
-    Raises TypeError where the value has none: a function, a dict, a list of those.
+    Raises TypeInferenceError where the value has none: a function, a dict, a list of those.
     """
     if isinstance(value, Sym):
         return value.operand
@@ -200,11 +201,14 @@ def operand_of(value: Value) -> Operand:
         return Pack(tuple(operand_of(v) for v in value))
     if isinstance(value, slice):
         return Slice(operand_of(value.start), operand_of(value.stop), operand_of(value.step))
+    if isinstance(value, int) and type(value) not in (bool, int):  # a member of an IntEnum
+        return Const(int(value))
     if value is None or value is Ellipsis or is_number(value) or isinstance(value, (str, np.dtype)):
         return Const(value)
     if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
         return Const(value)
-    raise TypeError(f"{type(value).__name__} has no place in the running program")
+    what = f"the method `{value.name}`" if isinstance(value, Method) else f"a value of type {type(value).__name__}"
+    raise TypeInferenceError(f"{what} is used as a number or an array", hint="call it" if isinstance(value, Method) else "")
 
 
 def leaves(value: Value) -> Iterator[Value]:

@@ -166,7 +166,9 @@ def _partition(frame: Frame, x: Sym, kth: Value, axis: Value = -1, **_: Value) -
     store(frame, x, Ellipsis, frame.call(np.partition, (x, kth), {"axis": axis}), None)
 
 
-def _clip(frame: Frame, x: Sym, min: Value = None, max: Value = None, **options: Value) -> Value:  # noqa: A002
+def _clip(frame: Frame, x: Sym, min: Value = None, max: Value = None, out: Value = None, **options: Value) -> Value:  # noqa: A002
+    if out is not None:
+        options["out"] = out
     return frame.call(np.clip, (x, min, max), options)
 
 

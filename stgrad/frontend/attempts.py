@@ -14,6 +14,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend import objects
 from stgrad.frontend.frame import Frame, Leaves, executes
 from stgrad.frontend.values import Value
 from stgrad.ir import Assign, Effect, Stmt, Store, Type, Var, walk
@@ -61,7 +62,7 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
         if leaves.kind is None or not issubclass(leaves.kind, caught):
             raise
         frame.builder.out.pop()  # the `raise` itself
-        return leaves.kind(leaves.message)
+        return objects.exception(leaves.kind, leaves.message)
     except errors.StgradError as error:
         cause = error.__cause__
         if error.certain and isinstance(error, errors.ShapeError) and isinstance(cause, _STRUCTURE) and isinstance(cause, caught):

@@ -272,12 +272,17 @@ def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ..
 def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`Cls(...)`: a NumPy scalar type is a cast, a NamedTuple a tuple."""
     if issubclass(cls, np.generic):
+        if np.dtype(cls).kind not in "biufc":
+            raise errors.UnsupportedSyntaxError(f"values of `{cls.__name__}` are not supported", frame.builder.loc, hint="pass them in as numbers")
         (value,) = args
         if is_static(static_of(value)) and not isinstance(value, (list, tuple)):
             return cls(static_of(value))
         if isinstance(value, Sym) and value.type.rank:
             return frame.call(Method(value, "astype"), (cls,), {})
         return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
+    if issubclass(cls, Exception):
+        parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
+        return objects.exception(cls, " ".join(parts))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return cls(*args, **kwargs)
     if objects.constructible(cls):

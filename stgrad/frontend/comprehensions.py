@@ -10,7 +10,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.iteration import few_items, visit
+from stgrad.frontend.iteration import few_items, iterated, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.values import Method, Sym, Value, is_static
 
@@ -50,7 +50,7 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
             inner.call(Method(inner.env[name], "append"), (element(inner),), {})
             return
         generator = node.generators[level]
-        value = inner.evaluate(generator.iter)
+        value = iterated(inner, inner.evaluate(generator.iter))
 
         def trip(item: Value) -> None:
             inner.assign(generator.target, item)

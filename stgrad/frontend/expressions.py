@@ -160,6 +160,8 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
         found = objects.special(frame, right, "__contains__", (left,), "is no container")
         return found if kind is gast.In else unary_not(frame, found)
     numbers = isinstance(right, (tuple, list)) and all(isinstance(v, Sym) or is_number(v) for v in right)
+    if isinstance(right, (tuple, list)):
+        right, numbers = _candidates(left, right)
     if isinstance(left, Sym) and not left.type.rank and numbers:
         found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})
         return found if kind is gast.In else unary_not(frame, found)
@@ -167,6 +169,14 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
         frame.unsupported(node, "`in` needs values that are known at compile time", hint="compare with `==` and `or`")
     found = called(operator.contains, right, left)
     return found if kind is gast.In else not found
+
+
+def _candidates(left: Value, items: Value) -> tuple[Value, bool]:
+    """The items that a value may be equal to, and whether all are numbers: a number never is None or a text."""
+    number = isinstance(left, Sym) or is_number(left)
+    plain = left is None or isinstance(left, str)
+    found = [v for v in items if not (number and (v is None or isinstance(v, str)) or plain and isinstance(v, Sym))]
+    return found, all(isinstance(v, Sym) or is_number(v) for v in found)
 
 
 @evaluates(gast.BoolOp)

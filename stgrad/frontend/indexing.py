@@ -34,6 +34,10 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Sym):
         if not owner.type.array and index == ():
             return owner
+        if not owner.type.array and not owner.type.weak:
+            as_array = _of_scalar(frame, owner, index)
+            if as_array is not None:
+                return as_array
         if not owner.type.array:
             raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         entries = normalise(frame, owner, index, node)
@@ -63,6 +67,17 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
     frame.no_bare_method((owner,))
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+
+
+def _of_scalar(frame: Frame, owner: Sym, index: Value) -> Value:
+    """`x[...]`, `x[None]` and `x[mask]` of a NumPy scalar or an array without axes; None for other indices, which it has not."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if all(e is None or e is Ellipsis for e in entries):
+        axes = sum(e is None for e in entries)
+        return owner if not axes else frame.call(np.reshape, (owner, (1,) * axes), {})
+    if len(entries) == 1 and isinstance(entries[0], Sym) and not entries[0].type.rank and entries[0].type.dtype == "bool":
+        return load(frame, frame.call(np.atleast_1d, (owner,), {}), frame.call(np.atleast_1d, entries, {}), None)
+    return None
 
 
 def _missing(frame: Frame, owner: Value, key: Value) -> None:
@@ -170,6 +185,8 @@ def _entry(frame: Frame, entry: Value, node: Any) -> Value:
         return slice(*(None if v is None else _keep_static(v) for v in (entry.start, entry.stop, entry.step)))
     if isinstance(entry, Growing):
         return lists().as_array(frame, entry)
+    if type(entry).__name__ == "Range":
+        entry = frame.call(np.arange, (entry.start, entry.stop, entry.step), {})
     if isinstance(entry, (list, np.ndarray)):
         entry = frame.call(np.array, (entry,), {})
     if isinstance(entry, Known):

@@ -90,6 +90,13 @@ class Counted:
     item: Callable[[Value], Value]
 
 
+def iterated(frame: Frame, value: Value) -> Value:
+    """What a loop over a value goes through: of an instance, what its `__iter__` gives, which is asked for once."""
+    if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
+        return frame.call(value.cls.__iter__, (value,), {})
+    return value
+
+
 def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and they are not numbers of a range or rows of an array."""
     if isinstance(value, (tuple, list)):

@@ -34,7 +34,8 @@ from stgrad.frontend.iteration import (
     static_items,
 )
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+from stgrad.frontend.objects import construct
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_static, static_of
 
 
 def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
@@ -201,12 +202,49 @@ def _totals(frame: Frame, counted: Counted, function: Value, initial: Value) -> 
     return frame.env.pop(totals)
 
 
+class Cursor:
+    """`iter(items)`: items and the place of the next one."""
+
+    def __init__(self, items):  # type: ignore[no-untyped-def]
+        self.items = items
+        self.at = 0
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        rest = self.items[self.at :]
+        self.at = len(self.items)
+        return rest
+
+
 @handles(iter)
 def _iter(frame: Frame, values: Value) -> Value:
-    """In an `__iter__`, what is iterated over; an iterator that is used by hand has a state that is not followed."""
-    if frame.source.name != "__iter__":
-        raise errors.UnsupportedSyntaxError("`iter` is not supported", frame.builder.loc, hint="loop over the values, or index them")
-    return values
+    """In an `__iter__`, what is iterated over; else an object that `next` and loops take items from."""
+    if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor:
+        return values
+    items = values if isinstance(values, (Sym, Growing)) else known_items(frame, values, None)
+    if items is None:
+        counted = count_items(frame, values, None)
+        if not is_static(counted.length) or counted.length is None:
+            raise errors.NeedStaticError("`iter` of items of unknown number", frame.builder.loc, hint="loop over the values, or index them")
+        items = [counted.item(k) for k in range(counted.length)]
+    return construct(frame, Cursor, (items,), {})
+
+
+@handles(next)
+def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
+    if not isinstance(cursor, Record) or cursor.cls is not Cursor:
+        raise errors.UnsupportedSyntaxError("`next` of what `iter` did not make is not supported", frame.builder.loc, hint="write next(iter(...)), or a loop")
+    items, at = cursor.fields["items"], cursor.fields["at"]
+    more = operations.binary(frame, gast.Lt, at, frame.call(len, (items,), {}))
+    if isinstance(more, Sym):
+        if default:
+            raise errors.NeedStaticError("`next` with a default needs a known number of items", frame.builder.loc)
+    elif not more:
+        if default:
+            return default[0]
+        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc)
+    frame.mutate(cursor)
+    cursor.fields["at"] = operations.binary(frame, gast.Add, at, 1)
+    return load(frame, items, at, None)
 
 
 # --------------------------------------------------------------------------- collections, operator

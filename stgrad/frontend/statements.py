@@ -21,7 +21,7 @@ from stgrad.frontend.flags import note_assigned, note_deleted, note_ran, read_na
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
-from stgrad.frontend.iteration import Range, count_items, known_items, range_length, visit
+from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.optionals import knowing, unwrapped
@@ -268,7 +268,7 @@ def delete_statement(frame: Frame, node: Any) -> None:
 
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
-    value = frame.keep(frame.evaluate(node.iter))
+    value = frame.keep(iterated(frame, frame.evaluate(node.iter)))
     if may_change(value):
         live = Live(frame, value, node.iter)
         ran = note_ran(frame, node, live.length)
@@ -277,6 +277,8 @@ def for_statement(frame: Frame, node: Any) -> None:
         ran()
         return
     items = known_items(frame, value, node.iter)
+    if isinstance(value, Range) and value.known is not None and not len(value.known):
+        return  # its body never runs, whatever stands there
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:
         _loop(frame, node, value)
@@ -442,7 +444,7 @@ def raise_statement(frame: Frame, node: Any) -> None:
         frame.unsupported(node, "only `raise Class(message)` is supported")
     message = " ".join(parts)
     if not frame.builder.regions:
-        raise _made(kind, message)
+        raise objects.exception(kind, message)
     builtin = next(c for c in kind.__mro__ if c.__module__ == "builtins")
     _emit_raise(frame, builtin.__name__, message if builtin is kind else f"{kind.__name__}: {message}")
     if frame.builder.regions[-1].conditional:
@@ -459,15 +461,6 @@ def _part(frame: Frame, node: Any) -> str:
         found = UNDEFINED
     state.restore()
     return found if isinstance(found, str) else "..." if not is_static(found) or found is UNDEFINED else str(found)
-
-
-def _made(kind: type[Exception], message: str) -> Exception:
-    """An exception of a class that may have an `__init__` of its own."""
-    if kind.__init__ in (Exception.__init__, *(c.__init__ for c in kind.__mro__ if c.__module__ == "builtins")):
-        return kind(message)
-    made = kind.__new__(kind, message)
-    made.args = (message,)
-    return made
 
 
 __all__ = ["Maybe", "assign", "range_length", "replace"]

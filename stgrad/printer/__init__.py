@@ -111,7 +111,7 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
     count = 0
     for name in own:
         if not _TEMPORARY.match(name):
-            spell[name] = _free(name.lstrip("_") or "i", taken)
+            spell[name] = _free(_plain(name), taken)
         while name not in spell:
             count += 1
             wish = "t" if count == 1 else f"t{count}"
@@ -119,6 +119,12 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
                 spell[name] = wish
         taken.add(spell[name])
     return spell
+
+
+def _plain(name: str) -> str:
+    """A name without the underscores that mark it as invented, where what is left is one."""
+    plain = name.lstrip("_")
+    return plain if plain.isidentifier() else "i" if not plain else f"v{plain}"
 
 
 def _free(wish: str, taken: set[str]) -> str:

@@ -92,6 +92,15 @@ def test_a_key_that_is_missing_on_one_path_alone_is_not_caught():
         stgrad.grad(f, jit=False)(0.6)
 
 
+def test_code_that_no_trip_comes_to_is_not_read():
+    def f(x):
+        for _ in range(0):
+            x = unknown_name(x)  # noqa: F821
+        return x * x
+
+    assert stgrad.grad(f, jit=False)(3.0) == 6.0
+
+
 class Named(dict):
     """A dict whose entries are attributes, as packages write it."""
 

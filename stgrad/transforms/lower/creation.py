@@ -223,8 +223,8 @@ def permute(state: Scalariser, stmt: Assign, order: list[int]) -> bool:
 def extent_one(state: Scalariser, stmt: Assign) -> bool:
     """Views that add or drop axes of extent 1."""
     source = stmt.args[0]
-    if not isinstance(source, Var) or not state.types[source.name].array:
-        return False
+    if not isinstance(source, Var) or not state.types[source.name].array or not state.types[stmt.target.name].array:
+        return False  # a number is no view: where all axes go, NumPy's function stays
     view = state.view(source.name)
     old = tuple(map(state.extents.canonical, view.dims))
     dims = new_dims(old, tuple(d == ONE for d in state.types[stmt.target.name].dims))

@@ -1,0 +1,101 @@
+"""Numbers that are treated as arrays, iterators used by hand, and what code of packages does with constants."""
+
+from __future__ import annotations
+
+import enum
+import operator
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.testing import check_gradient
+
+X = np.array([0.4, 0.7, 0.2, 0.9, 0.5])
+
+
+class Place(enum.IntEnum):
+    """Positions with names."""
+
+    FIRST = 0
+    LAST = 4
+
+
+def places_with_names(x):
+    return x[Place.FIRST] * x[Place.LAST]
+
+
+def axes_of_a_number(x):
+    a = np.asarray(np.sum(x))
+    return np.sum(a[None] * a[..., np.newaxis] * a[...] * a[()])
+
+
+def mask_of_a_number(x):
+    a = np.asarray(np.sum(x))
+    chosen = a[a > 0.1]
+    return np.sum(chosen**2) + np.sum(a[a > 100.0])
+
+
+def squeezed(x):
+    y = x[:1] * 2.0 / 3.0
+    return np.squeeze(y) ** 2
+
+
+def taken_by_hand(x):
+    it = iter(x)
+    first, second = next(it), next(it)
+    rest = iter((first, second))
+    total = next(rest) * 2.0 + next(rest) + next(rest, 1.0)
+    for v in it:
+        total += v * v
+    return total * second
+
+
+def bounded_by_method(x):
+    return np.sum(x.clip(0.3, 0.8, None) * x) + x[operator.index(2)]
+
+
+def at_places_of_a_range(x):
+    return np.sum(x[range(1, 4)] ** 2)
+
+
+def _2x(x):
+    _2y = 2.0 * np.sum(x)
+    _2y = _2y * _2y
+    return _2y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [places_with_names, axes_of_a_number, mask_of_a_number, squeezed, taken_by_hand, bounded_by_method, at_places_of_a_range, _2x],
+)
+def test_gradient(function):
+    check_gradient(function, (X,))
+
+
+@pytest.mark.parametrize("function", [axes_of_a_number, squeezed, taken_by_hand])
+def test_under_numba(function):
+    check_gradient(function, (X,), order=1, jit=True)
+
+
+def test_value_of_what_is_squeezed():
+    assert stgrad.vjp(squeezed, X, jit=False)[0] == pytest.approx(squeezed(X))
+
+
+def test_cotangents_of_constants():
+    value, pullback = stgrad.vjp(lambda x: (x * x, 1.0, None, 2), 3.0, jit=False)
+    assert value == (9.0, 1.0, None, 2)
+    assert pullback((1.0, 5.0, None, None)) == (6.0,)
+
+
+def test_none_is_no_number():
+    def f(x, n=3):
+        return x * x if None in np.shape(x) or n in [-1, None] else x
+
+    assert stgrad.grad(f, jit=False)(3.0) == 1.0
+    assert stgrad.grad(f, jit=False)(3.0, -1) == 6.0
+
+
+def test_a_method_that_is_not_called_is_named():
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="the method `mean`"):
+        stgrad.grad(lambda x: np.any(x.mean) * x[0], jit=False)(X)
