@@ -18,7 +18,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import count_items, known_items
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Sym, Value, is_static, static_of, type_of
+from stgrad.frontend.values import Growing, Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Type
 
 
@@ -33,12 +33,16 @@ HANDLERS[operator.pos] = lambda frame, a: operations.unary(frame, gast.UAdd, a)
 HANDLERS[operator.abs] = HANDLERS[abs]
 HANDLERS[operator.getitem] = lambda frame, a, b: load(frame, a, b, None)
 HANDLERS[operator.not_] = lambda frame, a: frame.builder.call("not", (c,), c.type) if isinstance(c := operations.truth(frame, a), Sym) else not c
-HANDLERS[operator.index] = lambda frame, a: a if type_of(a).dtype.startswith(("int", "uint", "bool")) and not type_of(a).rank else _no_index(frame, a)
 HANDLERS[operator.truth] = lambda frame, a: operations.truth(frame, a)
 
 
-def _no_index(frame: Frame, value: Value) -> Value:
-    raise errors.TypeInferenceError(f"a {type_of(value)} is no integer", frame.builder.loc, hint="write int(...)")
+@handles(operator.index)
+def _index(frame: Frame, value: Value) -> Value:
+    number = isinstance(value, Sym) or is_number(value)
+    if number and type_of(value).dtype.startswith(("int", "uint", "bool")) and not type_of(value).rank:
+        return value
+    what = str(type_of(value)) if number else type(value).__name__
+    raise errors.TypeInferenceError(f"a {what} is no integer", frame.builder.loc, hint="write int(...)")
 
 
 def _in_place(kind: type) -> Callable[..., Value]:

@@ -99,3 +99,9 @@ def test_none_is_no_number():
 def test_a_method_that_is_not_called_is_named():
     with pytest.raises(stgrad.errors.TypeInferenceError, match="the method `mean`"):
         stgrad.grad(lambda x: np.any(x.mean) * x[0], jit=False)(X)
+
+
+@pytest.mark.parametrize("value", [1.5, None])
+def test_index_of_what_is_no_integer(value):
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="is no integer"):
+        stgrad.grad(lambda x: x[operator.index(value)], jit=False)(X)
