@@ -15,7 +15,18 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend import attempts, calls, complex_functions, custom, expressions, functional, numpy_calls, sequences, statements  # noqa: F401  (they register their handlers)
+from stgrad.frontend import (  # noqa: F401  (they register their handlers)
+    attempts,
+    calls,
+    complex_functions,
+    custom,
+    expressions,
+    functional,
+    loop_statements,
+    numpy_calls,
+    sequences,
+    statements,
+)
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures

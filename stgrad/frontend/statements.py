@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -17,18 +16,15 @@ from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import binary_operator, closure, condition
-from stgrad.frontend.flags import note_assigned, note_deleted, note_ran, read_name
+from stgrad.frontend.flags import note_assigned, note_deleted, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
-from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
-from stgrad.frontend.live import Live, may_change
-from stgrad.frontend.loops import bound_names, counted_loop, while_loop
+from stgrad.frontend.iteration import known_items, range_length
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
     UNDEFINED,
     Growing,
-    Known,
     Maybe,
     Method,
     Optional,
@@ -264,152 +260,6 @@ def delete_statement(frame: Frame, node: Any) -> None:
             delete(frame, frame.evaluate(target.value), frame.evaluate(target.slice), target)
         elif not isinstance(target, gast.Name):
             frame.unsupported(target, "`del` of an attribute is not supported", hint="set it to None")
-
-
-@executes(gast.For)
-def for_statement(frame: Frame, node: Any) -> None:
-    value = frame.keep(iterated(frame, frame.evaluate(node.iter)))
-    if may_change(value):
-        live = Live(frame, value, node.iter)
-        ran = note_ran(frame, node, live.length)
-        _live_loop(frame, node, live)
-        live.close()
-        ran()
-        return
-    items = known_items(frame, value, node.iter)
-    if isinstance(value, Range) and value.known is not None and not len(value.known):
-        return  # its body never runs, whatever stands there
-    ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
-    if items is None:
-        _loop(frame, node, value)
-    else:
-        _trips(frame, node, items)
-    ran()
-
-
-def _live_loop(frame: Frame, node: Any, live: Live) -> None:
-    """A loop over containers that an iteration may change: one iteration after the other while their length is known, from there on a loop."""
-    until = getattr(node, "until", None)
-    k = 0
-    while is_static(length := live.length()):
-        if k >= length or until is not None and static_of(frame.env.get(until)) is True:
-            return
-        frame.assign(node.target, live.item(k))
-        frame.execute(node.body)
-        k += 1
-    if k or until is not None:
-        _interrupted(frame, node, live, until, k)
-        return
-    state = State(frame)
-    counted_loop(frame, length, lambda i: _iteration(frame, node, live.item(i)), "k", bound_names([node]) - set(node.ran))
-    if live.has_grown():
-        state.restore()
-        _interrupted(frame, node, live, None, 0)
-
-
-def _iteration(frame: Frame, node: Any, item: Value) -> None:
-    frame.assign(node.target, item)
-    frame.execute(node.body)
-
-
-def _trips(frame: Frame, node: Any, items: list[Value]) -> None:
-    """A loop over items that are known, one trip after the other."""
-    until = getattr(node, "until", None)
-    for item in items:
-        frame.assign(node.target, item)
-        frame.execute(node.body)
-        if until is not None and static_of(frame.env.get(until)) is True:
-            break
-
-
-def _loop(frame: Frame, node: Any, value: Value) -> None:
-    until = getattr(node, "until", None)
-    if until is not None:
-        counted = count_items(frame, value, node.iter)
-        _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, 0)
-    elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
-        _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
-    else:
-        visit(frame, value, lambda item: _iteration(frame, node, item), bound_names([node]) - set(node.ran), node.iter)
-
-
-@dataclass(frozen=True)
-class Counting:
-    """As many items as were there before the loop."""
-
-    length: Callable[[], Value]
-    item: Callable[[Value], Value]
-
-
-UNROLL = 64
-
-
-def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
-    """Read a loop; where its body needs the counter at compile time and the trips are known and few, unroll it."""
-    known = value.known
-    state = State(frame)
-    try:
-        read()
-    except errors.NeedStaticError:
-        if known is None or len(known) > UNROLL:
-            raise
-        state.restore()
-        for item in known:
-            frame.assign(node.target, item)
-            frame.execute(node.body)
-
-
-def _range_loop(frame: Frame, node: Any, value: Range) -> None:
-    """A loop over a range runs with the user's counter, unless the body or what follows needs it as a variable of its own."""
-    name = node.target.id
-    names = bound_names(node.body)
-    private = name in names or name in frame.counters_read_later
-    start, stop, step = (static_of(v) for v in (value.start, value.stop, value.step))
-
-    def body(k: Sym) -> None:
-        if private:
-            frame.assign(node.target, k)
-        else:
-            frame.env[name] = k
-        frame.execute(node.body)
-
-    carried = names | {name} if private else names - {name}
-    counted_loop(frame, stop, body, f"{name}_k" if private else name, carried, start, step)
-    if not private:
-        frame.env.pop(name, None)
-
-
-def _interrupted(frame: Frame, node: Any, items: Live | Counting, until: str | None, start: int) -> None:
-    """A loop that a flag, or a change of what it runs over, may end: a `while` over a counter."""
-    counter = frame.hidden_name("k")
-    frame.counts[counter] = 2
-    frame.bind(counter, start)
-
-    def test() -> Value:
-        more = operations.binary(frame, gast.Lt, frame.lookup(counter), items.length())
-        flag: Value = False if until is None else frame.lookup(until)
-        if not isinstance(flag, Sym) or not isinstance(more, Sym):
-            flag = flag if isinstance(flag, Sym) else bool(flag)
-            return operations.truth(frame, more) if flag is False else False
-        going = frame.builder.call("not", (flag,), flag.type)
-        return branch(frame, more, lambda: going, lambda: False, "_c")
-
-    def body() -> None:
-        flag = None if until is None else frame.lookup(until)
-        if until is not None and isinstance(flag, Sym):
-            frame.env[until] = Known(flag.operand, flag.type, False)
-        _iteration(frame, node, items.item(frame.lookup(counter)))
-        frame.bind(counter, operations.binary(frame, gast.Add, frame.lookup(counter), 1))
-
-    while_loop(frame, test, body, bound_names([node]) | {counter})
-
-
-@executes(gast.While)
-def while_statement(frame: Frame, node: Any) -> None:
-    def test() -> Value:
-        return condition(frame, node.test)
-
-    while_loop(frame, test, lambda: frame.execute(node.body), bound_names([node]))
 
 
 @executes(gast.Assert)

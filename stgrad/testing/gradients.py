@@ -125,10 +125,7 @@ def check_gradient(
     ...     return y
     >>> check_gradient(f, (2.0, 3))
     """
-    if unknown := set(modes) - {"reverse", "forward"}:
-        raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there are 'reverse' and 'forward'")
-    if not isinstance(args, (tuple, list)):
-        raise TypeError(f"check_gradient: `args` is a tuple with an entry for each argument, not of type {type(args).__name__}")
+    _asked_for(args, modes)
     check = _Check(f, tuple(args), argnums, jit, np.random.default_rng(seed), tolerances or Tolerances())
     check.first_order()
     check.same_text()
@@ -138,6 +135,14 @@ def check_gradient(
         check.stages()
     if order >= 2:
         check.second_order("forward" in modes)
+
+
+def _asked_for(args: Any, modes: Sequence[str]) -> None:
+    """Raise for arguments of `check_gradient` that mean nothing."""
+    if unknown := set(modes) - {"reverse", "forward"}:
+        raise ValueError(f"modes: {', '.join(sorted(unknown))} unknown; there are 'reverse' and 'forward'")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"check_gradient: `args` is a tuple with an entry for each argument, not of type {type(args).__name__}")
 
 
 class _Check:

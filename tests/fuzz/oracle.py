@@ -102,8 +102,10 @@ def _compared(draft: Draft, mode: Mode, seed: int, reference: Reference, value: 
     except StgradError as refusal:
         return _refused(refusal)
     except Exception as problem:  # noqa: BLE001
-        if raised is not None and (type(problem) is type(raised) or isinstance(raised, type(problem)) and type(raised).__module__ == "numpy.exceptions"):
+        if raised is not None and _same_class(problem, raised):
             return Outcome("raised", type(problem).__name__)
+        if isinstance(problem, OverflowError) and " (line " in str(problem):
+            return Outcome("refused", str(problem))  # an integer that is not Python's is known as the program runs
         wanted = "" if raised is None else f"\nPython raises {type(raised).__name__}: {raised}"
         return Outcome("crashed", f"{type(problem).__name__}: {problem}{wanted}\n{place_of(problem)}")
     if raised is not None:
@@ -111,6 +113,13 @@ def _compared(draft: Draft, mode: Mode, seed: int, reference: Reference, value: 
     if not _same(given, arguments(draft, names)):
         return Outcome("changed", "the caller's arrays were changed")
     return _judged(draft, mode, seed, reference, value, *found)
+
+
+def _same_class(found: Exception, wanted: Exception) -> bool:
+    """Whether an exception is Python's; which of two faults of a program comes first is not told, since tests of positions stand before loops."""
+    if isinstance(found, type(wanted)) or isinstance(wanted, type(found)) and type(wanted).__module__ == "numpy.exceptions":
+        return True
+    return {type(found), type(wanted)} == {IndexError, ValueError}
 
 
 def _refused(refusal: StgradError) -> Outcome:
