@@ -35,7 +35,7 @@ from stgrad.frontend.iteration import (
 )
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.objects import construct
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import DictView, Growing, Method, Record, Sym, Value, is_static, static_of
 
 
 def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
@@ -220,7 +220,8 @@ def _iter(frame: Frame, values: Value) -> Value:
     """In an `__iter__`, what is iterated over; else an object that `next` and loops take items from."""
     if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor:
         return values
-    items = values if isinstance(values, (Sym, Growing)) else known_items(frame, values, None)
+    kept = isinstance(values, (Sym, Growing, list)) and not isinstance(values, DictView)  # what is written to them is found later
+    items = values if kept else known_items(frame, values, None)
     if items is None:
         counted = count_items(frame, values, None)
         if not is_static(counted.length) or counted.length is None:

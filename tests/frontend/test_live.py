@@ -208,3 +208,15 @@ def test_dicts_that_change_size_are_refused_as_by_python() -> None:
 
     with pytest.raises(stgrad.errors.StgradError, match="dictionary changed size during iteration"):
         stgrad.grad(program)(1.0)
+
+
+def takes_items_by_hand(x: Any) -> Any:
+    items = [x, x * x, 2.0]
+    it = iter(items)
+    total = next(it)
+    items[1] = 9.0 * x
+    return (total + next(it)) * x
+
+
+def test_iterators_look_at_the_list_itself() -> None:
+    check_gradient(takes_items_by_hand, (1.3,))
