@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -112,11 +113,11 @@ class CustomGradient:
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradient:
         f = self._custom_gradient_of
-        return CustomGradient(f, owner) if instance is None else CustomGradient(functools.partial(f, instance))
+        return CustomGradient(f, owner) if instance is None else CustomGradient(types.MethodType(f, instance))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._owner is not None and args and isinstance(args[0], self._owner):
-            return _call(functools.partial(self._custom_gradient_of, args[0]), args[1:], kwargs)
+            return _call(types.MethodType(self._custom_gradient_of, args[0]), args[1:], kwargs)
         return _call(self._custom_gradient_of, args, kwargs)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from stgrad.eager import convert, dtypes, keras, shapes
 from stgrad.eager.core_language import SavedModelError, check, namespace, operations, path_of
 from stgrad.eager.core_writer import Writer
-from stgrad.eager.custom import custom_gradient, forget_gradient
+from stgrad.eager.custom import CustomGradient, custom_gradient, forget_gradient
 from stgrad.eager.function import Function
 from stgrad.eager.generated import define, programs_of, texts
 from stgrad.eager.keras.functional import KerasTensor
@@ -149,7 +149,7 @@ class Encoder:
             return {"kind": "function", "python": text, "signature": signature, **options, "programs": self._programs(value, number)}
         if isinstance(value, types.MethodType):
             return {"kind": "python", "python": self._text(value.__func__, (value.__self__,), number)}
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, (types.FunctionType, CustomGradient)):
             return self._python(value, number)
         if isinstance(value, Module):
             return self._module(value)

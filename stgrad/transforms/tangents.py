@@ -9,6 +9,7 @@ A tangent that is known to be zero has no variable (`present` says which have on
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -167,7 +168,7 @@ class Tangents:
         for name, operand in given.items():
             if self.moves(operand) and f"{name}_dot" not in names:
                 raise _missing(stmt, f"`{name}`")
-        bound: dict[str, Value] = {name: value(operand) for name, operand in given.items()}
+        bound: dict[str, Value] = {**_defaults(rule), **{name: value(operand) for name, operand in given.items()}}
         bound |= {n: self.full(given[n[:-4]]) if n[:-4] in given else 0.0 for n in names if n.endswith("_dot")}
         return self.splice(self.builder, rule.tangent, (result,), bound)
 
@@ -281,6 +282,16 @@ def value_of(builder: Builder) -> Callable[[Operand], Value]:
 def zero_of(t: Type) -> Any:
     """Zero of the dtype of a scalar."""
     return 0.0 if t.dtype == "float64" else np.dtype(t.dtype).type(0)
+
+
+def _defaults(rule: Rule) -> dict[str, Any]:
+    """What the parameters of an operation are where a call does not give them: its adjoint has them too, with their defaults."""
+    assert rule.tangent is not None
+    if rule.adjoint is None:
+        return {}
+    own = inspect.signature(rule.tangent).parameters
+    parameters = inspect.signature(rule.adjoint).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty and p.name in own and own[p.name].default is p.empty}
 
 
 def _missing(stmt: Assign, which: str) -> errors.NotDifferentiableError:

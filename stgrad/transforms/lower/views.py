@@ -149,7 +149,8 @@ def one_slice(item: Slice, extent: Dim, axis: int, value: Callable[[Operand], Di
     if step is None or lower is None or upper is None or lower.symbol is not None:
         return None
     if extent.symbol is None and upper.symbol is None:
-        start, stop, stride = slice(lower.offset, upper.offset, step).indices(extent.offset)
+        bounds = slice(None if no_lower else lower.offset, None if no_upper else upper.offset, step)  # from the end, where the step is negative
+        start, stop, stride = bounds.indices(extent.offset)
         return Axis(axis, stride, Dim(None, start)), Dim(None, len(range(start, stop, stride)))
     if step != 1 or lower.offset < 0:
         return None
