@@ -96,7 +96,7 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     if request.mode == "jvp":
         return _derive_forward(request, inner, trace, wrt, chosen)
     if request.mode != "vjp":
-        must_be_scalar(result)
+        must_be_scalar(result, request.function)
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
     _no_writes_around(inner)
@@ -170,15 +170,26 @@ def _outputs(request: Derivative, inner: Reading) -> tuple[Value, Value]:
     return inner.result[0], inner.result
 
 
-def must_be_scalar(result: Value) -> None:
+def must_be_scalar(result: Value, function: Any) -> None:
+    """Refuse a function that returns something else than one real number."""
     if isinstance(result, Sym) and not result.type.rank and result.type.is_float or isinstance(result, float):
         return
     what = _spoken(result)
     raise errors.NotDifferentiableError(
         f"the gradient of a function that returns {what} is not defined",
+        _last_line(function),
         reason="`grad` needs one real number as result",
         hint="reduce the result (np.sum), use `has_aux=True` for extra results, or `stgrad.vjp`",
     )
+
+
+def _last_line(function: Any) -> Loc | None:
+    """Where a function returns, where its source is known."""
+    try:
+        found = sources.load(sources.unwrap(function).function)
+    except errors.StgradError:
+        return None
+    return found.loc(found.tree.body[-1])
 
 
 def _spoken(value: Value) -> str:

@@ -87,7 +87,7 @@ class Gradient(Pushforward):
         from stgrad.program import must_be_scalar
 
         value, tangents = super().pushed(frame, positional, keywords, pattern, seeds)
-        must_be_scalar(value[0] if self.has_aux else value)
+        must_be_scalar(value[0] if self.has_aux else value, self.f)
         return value, tangents
 
 

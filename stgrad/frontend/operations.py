@@ -15,12 +15,12 @@ from stgrad import errors
 from stgrad.frontend import agreement, shapes
 from stgrad.frontend.broadcasting import agreed
 from stgrad.frontend.builder import Builder
-from stgrad.frontend.frame import Frame
+from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
-from stgrad.ir import Const, Dim, Type
+from stgrad.ir import Const, Dim, Effect, Type
 from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
 
@@ -65,7 +65,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     """`a <op> b` for an operator node of Python."""
     python, op = (BINARY.get(kind) or COMPARE[kind])
     if is_static(a) and is_static(b):
-        return python(a, b)
+        return _of_constants(frame, python, a, b)
     known = [static_of(v) for v in (a, b)]
     if all(type(k) is int for k in known) and (kind in _TOTAL or kind in _BY and known[1] != 0):  # variables whose values here are known
         return python(*known)
@@ -81,9 +81,23 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
 def unary(frame: Frame, kind: type, a: Value) -> Value:
     python, op = UNARY[kind]
     if is_static(a):
-        return python(a)
+        return _of_constants(frame, python, a)
     _numeric(frame, (a,), python.__name__)
     return frame.builder.call(op_name(op), (a,), _elementwise_type(python, (a,)))
+
+
+def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value:
+    """An operation of Python on known values; what it raises, the program raises where that place may not be reached."""
+    try:
+        return python(*args)
+    except ArithmeticError as problem:
+        if not frame.builder.regions:
+            raise
+        kind = type(problem)
+        frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(str(problem))), (), frame.builder.loc, frame.builder.note))
+        if frame.builder.regions[-1].conditional:
+            raise Leaves(kind, str(problem)) from None
+        return 0.0 if any(isinstance(a, float) for a in args) else 0  # nothing behind it runs
 
 
 def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:

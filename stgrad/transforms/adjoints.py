@@ -337,6 +337,8 @@ class Adjoints:
         target = self.value(self.shadows[name], True) if name in self.shadows else self.bar(name)
         index = operand_of(self.operand(stmt.index))
         t = self._indexed(target.type, stmt)
+        if not target.type.rank:  # the number in an array without axes
+            index, t = Pack(()), replace(t, array=False)
         active = isinstance(stmt.value, Var) and stmt.value.name in self.active
         g: Value = None
         repeated = stmt.mode == "set" and _may_repeat(stmt.index, self.builder.types)

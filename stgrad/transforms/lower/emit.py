@@ -216,8 +216,8 @@ class Emitter(Writer):
         if unit.target.startswith("_") or not isinstance(value, Var) or not value.name.startswith("_t") or not self.out[-1]:
             return value
         last = self.out[-1][-1]
-        if not isinstance(last, Assign) or last.targets != (value,):
-            return value
+        if not isinstance(last, Assign) or last.targets != (value,) or value.name not in self.own:
+            return value  # what the program itself names may be read elsewhere
         local = self.fresh(self._local_name(unit.target, level), self.types[value.name], level)
         self.out[-1][-1] = Assign((local,), last.op, last.args, last.kwargs, unit.loc)
         for table in self.memo:

@@ -56,6 +56,7 @@ class Writer:
     pool: dict[tuple[object, ...], list[Workspace]]
     out: list[list[Stmt]] = field(default_factory=lambda: [[]])
     levels: dict[str, int] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)  # names that only this tree knows
     part: int = 0  # which part of the tree is being written
     last: dict[str, int] = field(default_factory=dict)  # the last part that touches each buffer
     memory: dict[str, str] = field(default_factory=dict)  # the name of each allocated buffer
@@ -72,6 +73,7 @@ class Writer:
         name = self.names.fresh(wish)
         self.types[name] = type_
         self.levels[name] = level
+        self.own.add(name)
         return Var(name)
 
     def allocated(self, buffer: str) -> str:
