@@ -20,7 +20,7 @@ from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.held import check_held
+from stgrad.transforms.held import check_held, keep_taken
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 from stgrad.transforms.positions import guard_positions
@@ -71,6 +71,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     if not isinstance(request, Derivative):
         reading = read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
         check_held(reading.function, reading.puts, reading.moves)
+        reading = replace(reading, function=keep_taken(reading.function, reading.replaced, {id(s) for s, _ in reading.puts} | {id(s) for s in reading.moves}))
         return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
     inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":

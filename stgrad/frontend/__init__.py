@@ -77,6 +77,7 @@ class Reading:
     around: Mapping[str, Value] = field(default_factory=dict)
     tested: frozenset[str] = frozenset()  # names of programs read in place, which test their own positions
     library: frozenset[str] = frozenset()  # names of functions of ours
+    replaced: tuple[Stmt, ...] = ()
     puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.transforms.held` asks for
     moves: tuple[Stmt, ...] = ()
 
@@ -136,7 +137,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
 
 
 def _held(builder: Builder) -> dict[str, Any]:
-    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves)}
+    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced)}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:

@@ -269,12 +269,14 @@ def _paired(f: Any, structure: Value, value: Value) -> Value:
     return f(structure, value)
 
 
-def _set(frame: Frame, growing: Growing, index: Value, value: Value) -> None:
+def _set(frame: Frame, growing: Growing, index: Value, value: Value, *, replaces: bool = False) -> None:
     def put(buffer: Value, item: Value) -> Value:
         if isinstance(buffer, Nested):
             store(frame, buffer.buffer, index, as_array(frame, item), None)
         elif isinstance(buffer, Sym):
             store(frame, buffer, index, item, None)
+            if replaces and buffer.type.rank > 1:
+                frame.builder.replaced.append(frame.builder.out[-1])
             if isinstance(item, Sym) and item.type.rank and isinstance(item.operand, Var):
                 frame.builder.puts.append((frame.builder.out[-1], item.name))
         return buffer
@@ -336,7 +338,7 @@ def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: A
     if isinstance(known, int) and known < 0:
         index = operations.binary(frame, gast.Add, growing.count, known)
     target = growing if isinstance(known, int) else Growing(view(frame, growing), growing.count)
-    _set(frame, target, index, value)
+    _set(frame, target, index, value, replaces=True)
 
 
 def view(frame: Frame, growing: Growing) -> Value:

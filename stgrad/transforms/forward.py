@@ -23,6 +23,7 @@ beside one another, and share the program and its partial derivatives. After Gri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,6 +35,7 @@ from stgrad.ir import (
     Block,
     Const,
     Custom,
+    Dim,
     Effect,
     For,
     Function,
@@ -47,8 +49,10 @@ from stgrad.ir import (
     Store,
     Var,
     While,
+    assigns,
     read,
     reads,
+    walk,
 )
 from stgrad.names import Names
 from stgrad.rules import lookup
@@ -104,6 +108,7 @@ class _Forward:
         self.in_conflict = shadowed(fn, self.classes)
         self.rows = contiguous(fn) if self.in_conflict else frozenset()
         self.live = Liveness(fn.body, result_names(fn))
+        self.counts = Counter(name for s in walk(fn.body) for name in assigns(s))
         chosen = replace(fn, result=Pack(tuple(self.leaves[i] for i in self.outputs)))
         found = {tuple(wrt): activity(chosen, wrt).active for wrt in self.wrt}
         self.directions = [Tangents(self.builder, self.splice, found[tuple(wrt)], self.written, self.classes) for wrt in self.wrt]
@@ -196,8 +201,9 @@ class _Forward:
                 for target in stmt.targets:
                     d.clear(target.name)
             return
-        clash = {t.name for t in stmt.targets} & set(reads(stmt))
-        y = tuple(self.builder.variable(t.name, replace(self.builder.types[t.name], value=None)) if clash else self.named(t.name) for t in stmt.targets)
+        dims = self._extents_of_operands(stmt)
+        clash = bool({t.name for t in stmt.targets} & set(reads(stmt))) or dims is not None
+        y = tuple(self._fresh(t.name, dims) if clash else self.named(t.name) for t in stmt.targets)
         with self.builder.block() as out:
             self.tangents_of(stmt, y, moving)
         own = {v.name for v in y}
@@ -211,6 +217,24 @@ class _Forward:
         for target, v in zip(stmt.targets, y, strict=True):
             if clash:
                 self.builder.out.append(Assign((target,), "alias", (v.operand,), (), stmt.loc))
+
+    def _fresh(self, name: str, dims: tuple[Dim, ...] | None) -> Sym:
+        t = self.builder.types[name]
+        return self.builder.variable(name, replace(t, value=None, dims=t.dims if dims is None else dims))
+
+    def _extents_of_operands(self, stmt: Assign) -> tuple[Dim, ...] | None:
+        """The extents of an elementwise result, where they are others than those of its name: an iteration gives that an array of other extents.
+
+        The name stands for the new array behind the statement, its tangent for the old one until then.
+        """
+        rule, types = lookup(stmt.op), self.builder.types
+        if rule is None or rule.partials is None or len(stmt.targets) != 1 or not types[stmt.target.name].rank or self.counts[stmt.target.name] < 2:
+            return None
+        shapes = [types[a.name].dims for a in stmt.args if isinstance(a, Var) and types[a.name].rank]
+        dims = types[stmt.target.name].dims
+        if any(len(shape) == len(dims) and shape != dims and Dim(None, 1) not in (*shape, *dims) for shape in shapes):
+            return next(shape for shape in shapes if len(shape) == len(dims))
+        return None
 
     def named(self, name: str) -> Sym:
         return Sym(Var(name), self.builder.types[name])

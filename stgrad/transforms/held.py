@@ -16,8 +16,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.ir import Assign, Block, Custom, For, Function, If, Operand, Stmt, Store, While, assigns, operand_vars, operands
-from stgrad.transforms.dataflow import Classes, viewed
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    For,
+    Function,
+    If,
+    Operand,
+    Stmt,
+    Store,
+    Var,
+    While,
+    assigns,
+    map_blocks,
+    operand_vars,
+    operands,
+    walk,
+)
+from stgrad.transforms.dataflow import Classes, Liveness, viewed
 
 ROUNDS = 3  # of a loop: names reach names from one iteration to the next
 
@@ -55,6 +72,43 @@ def check_held(fn: Function, puts: Sequence[tuple[Stmt, str]], moves: Sequence[S
         buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(target))
         walk = _Walk(fn, put, same - buffers, buffers, ours)
         walk.reads((fn.result,), walk.block(fn.body, None))
+
+
+def keep_taken(fn: Function, replaced: Sequence[Stmt], ours: set[int]) -> Function:
+    """The program in which items that were taken out of a list stay what they are when the list gets others in their places.
+
+    An item of a list of run-time length is a view of its buffer: what is read later is copied before the place gets another item.
+
+        first = rows[0]
+        rows[0] = 2.0 * first       # first = np.copy(first) stands before it
+        total = np.sum(first)
+
+    Raises:
+        AliasingError: items are written to as well: then a copy would not see it.
+    """
+    if not replaced:
+        return fn
+    classes, live, ids = Classes(fn.body, fn.types), Liveness(fn.body, operand_vars(fn.result)), {id(s) for s in replaced}
+    written = {classes.find(s.target.name) for s in walk(fn.body) if isinstance(s, Store) and id(s) not in ours | ids}
+
+    def block(b: Block) -> Block:
+        return tuple(new for s in b for new in (*copies(s), map_blocks(block, s)))
+
+    def copies(stmt: Stmt) -> tuple[Stmt, ...]:
+        if id(stmt) not in ids or not isinstance(stmt, Store):
+            return ()
+        buffer, rank = stmt.target.name, fn.types[stmt.target.name].rank
+        taken = [n for n in sorted(live.after[id(stmt)]) if fn.types[n].array and fn.types[n].rank < rank and classes.same(n, buffer)]
+        if taken and classes.find(buffer) in written:
+            raise errors.AliasingError(
+                "an item of a list is replaced that was taken out of it, and items are written to",
+                stmt.loc,
+                reason="a list whose length the program decides keeps a copy of each item",
+                hint="take a copy of the item out of the list",
+            )
+        return tuple(Assign((Var(n),), "np.copy", (Var(n),), (), stmt.loc) for n in taken)
+
+    return fn.with_body(block(fn.body))
 
 
 @dataclass

@@ -150,3 +150,52 @@ def test_what_both_would_see_is_refused(program):
 def test_what_one_sees_is_right(program):
     assert stgrad.value_and_grad(program)(B.copy(), 3)[0] == pytest.approx(program(B.copy(), 3), rel=1e-12)
     check_gradient(program, (B, 3), order=2)
+
+
+def taken_and_replaced(T):
+    rows = [u for u in T]
+    first, again = rows[1], rows[1]
+    rows[1] = first * again
+    return np.sum(first) + 3.0 * np.sum(rows[1])
+
+
+def swapped(T):
+    rows = [u for u in T]
+    for i in range(len(rows) - 1):
+        rows[i], rows[i + 1] = rows[i + 1], rows[i]
+    return np.sum(rows[0] * 2.0) + np.sum(rows[-1] ** 2)
+
+
+def swapped_by_a_name(T):
+    rows = [u for u in T]
+    first = rows[0]
+    rows[0] = rows[1]
+    rows[1] = first
+    return np.sum(rows[0] * 2.0) + np.sum(rows[1] ** 3)
+
+
+def carried_along(T):
+    rows = [u for u in T]
+    total = 0.0
+    for i in range(1, len(rows)):
+        before = rows[i - 1]
+        rows[i] = before * rows[i]
+        total += np.sum(before * rows[i])
+    return total
+
+
+@pytest.mark.parametrize("program", [taken_and_replaced, swapped, swapped_by_a_name, carried_along])
+def test_items_that_were_taken_out_stay_when_their_place_gets_another(program):
+    check_gradient(program, (np.arange(1.0, 7.0).reshape(3, 2),), jit=True)
+
+
+def test_a_place_gets_another_item_and_items_are_written_to():
+    def program(T):
+        rows = [u for u in T]
+        first = rows[0]
+        rows[0] = 2.0 * first
+        rows[1][0] = 5.0
+        return np.sum(first) + np.sum(rows[0]) + np.sum(rows[1])
+
+    with pytest.raises(errors.AliasingError, match="is replaced that was taken out"):
+        stgrad.grad(program)(np.ones((3, 2)))

@@ -24,7 +24,8 @@ def forward_copies(units: list[Unit], buffers: Mapping[str, Buffer]) -> list[Uni
             ):
                 sources[unit.target] = (unit, unit.expr)
         result.append(unit)
-    return [u for u in result if not (isinstance(u, Kernel) and u.target in sources and not buffers[u.target].escapes)]
+    read = {a.buffer for u in result for a in u.accesses() if not a.write}  # also where a place in the source has no form
+    return [u for u in result if not (isinstance(u, Kernel) and u.target in sources and u.target not in read and not buffers[u.target].escapes)]
 
 
 def _is_copy(unit: Kernel, buffers: Mapping[str, Buffer]) -> bool:

@@ -62,7 +62,7 @@ from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.integers import Integers, Sum
-from stgrad.transforms.lower.nest import Guard, Kernel, Node, Unit, extents_of
+from stgrad.transforms.lower.nest import Guard, Kernel, Node, Raw, Unit, extents_of
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.settled import settled
 from stgrad.transforms.lower.slices import add, again, inputs, slice_of
@@ -213,7 +213,7 @@ def scalarised(
                 state.extents.check(again(state, bounds, guard.a), again(state, bounds, guard.b), state, guard.message)
         for stmt in run:
             state.statement(stmt)
-        made = {""} | bound | state.kept
+        made = {""} | bound | state.kept | {n for u in state.units if isinstance(u, Raw) for n in assigns(u.stmt)}  # lowering makes names too
         bounds = {n: b for n, b in state.bounds.items() if not made & inputs(state, b)}
         early = [u for u in state.units if isinstance(u, Guard) and u.b is not None and not made.intersection(u.witnesses) - bounds.keys()]
         if len(early) == len(guards):
