@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from lowering import Builder, check, execute, to_source
 
 import stgrad
 from stgrad.ir import Function
+from stgrad.testing import check_gradient
 from stgrad.transforms.lower import lower
 from stgrad.transforms.positions import guard_positions
 
@@ -109,3 +111,37 @@ def test_positions_are_checked_before_anything_is_stored() -> None:
     with pytest.raises(IndexError):
         stgrad.grad(spread)(np.ones(8), 6)
     assert np.array_equal(stgrad.grad(spread)(np.ones(8), 3), [8.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+
+def reversed_copy(a, b):
+    """The place of an item of the copy in what it copies has no form: the copy stays."""
+    a[-4:] += b[::-1]
+    a[1] = 1.0
+    return np.sum(a * a)
+
+
+def test_copies_stay_while_something_reads_them():
+    check_gradient(reversed_copy, (np.arange(1.0, 5.0), np.arange(2.0, 6.0)), jit=True)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -2, -3])
+@pytest.mark.parametrize("stop", [None, 0, 2, -4])
+@pytest.mark.parametrize("start", [None, 0, 3, -2, 7])
+def test_slices_of_known_extents(start, stop, step):
+    def f(x):
+        a = np.array([x[0], x[1] * 2.0, x[2] * 3.0, x[3] * 4.0, x[4] * 5.0])
+        part = a[start:stop:step]
+        a[start:stop:step] *= 1.5
+        return np.sum(part * part) + np.sum(a)
+
+    check_gradient(f, (np.arange(1.0, 6.0),), order=1, modes=("reverse",))
+
+
+def test_scalars_of_the_program_keep_their_names():
+    """The element of an array that is read where the number was is no reason to rename the number, which is read later."""
+
+    def f(a):
+        a[0] = math.tanh(a[-1, 0])
+        return np.sum(a)
+
+    check_gradient(f, (np.array([[-0.6]]),), jit=True)
