@@ -109,8 +109,7 @@ def check_gradient(
     """Raise `GradientError` unless stgrad differentiates `f` correctly at `args`.
 
     Args:
-        f: a function of numbers, arrays and structures of them that returns one real number.
-        args: its arguments, away from kinks.
+        f: a function of numbers, arrays and structures of them that returns one real number. args: its arguments, away from kinks.
         order: 1, or 2 for the gradient of the gradient program too.
         modes: which derivatives to check: 'reverse', and 'forward', which is held against it by the dot product.
         argnums: positions of the arguments to differentiate in; all that hold floats by default.
