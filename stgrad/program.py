@@ -21,6 +21,7 @@ from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.held import check_held, keep_taken
+from stgrad.transforms.influence import influenced
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 from stgrad.transforms.positions import guard_positions
@@ -369,6 +370,14 @@ def _doc(request: Derivative) -> str:
 
 def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
     """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
+    given_, reading = _read_inline(target, frame, args, kwargs)
+    expected = [name for name in reading.arguments if name.startswith("_seed")]
+    given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
+    return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
+
+
+def _read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
+    """The arguments of a call inside a function that is being read, by name, and the program of what is called for their types."""
     signature = signature_of(target)
     try:
         bound = signature.bind(*args, **kwargs)
@@ -383,10 +392,26 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame):
-        reading = array_program(target, specs, Trace())
-    expected = [name for name in reading.arguments if name.startswith("_seed")]
-    given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
-    return inline(frame, reading, {**bound.arguments, **dict(zip(expected, given, strict=True))})
+        return dict(bound.arguments), array_program(target, specs, Trace())
+
+
+def depends(target: Any, frame: Any, call: tuple[Value, Value], chosen: Sequence[bool]) -> list[bool]:
+    """For each leaf of a result whether it depends on the chosen leaves of the arguments, of a call inside a function that is being read."""
+    args, kwargs = call
+    _, reading = _read_inline(target, frame, tuple(args), kwargs)
+    marks = iter(chosen)
+
+    def marked(value: Value) -> Value:
+        return map_leaves(lambda leaf, _: next(marks), value)
+
+    bound = signature_of(target).bind(*map(marked, args), **{name: marked(value) for name, value in kwargs.items()})
+    sources = set[str]()
+    for name, structure in bound.arguments.items():
+        for leaf, mark in zip(leaves(reading.arguments[name]), leaves(structure), strict=True):
+            if mark and isinstance(leaf, Sym) and isinstance(leaf.operand, Var):
+                sources.add(leaf.name)
+    found = influenced(reading.function, sources)
+    return [isinstance(leaf, Sym) and isinstance(leaf.operand, Var) and leaf.name in found for leaf in leaves(reading.result)]
 
 
 def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:

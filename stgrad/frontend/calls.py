@@ -200,7 +200,7 @@ def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict
         raise
 
 
-_TRANSFORMS = ("stgrad.api", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
+_TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
 
 
 def _refuse_transform(frame: Frame, function: Any) -> None:

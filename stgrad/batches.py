@@ -1,0 +1,66 @@
+"""Derivatives and functions over a batch: `vmap` and `batch_jacobian`; names and meaning are JAX's and TensorFlow's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from stgrad.api import named
+from stgrad.as_python import as_python
+from stgrad.mapping import checked_axes, mapped_of
+from stgrad.request import Derivative, Options
+from stgrad.transformed import Transformed
+
+
+def vmap(
+    f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None, jit: bool = True,
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+) -> Any:  # fmt: skip
+    """The function over a batch: for each item of the arguments its result, stacked; as in JAX.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        in_axes: along which axis the arguments are mapped: an int (negative ones count from the end), None for what is the same for all items, or a tuple
+            with one of those for each argument by position, or a structure of them that is a prefix of the argument. Keyword arguments are
+            mapped along axis 0.
+        out_axes: at which axis of the results the items are stacked: an int, or a prefix of the structure of the result; None for what does not
+            depend on the item, and is returned once.
+        axis_size: the number of items; it is needed only where no argument is mapped.
+        parallel: run the items on threads. The other options are those of `grad`.
+
+    Returns:
+        A function with the arguments of f. It is one program, a loop over the items, that can be differentiated, mapped again, and called in
+        functions that are. Unlike a list of results it needs results of equal shapes. Writes of f to a mapped argument go to the batch, as in a loop.
+
+    Raises:
+        ShapeError: axes that the arguments or the results do not have, a result that is not the same for all items where `out_axes` says None.
+        ValueError: mapped axes of different sizes, when it runs.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> stgrad.vmap(np.dot, (0, None), jit=False)(rows, np.array([1.0, 10.0]))
+    array([21., 43.])
+
+    Gradients for each example of a batch:
+
+    >>> def loss(w, x, y):
+    ...     return (w @ x - y) ** 2
+    >>> each = stgrad.vmap(stgrad.grad(loss), (None, 0, 0), jit=False)
+    >>> each(np.array([1.0, 0.5]), rows, np.array([2.0, 4.0]))
+    array([[0., 0.],
+           [6., 8.]])
+    """
+    options, axes = Options(jit, parallel, precise, named(without), checked), checked_axes(in_axes, axis_size)
+    if f is None:
+        return lambda function: Transformed(Derivative(_mapped(function, axes, out_axes), "primal"), options)
+    return Transformed(Derivative(_mapped(f, axes, out_axes), "primal"), options)
+
+
+def _mapped(f: Any, axes: Any, out_axes: Any) -> Callable[..., Any]:
+    if not callable(f):
+        raise TypeError(f"vmap takes a function, not {type(f).__name__}; options go by keyword: @stgrad.vmap(in_axes=...)")
+    return mapped_of(as_python(f), axes, out_axes)
+
+
+__all__ = ["vmap"]
