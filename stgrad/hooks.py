@@ -1,9 +1,9 @@
-"""Marks in user code that change its derivative: `stop_gradient` and `custom_gradient`. Run as they stand, they change no value."""
+"""Marks in user code that change its derivative: `stop_gradient`, `custom_gradient`, `custom_vjp`, `custom_jvp`. Run as they stand, they change no value."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -49,3 +49,102 @@ class custom_gradient:  # noqa: N801  (a decorator, named as in TensorFlow)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+class _Ruled:
+    """A function and which of its arguments its rule takes as they are."""
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+        if not callable(fun):
+            raise TypeError(f"{type(self).__name__} takes a function, not {type(fun).__name__}")
+        functools.update_wrapper(self, fun)
+        self.__name__: str = getattr(fun, "__name__", "function")
+        self.fun = fun
+        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value alone."""
+        return self.fun(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.fun.__qualname__  # found by name, as functions are
+
+
+class custom_vjp(_Ruled):  # noqa: N801  (a decorator, named as in JAX)
+    """A function with a reverse rule of its own, as in JAX.
+
+    Args:
+        fun: the function. Arguments and result are numbers, arrays, and tuples, lists or dicts of them.
+        nondiff_argnums: positions of arguments that have no derivative; `bwd` gets them first.
+
+    The rule is given by `f.defvjp(fwd, bwd)`. `fwd` has the arguments of f and returns `(value, residuals)`; `bwd(*nondiff, residuals, cotangent)`
+    returns a tuple with a cotangent for each of the other arguments, of its structure, shape and dtype; None stands for zero. Both are ordinary code: they are
+    read into the generated adjoint, and differentiated themselves at second order. A call of f in its own rule, with its own arguments, costs nothing.
+
+    Raises (where a derivative is asked for):
+        NotDifferentiableError: in forward mode, which has no use for the rule; or f reads a value with a derivative that is no argument.
+        ShapeError, TypeInferenceError: the rule returns what does not fit the arguments or the value.
+
+    >>> @custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> def forward(x):
+    ...     return x, None
+    >>> def backward(_, g):
+    ...     return (min(max(g, -1.0), 1.0),)
+    >>> clip_gradient.defvjp(forward, backward)
+    >>> clip_gradient(3.0)
+    3.0
+    """
+
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rule: `fwd(*args) -> (value, residuals)`, `bwd(*nondiff, residuals, cotangent) -> cotangents`."""
+        self.fwd, self.bwd = fwd, bwd
+
+
+class custom_jvp(_Ruled):  # noqa: N801  (a decorator, named as in JAX)
+    """A function with a forward rule of its own, as in JAX; reverse mode transposes it.
+
+    Args:
+        fun: the function. Arguments and result are numbers, arrays, and tuples, lists or dicts of them.
+        nondiff_argnums: positions of arguments that have no derivative; the rule gets them first.
+
+    The rule is given by the decorator `@f.defjvp`: `rule(*nondiff, primals, tangents)` returns `(value, tangent)`, the tangent with the structure, shapes
+    and dtypes of the value, and linear in the tangents. `f.defjvps(...)` takes one function for each argument. A call of f in its own rule, with its own
+    arguments, costs nothing.
+
+    Raises (where a derivative is asked for):
+        NotDifferentiableError: in reverse mode, if the tangent is not linear in the tangents; or f reads a value with a derivative that is no argument.
+        ShapeError, TypeInferenceError: the rule returns what does not fit the value.
+
+    >>> import math
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return math.log1p(math.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (x_dot,) = primals, tangents
+    ...     return log1pexp(x), x_dot / (1.0 + math.exp(-x))
+    >>> log1pexp(0.0) == math.log(2.0)
+    True
+    """
+
+    jvp: Callable[..., Any] | None = None
+    jvps: tuple[Callable[..., Any] | None, ...] = ()
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule, `jvp(*nondiff, primals, tangents) -> (value, tangent)`; a decorator."""
+        self.jvp, self.jvps = jvp, ()
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set the rule by one function for each argument, `jvp(tangent, value, *args)`, which returns its share; None where that is zero."""
+        if self.nondiff_argnums:
+            raise TypeError("defjvps does not go with nondiff_argnums: use defjvp")
+        self.jvp, self.jvps = None, jvps

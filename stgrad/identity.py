@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.contents import holds_arrays, items_of
-from stgrad.hooks import custom_gradient
+from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 from stgrad.lookups import ABSENT, LIBRARIES, root_of
 from stgrad.source import is_dispatcher
 
@@ -113,6 +113,9 @@ class Identity:
             return ["derivative", options, self.describe(request.function)]
         if isinstance(value, custom_gradient):
             return self._placed(value, ["custom", self.describe(value.function)])
+        if isinstance(value, (custom_vjp, custom_jvp)):
+            rules = (value.fwd, value.bwd) if isinstance(value, custom_vjp) else (value.jvp, *value.jvps)
+            return [*self._placed(value, [type(value).__name__, list(value.nondiff_argnums)]), *map(self.describe, (value.fun, *rules))]
         if is_dispatcher(value):
             return [*self._placed(value, ["njit"]), self.describe(value.py_func)]
         if isinstance(value, enum.Enum):

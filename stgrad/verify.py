@@ -182,8 +182,9 @@ class _Verifier:
     def custom(self, stmt: ir.Custom, known: Set[str]) -> Set[str]:
         after = self.block(stmt.body, known)
         self.reads(stmt.outputs, after, stmt)
-        if len(stmt.bars) != len(stmt.outputs) or len(stmt.results) != len(stmt.inputs):
-            self.fail("a custom gradient needs an adjoint for each output and a result for each input", stmt)
+        given, made = (stmt.inputs, stmt.outputs) if stmt.rule == "tangent" else (stmt.outputs, stmt.inputs)
+        if len(stmt.bars) != len(given) or len(stmt.results) != len(made):
+            self.fail("a custom gradient needs an adjoint for each output and a result for each input (a forward rule the other way round)", stmt)
         self.reads(stmt.results, self.block(stmt.pullback, after | self.binds(stmt.bars, stmt)), stmt)
         return after
 

@@ -20,6 +20,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     calls,
     complex_functions,
     custom,
+    custom_rules,
     expressions,
     functional,
     loop_statements,

@@ -42,6 +42,7 @@ class Builder:
     )  # the open loops: their activation, the names that they bind, the values that names had before
     puts: list[tuple[Stmt, str]] = field(default_factory=list)  # stores that put arrays into lists of run-time length, and the arrays
     replaced: list[Stmt] = field(default_factory=list)  # stores that put an array in the place of an item of such a list
+    rules: list[Any] = field(default_factory=list)  # the calls whose derivative rules are being read
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions

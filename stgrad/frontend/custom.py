@@ -33,7 +33,7 @@ def call_custom(frame: Frame, function: custom_gradient, args: tuple[Value, ...]
             raise errors.TypeInferenceError(
                 f"`{function.__name__}` must return a pair (value, pullback)", builder.loc, reason="it is decorated with custom_gradient"
             )
-        outputs = map_leaves(lambda v, path: _output(frame, v, path), pair[0])
+        outputs = map_leaves(lambda v, path: output(frame, v, path), pair[0])
     flat = [v for v in leaves(outputs) if isinstance(v, Sym)]
     bars = map_leaves(lambda v, path: builder.variable(f"y{path}_bar", v.type) if isinstance(v, Sym) else v, pair[0])
     with builder.block() as pullback, frame.speculate(closed=True):
@@ -54,7 +54,7 @@ def _positional(function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]
     return bound.args, bound.kwargs
 
 
-def _output(frame: Frame, value: Value, path: str) -> Value:
+def output(frame: Frame, value: Value, path: str) -> Value:
     if not isinstance(value, Sym):
         return value
     out = frame.builder.variable(f"y{path}", value.type)

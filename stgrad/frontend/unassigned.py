@@ -37,6 +37,7 @@ from stgrad.ir import (
     assigns,
     operand_vars,
     reads,
+    rule_reads,
     walk,
 )
 from stgrad.transforms.desugar.assigned import State, meet
@@ -76,7 +77,7 @@ def first_values(params: Iterable[Var], body: Block, result: Operand, builder: B
     known = {p.name for p in params if not times[p.name]}  # whose extents can be asked for from here on
     out: list[Stmt] = []
     for stmt in body:
-        mentioned = {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s), *_in_pullback(s))}
+        mentioned = {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))} | rule_reads((stmt,))
         for name in sorted(scan.missing & mentioned):
             out += _first(name, builder, known)
             scan.missing.remove(name)
@@ -126,12 +127,6 @@ class _Scan:
 
 def _with(known: State, names: Iterable[str]) -> State:
     return None if known is None else known.union(names)
-
-
-def _in_pullback(stmt: Stmt) -> set[str]:
-    if not isinstance(stmt, Custom):
-        return set()
-    return {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
 
 
 def _first(name: str, builder: Builder, known: Set[str]) -> Iterator[Stmt]:

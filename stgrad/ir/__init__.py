@@ -115,6 +115,12 @@ from stgrad.ir.walks import (
     rename as rename,
 )
 from stgrad.ir.walks import (
+    rule_binds as rule_binds,
+)
+from stgrad.ir.walks import (
+    rule_reads as rule_reads,
+)
+from stgrad.ir.walks import (
     stored as stored,
 )
 from stgrad.ir.walks import (

@@ -183,6 +183,9 @@ class Custom(Statement):
 
     Forward: run `body`, which assigns `outputs`. Reverse: bind the adjoints of `outputs` to `bars`, run `pullback`,
     add its `results` (one operand for each of `inputs`, `NONE` for no contribution) to the adjoints of `inputs`.
+    That is a `rule` "pullback"; one of "vjp" is refused in forward mode, "linear" is what it is once it has been reversed: transposed there, and refused
+    unless it is linear. With "tangent" it is the other way round: `bars` are the tangents of `inputs`, `pullback` makes of them those of `outputs`, `results`.
+    Whose rule it is stands in `owner`, what it takes as constants in `fixed`.
     """
 
     outputs: tuple[Var, ...]
@@ -193,6 +196,9 @@ class Custom(Statement):
     results: tuple[Operand, ...]
     loc: Loc | None = None
     note: str | None = None
+    rule: str = "pullback"
+    owner: str = ""
+    fixed: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def operands(stmt: Stmt) -> tuple[Operand, ...]:
         case For():
             return (stmt.start, stmt.stop, stmt.step)
         case Custom():
-            return stmt.inputs
+            return stmt.inputs + stmt.fixed
         case While() | Stack() | Pop():
             return ()
     raise AssertionError(stmt)
@@ -163,6 +163,25 @@ def read(block: Block) -> set[str]:
     return set().union(*map(_read, block))
 
 
+def rule_reads(block: Block) -> set[str]:
+    """Names that the derivative rules in a block read, and those in them."""
+    found: set[str] = set()
+    for stmt in walk(block):
+        if isinstance(stmt, Custom):
+            found |= read(stmt.pullback) | rule_reads(stmt.pullback)
+            found.update(n for r in stmt.results for n in operand_vars(r))
+    return found
+
+
+def rule_binds(block: Block) -> set[str]:
+    """Names that a block binds, with those that the derivative rules in it bind."""
+    found = assigned(block)
+    for stmt in walk(block):
+        if isinstance(stmt, Custom):
+            found |= {v.name for v in (*stmt.outputs, *stmt.bars)} | rule_binds(stmt.pullback)
+    return found
+
+
 def changed(stmt: S, **parts: Any) -> S:
     """The statement with other parts; the same object where each part is what it was, so that what is known of it stays."""
     for name, new in parts.items():
@@ -215,7 +234,7 @@ def map_operands(f: Callable[[Operand], Operand], stmt: Stmt) -> Stmt:
         case For():
             return changed(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step))
         case Custom():
-            return changed(stmt, inputs=map_all(f, stmt.inputs))
+            return changed(stmt, inputs=map_all(f, stmt.inputs), fixed=map_all(f, stmt.fixed))
     return stmt
 
 

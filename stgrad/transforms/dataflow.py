@@ -30,6 +30,7 @@ from stgrad.ir import (
     operand_vars,
     operands,
     reads,
+    rule_reads,
     walk,
 )
 from stgrad.rules import lookup
@@ -125,7 +126,7 @@ class Liveness:
         if isinstance(stmt, (For, While)):
             return self._loop(stmt, live)
         if isinstance(stmt, Custom):
-            live = live | {n for s in walk(stmt.pullback) for n in reads(s)}
+            live = live | rule_reads((stmt,))
             return self._block(stmt.body, live) | set(reads(stmt))
         used = set(reads(stmt))
         if isinstance(stmt, (Push, Pop)):
@@ -258,7 +259,7 @@ class _Eliminator:
     def _custom(self, stmt: Custom, live: set[str]) -> tuple[Stmt | None, set[str]]:
         if not any(n in live for n in ({o.name for o in stmt.outputs} | assigned(stmt.body))):
             return None, live  # what the body leaves is read by pullbacks, too, which may stand elsewhere by now
-        inner = live | {n for s in walk(stmt.pullback) for n in reads(s)} | {n for r in stmt.results for n in operand_vars(r)}
+        inner = live | rule_reads((stmt,)) | {o.name for o in stmt.outputs}  # all of them stay together, until nothing is differentiated any more
         body, entry = self.block(stmt.body, inner)
         return changed(stmt, body=body), entry | set(reads(stmt))
 

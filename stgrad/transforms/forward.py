@@ -62,7 +62,7 @@ from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
-from stgrad.transforms.transpose import transposed
+from stgrad.transforms.transpose import check_region, pushed, transposed
 
 _EITHER = RESHAPES | {"np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray", "stop_gradient"}  # a view, or a tangent of its own
 Present = tuple[frozenset[str], ...]
@@ -386,9 +386,12 @@ class _Forward:
     # ------------------------------------------------------------- functions with a derivative of their own
 
     def custom(self, stmt: Custom) -> None:
-        """The tangents of the outputs are what the pullback, which is linear, says when it is transposed."""
+        """The tangents of the outputs are what the rule says, or what the pullback, which is linear, says when it is transposed."""
         outputs = {o.name for o in stmt.outputs}
         dots = [[d.of(i) for i in stmt.inputs] for d in self.directions]
+        for d in self.directions:
+            if d.active & outputs:
+                check_region(stmt, d.active, self.builder.types, "forward")
         active = [d.active for d in self.directions]
         for d in self.directions:
             d.active -= outputs
@@ -397,7 +400,7 @@ class _Forward:
         self.builder.out.append(replace(stmt, body=tuple(body)))
         for d, names, given in zip(self.directions, active, dots, strict=True):
             d.active = names
-            found = transposed(self.builder, self.splice, stmt, given)
+            found = pushed(self.builder, stmt, given) if stmt.rule == "tangent" else transposed(self.builder, self.splice, stmt, given)
             for output, g in zip(stmt.outputs, found, strict=True):
                 d.bind(output.name, g, self.named(output.name), shared=True)
 

@@ -27,6 +27,7 @@ from stgrad.transforms.lower.slots import slots
 from stgrad.transforms.lower.states import states
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
+from stgrad.transforms.regions import without_rules
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
@@ -114,6 +115,7 @@ def passes(options: Options) -> dict[str, Pass]:
 
 def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
+    fn = without_rules(fn)
     for name, step in passes(options).items():
         fn = trace.add(name, step(fn))
     return trace.add("specialised", fn)

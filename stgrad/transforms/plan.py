@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from stgrad.ir import Block, Const, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operands, walk
+from stgrad.ir import Block, Const, Custom, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operand, map_operands, rename, walk
 from stgrad.transforms.places import Place, Region
 
 RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
@@ -44,7 +44,12 @@ def insert_reverse(block: Block, names: dict[str, Operand], plan: Plan) -> Block
             region, index, _ = (a.value for a in stmt.args if isinstance(a, Const))
             out += plan.restores.get((region, index), [])
             continue
-        out.append(map_blocks(lambda b: insert_reverse(b, names, plan), map_operands(leaf, stmt)))
+        new = map_blocks(lambda b: insert_reverse(b, names, plan), map_operands(leaf, stmt))
+        if isinstance(new, Custom):  # its rule, for another order of derivative, reads the same values
+            known = {n: o.name for n, o in names.items() if isinstance(o, Var)}
+            results = tuple(map_operand(leaf, r) for r in new.results)
+            new = replace(new, pullback=rename(new.pullback, known), results=results)
+        out.append(new)
     return tuple(out)
 
 

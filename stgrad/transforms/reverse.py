@@ -55,6 +55,8 @@ from stgrad.ir import (
     assigned,
     operand_vars,
     rename,
+    rule_binds,
+    rule_reads,
     walk,
 )
 from stgrad.names import Names
@@ -146,7 +148,7 @@ class _Reverse:
         saver.restore_contents()
         plan = saver.finish()
         self.left_out = left_out(saver.places, plan, code)
-        forward = insert_forward(self.fn.body, self.top, plan)
+        forward = _settled(insert_forward(self.fn.body, self.top, plan))
         sweep = insert_reverse(code, saver.names, plan)
         value = self._value(forward) if with_value else ((), ())
         body = (*declare(plan), *forward, *value[0], *map(Stack, self._bar_stacks()), *sweep)
@@ -249,7 +251,7 @@ class _Reverse:
             case While():
                 self.unbounded(place, stmt)
             case Custom():
-                self.adjoints.custom(stmt, self._instance)
+                self.adjoints.custom(self._by_pullback(stmt), self._instance)
                 if assigned(stmt.body) & self.adjoints.present:  # pullbacks that were written into the program read what the body leaves
                     self.region(place.inner[0])
             case Push():
@@ -286,12 +288,22 @@ class _Reverse:
             self.bar_stacks.append(a.bars[stack])
         return a.bars[stack]
 
+    def _by_pullback(self, stmt: Custom) -> Custom:
+        """A region that has adjoints, with its forward rule transposed."""
+        from stgrad.transforms import transpose
+
+        outputs = {o.name for o in stmt.outputs}
+        if not outputs & self.adjoints.present:
+            return stmt
+        transpose.check_region(stmt, self.adjoints.active, self.builder.types, "reverse")
+        return transpose.pulled(self.builder, self.adjoints.splice, stmt, self.adjoints.active) if stmt.rule == "tangent" else stmt
+
     def _instance(self, stmt: Custom) -> tuple[Block, dict[str, str]]:
         """A pullback with names of its own, its reads of the program as placeholders."""
         pullback = stmt.pullback
-        own = assigned(pullback) | {b.name for b in stmt.bars}
+        own = rule_binds(pullback) | {b.name for b in stmt.bars}
         names = {n: self.builder.variable(n, self.builder.types[n]).name for n in sorted(own)}
-        outside = {n for s in walk(pullback) for o in _operands(s) for n in operand_vars(o)} - own
+        outside = ({n for s in walk(pullback) for o in _operands(s) for n in operand_vars(o)} | rule_reads(pullback)) - own
         known = {n: self.adjoints.value(n, True).name for n in sorted(outside) if n in self.fn.types}
         return rename(pullback, {**known, **names}), {**known, **names}
 
@@ -423,6 +435,12 @@ def _operands(stmt: Stmt) -> tuple[Operand, ...]:
 
 def _leaves(result: Operand) -> list[Operand]:
     return list(result.items) if isinstance(result, Pack) else [result]
+
+
+def _settled(block: Block) -> Block:
+    from stgrad.transforms.transpose import settled
+
+    return settled(block)
 
 
 def _without_dead(code: Block, live: set[str], types: Any, classes: Classes) -> Block:

@@ -16,6 +16,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
+    Custom,
     Operand,
     Pack,
     Pop,
@@ -28,6 +29,7 @@ from stgrad.ir import (
     map_operands,
     operand_vars,
     reads,
+    rule_reads,
     walk,
 )
 from stgrad.transforms.dataflow import Classes
@@ -85,7 +87,7 @@ class Saver:
 
     def read_all(self, block: Block) -> None:
         """Resolve every placeholder in a reverse block."""
-        wanted = dict.fromkeys(n for s in walk(block) for n in reads(s) if n in self.placeholders)
+        wanted = dict.fromkeys(n for s in walk(block) for n in _asked(s) if n in self.placeholders)
         order = sorted(wanted, key=lambda p: (self.placeholders[p][1].number, self.placeholders[p][2]))
         demands = [version(*self.placeholders[p]) for p in order if reassigned(*self.placeholders[p])]
         self.contents += self._content_reads(block)
@@ -335,6 +337,11 @@ def _values(index: Operand, builder: Builder) -> tuple[object, ...]:
         return operand.value
 
     return tuple(one(o) for o in (index.items if isinstance(index, Pack) else (index,)))
+
+
+def _asked(stmt: Stmt) -> tuple[str, ...]:
+    """Names that a statement reads, and the derivative rules of a region."""
+    return (*reads(stmt), *sorted(rule_reads((stmt,)))) if isinstance(stmt, Custom) else reads(stmt)
 
 
 __all__ = ["Saver"]

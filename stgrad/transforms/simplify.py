@@ -58,6 +58,9 @@ from stgrad.ir import (
     map_operands,
     operand_vars,
     reads,
+    rename,
+    rule_binds,
+    rule_reads,
     walk,
 )
 from stgrad.transforms.dataflow import eliminate_dead, observed, result_names
@@ -87,6 +90,7 @@ def simplify(fn: Function) -> Function:
 
 def _custom_names(stmt: Custom) -> set[str]:
     names = {v.name for v in (*stmt.outputs, *stmt.bars)} | {n for s in walk(stmt.pullback) for n in (*reads(s), *assigns(s))}
+    names |= {n for s in walk(stmt.pullback) if isinstance(s, Custom) for n in _custom_names(s)}
     return names | {n for r in stmt.results for n in operand_vars(r)} | _stacks(stmt.pullback)
 
 
@@ -136,8 +140,7 @@ class _Propagator:
         if isinstance(stmt, If):
             return self.branch(stmt)
         if isinstance(stmt, Custom):
-            self.forget(assigned((stmt,)) | {o.name for o in stmt.outputs})
-            return stmt
+            return self.region(stmt)
         if isinstance(stmt, Assign):
             return self.assign(stmt)
         self.forget(set(assigns(stmt)))
@@ -173,6 +176,19 @@ class _Propagator:
         self.known = before
         self.forget(assigned((stmt,)))
         return changed(stmt, then=then, orelse=orelse)
+
+    def region(self, stmt: Custom) -> Stmt:
+        """What the region and its rule read from around them has the names that the inputs have."""
+        around = rule_reads((stmt,)) - rule_binds((stmt,))
+        names = {n: o.name for n, o in self.known.items() if isinstance(o, Var) and n in around}
+        before = dict(self.known)
+        body = self.block(stmt.body)
+        self.known = before
+        self.forget(assigned((stmt,)) | {o.name for o in stmt.outputs})
+        if not names:
+            return changed(stmt, body=body)
+        results = tuple(Var(names.get(r.name, r.name)) if isinstance(r, Var) else r for r in stmt.results)
+        return changed(stmt, body=body, pullback=rename(stmt.pullback, names), results=results)
 
     def loop(self, stmt: For | While) -> Stmt:
         if isinstance(stmt, For):

@@ -1,22 +1,57 @@
-"""The tangents of a function with a derivative of its own: its pullback, transposed.
+"""Derivative rules of functions in the mode that they were not written for: pullbacks and tangents, transposed.
 
-    x_bar = P y_bar    ->    y_dot = P^T x_dot
+    x_bar = P y_bar    ->    y_dot = P^T x_dot    and back
 
-The pullback is linear in the cotangents, and reverse mode of a linear map is its transpose. One that is not linear (it clips) is transposed where
-the cotangents are zero.
+Both are linear, and reverse mode of a linear map is its transpose. A rule that is not linear is refused; but the pullback of a `custom_gradient`
+that clips is transposed where the cotangents are zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
+from stgrad import errors
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
-from stgrad.ir import Const, Custom, Function, Operand, Pack, Var, assigned, operand_vars, read, rename, walk
+from stgrad.ir import (
+    NONE,
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Pop,
+    Push,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    map_blocks,
+    operand_vars,
+    read,
+    reads,
+    rename,
+    rule_binds,
+    rule_reads,
+    walk,
+)
 from stgrad.ir import Stack as StackStmt
 from stgrad.transforms.adjoints import Splice
+from stgrad.transforms.dataflow import Classes, eliminate_dead, result_names
 from stgrad.transforms.reverse import reverse
+from stgrad.transforms.tangents import zero_of
+
+_SHAPES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "check_equal"})  # what looks at the shape of an array alone
+_SHAPE_OF_SECOND = frozenset({"unbroadcast", "shrink"})
 
 
 def transposed(builder: Builder, splice: Splice, stmt: Custom, dots: Sequence[Value]) -> list[Value]:
@@ -25,9 +60,11 @@ def transposed(builder: Builder, splice: Splice, stmt: Custom, dots: Sequence[Va
     floats = [b.name for b in stmt.bars if builder.types[b.name].is_float]
     if not chosen or not floats:
         return [None] * len(stmt.outputs)
-    pullback = _function(builder, stmt, chosen)
+    pullback = _of_results(builder, stmt, stmt.pullback, stmt.bars, chosen)
     known = [p.name for p in pullback.params]
     program = reverse(pullback, floats, splice, seeds=True)
+    if stmt.rule == "linear":
+        program = _linear(program, floats, stmt)
     builder.symbols = max(builder.symbols, last_symbol(program.types.values()))
     names = _instance(builder, stmt, program)
     for bar, output in zip(stmt.bars, stmt.outputs, strict=True):
@@ -41,18 +78,167 @@ def transposed(builder: Builder, splice: Splice, stmt: Custom, dots: Sequence[Va
     return [_value(builder, names, next(results)) if b.name in floats else None for b in stmt.bars]
 
 
-def _function(builder: Builder, stmt: Custom, chosen: Sequence[int]) -> Function:
-    """The pullback as a function of the cotangents and of all that it reads."""
+def pushed(builder: Builder, stmt: Custom, dots: Sequence[Value]) -> list[Value]:
+    """The tangents of the outputs by a forward rule, written into `builder`; `dots` are those of the inputs, None for zero."""
+    if all(dot is None for dot in dots):
+        return [None] * len(stmt.outputs)
+    own = rule_binds(stmt.pullback) | {b.name for b in stmt.bars} | {s.name for s in walk(stmt.pullback) if isinstance(s, StackStmt)}
+    names = {n: builder.variable(n, builder.types[n]).name for n in sorted(own)}
+    for bar, source, dot in zip(stmt.bars, stmt.inputs, dots, strict=True):
+        target = Sym(Var(names[bar.name]), builder.types[names[bar.name]])
+        if dot is None:
+            builder.out.append(_nothing(target, source))
+        else:
+            builder.copy_to(target, dot)
+    builder.out.extend(rename(stmt.pullback, names))
+    return [_value(builder, names, result) for result in stmt.results]
+
+
+def pulled(builder: Builder, splice: Splice, stmt: Custom, active: Set[str]) -> Custom:
+    """The same region with a pullback in place of its forward rule: the rule transposed, for the inputs that are active."""
+    chosen = [i for i, source in enumerate(stmt.inputs) if isinstance(source, Var) and source.name in active]
+    kept = [i for i, result in enumerate(stmt.results) if isinstance(result, Var)]
+    bars = [builder.variable(f"{o.name}_bar", replace(builder.types[o.name], value=None)) for o in stmt.outputs]
+    flat = tuple(Var(b.name) for b in bars)
+    if not chosen or not kept:
+        return replace(stmt, rule="pullback", bars=flat, pullback=(), results=(NONE,) * len(stmt.inputs))
+    still = tuple(_nothing(_sym(builder, bar), stmt.inputs[i]) for i, bar in enumerate(stmt.bars) if i not in chosen)
+    tangent = _of_results(builder, stmt, (*still, *stmt.pullback), [stmt.bars[i] for i in chosen], kept)
+    dots = [stmt.bars[i].name for i in chosen]
+    known = {p.name for p in tangent.params}
+    program = _linear(reverse(tangent, dots, splice, seeds=True), dots, stmt)
+    builder.symbols = max(builder.symbols, last_symbol(program.types.values()))
+    seeds = [p.name for p in program.params if p.name not in known]
+    given = [Assign((Var(seed),), "alias", (flat[i],), (), stmt.loc) for seed, i in zip(seeds, kept, strict=True)]
+    builder.types.update({n: t for n, t in program.types.items() if n not in builder.types})
+    builder.names.reserve(program.types)
+    like = [_nothing(_sym(builder, stmt.bars[i]), stmt.inputs[i]) for i in chosen]  # whose shape the program asks for
+    found = iter(program.result.items if isinstance(program.result, Pack) else (program.result,))
+    results = tuple(next(found) if i in chosen else NONE for i in range(len(stmt.inputs)))
+    return replace(stmt, rule="pullback", bars=flat, pullback=(*given, *like, *program.body), results=results)
+
+
+def settled(block: Block) -> Block:
+    """A program that has been reversed: what had a reverse rule has been differentiated by it, and may be in either mode now, if the rule is linear."""
+
+    def one(stmt: Stmt) -> Stmt:
+        stmt = map_blocks(settled, stmt)
+        return replace(stmt, rule="linear") if isinstance(stmt, Custom) and stmt.rule == "vjp" else stmt
+
+    return tuple(map(one, block))
+
+
+def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode: str) -> None:
+    """Refuse regions that the rule does not describe, or not in this mode.
+
+    Raises NotDifferentiableError, AliasingError.
+    """
+    owner = f"`{stmt.owner}`" if stmt.owner else "the function"
+    if mode == "forward" and stmt.rule == "vjp":
+        raise errors.NotDifferentiableError(
+            f"forward mode of {owner}, which has a reverse rule (custom_vjp)", stmt.loc, hint="use reverse mode, or give it a forward rule: custom_jvp"
+        )
+    if stmt.rule == "refused":
+        raise errors.NotDifferentiableError(
+            f"the derivative of {owner} is asked for inside of its own rule, too often",
+            stmt.loc,
+            reason="the rule calls its function with other arguments, and is followed to the third order",
+            hint="let the rule call another function, with a rule of its own",
+        )
+    given = {n for source in stmt.inputs for n in operand_vars(source)}
+    inside = {n for s in walk(stmt.body) if not (isinstance(s, (Assign, Effect)) and s.op in _SHAPES) for n in reads(s)}
+    fixed = {n for operand in stmt.fixed for n in operand_vars(operand)}
+    around = ((inside - assigned(stmt.body) - given) | fixed) & active
+    if around and stmt.owner:
+        raise errors.NotDifferentiableError(
+            f"{owner} reads `{min(around)}`, which the derivative depends on, without having it as an argument that its rule knows",
+            stmt.loc,
+            reason="a rule gives derivatives in arguments alone, and not in those of nondiff_argnums",
+            hint="pass it as an argument",
+        )
+    _no_writes(stmt, given, types, owner)
+
+
+def _no_writes(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: str) -> None:
+    inside, behind = Classes((*stmt.body, *stmt.pullback), types), Classes(stmt.pullback, types)
+    outputs = {o.name for o in stmt.outputs}
+    for store in walk((*stmt.body, *stmt.pullback)):
+        if not isinstance(store, Store) or not stmt.owner:
+            continue
+        target = store.target.name
+        if any(inside.same(target, n) for n in given) or store in walk(stmt.pullback) and any(behind.same(target, n) for n in outputs):
+            raise errors.AliasingError(
+                f"{owner} or its rule writes to an argument, or the rule to the result",
+                store.loc or stmt.loc,
+                reason="a function with a derivative of its own is differentiated by its rule, which does not tell of that",
+                hint="write to a copy of it",
+            )
+
+
+def _linear(program: Function, names: Sequence[str], stmt: Custom) -> Function:
+    """The transposed rule without what it does not need; refused where its result depends on the value of what it should be linear in."""
+    body = eliminate_dead(program.body, result_names(program), program.types)
+    if _depends(replace(program, body=body), frozenset(names)):
+        owner = f"`{stmt.owner}`" if stmt.owner else "the function"
+        what = ("tangent", "tangents") if stmt.rule == "tangent" else ("backward", "cotangents")
+        mode = "transposed, as reverse mode does" if stmt.rule == "tangent" else "pushed forward"
+        raise errors.NotDifferentiableError(
+            f"the {what[0]} rule of {owner} is not linear in its {what[1]}",
+            stmt.loc,
+            reason=f"only what is linear can be {mode}",
+            hint="let it multiply and add them" + ("" if stmt.rule == "tangent" else ", or use reverse mode for both orders: stgrad.jacrev(stgrad.grad(f))"),
+        )
+    return replace(program, body=body)
+
+
+def _depends(program: Function, names: Set[str]) -> bool:
+    """Whether the result, or the way to it, depends on the values of some parameters, and not on their shapes alone."""
+    classes = Classes(program.body, program.types)
+    tainted = {classes.find(n) for n in names}
+    while True:
+        before = set(tainted)
+        for inner in walk(program.body):
+            if not _values(inner, classes) & tainted:
+                continue
+            if isinstance(inner, (If, For, While, Effect)):
+                return True
+            tainted |= {classes.find(n) for n in (*assigns(inner), *([inner.stack] if isinstance(inner, Push) else []))}
+            tainted |= {classes.find(inner.target.name)} if isinstance(inner, Store) else set()
+        if tainted == before:
+            return bool({classes.find(n) for n in result_names(program)} & tainted)
+
+
+def _values(stmt: Stmt, classes: Classes) -> set[str]:
+    """What a statement reads the values of."""
+    if isinstance(stmt, (Assign, Effect)) and (stmt.op in _SHAPES or stmt.op in _SHAPE_OF_SECOND):
+        return {classes.find(n) for n in operand_vars(stmt.args[0])} if stmt.op in _SHAPE_OF_SECOND else set()
+    names = set(reads(stmt)) - ({stmt.target.name} if isinstance(stmt, Store) else set())
+    return {classes.find(n) for n in names} | ({classes.find(stmt.stack)} if isinstance(stmt, Pop) else set())
+
+
+def _nothing(target: Sym, source: Operand) -> Assign:
+    """Zeros for a variable; of the shape of `source` where it is an array."""
+    operation = ("np.zeros_like", (source,)) if target.type.array else ("alias", (Const(zero_of(target.type)),))
+    assert isinstance(target.operand, Var)
+    return Assign((target.operand,), *operation)
+
+
+def _sym(builder: Builder, v: Var) -> Sym:
+    return Sym(v, builder.types[v.name])
+
+
+def _of_results(builder: Builder, stmt: Custom, body: Block, first: Sequence[Var], chosen: Sequence[int]) -> Function:
+    """A rule as a function of what it is given and of all that it reads."""
     results = tuple(stmt.results[i] for i in chosen)
-    own = assigned(stmt.pullback) | {b.name for b in stmt.bars}
-    seen = read(stmt.pullback) | {n for r in results for n in operand_vars(r)}
-    params = (*stmt.bars, *(Var(n) for n in sorted(seen - own)))
-    return Function("pullback", params, stmt.pullback, results[0] if len(results) == 1 else Pack(results), dict(builder.types))
+    own = rule_binds(body) | {v.name for v in first}
+    seen = read(body) | rule_reads(body) | {n for r in results for n in operand_vars(r)}
+    params = (*first, *(Var(n) for n in sorted(seen - own)))
+    return Function("rule", params, body, results[0] if len(results) == 1 else Pack(results), dict(builder.types))
 
 
 def _instance(builder: Builder, stmt: Custom, program: Function) -> dict[str, str]:
     """Names of its own for what the transposed program binds."""
-    own = assigned(program.body) | {p.name for p in program.params if p.name not in builder.types} | {b.name for b in stmt.bars}
+    own = rule_binds(program.body) | {p.name for p in program.params if p.name not in builder.types} | {b.name for b in stmt.bars}
     own |= {s.name for s in walk(program.body) if isinstance(s, StackStmt)}
     return {n: builder.variable(n, replace(program.types[n], value=None)).name for n in sorted(own)}
 
@@ -73,4 +259,4 @@ def _value(builder: Builder, names: dict[str, str], result: Operand) -> Value:
     return Sym(Var(name), builder.types[name])
 
 
-__all__ = ["transposed"]
+__all__ = ["check_region", "pulled", "pushed", "settled", "transposed"]

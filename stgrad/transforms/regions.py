@@ -1,0 +1,24 @@
+"""Regions that have a derivative rule of their own, where nothing is differentiated any more: their statements, in their place.
+
+What the rule alone would need is gone with it, and passes that look at whole programs see through.
+"""
+
+from __future__ import annotations
+
+from stgrad.ir import Block, Custom, Function, map_blocks, walk
+from stgrad.transforms.simplify import simplify
+
+
+def without_rules(fn: Function) -> Function:
+    """The program without derivative rules."""
+    if not any(isinstance(s, Custom) for s in walk(fn.body)):
+        return fn
+    return simplify(fn.with_body(_opened(fn.body)))
+
+
+def _opened(block: Block) -> Block:
+    inner = (map_blocks(_opened, stmt) for stmt in block)
+    return tuple(s for stmt in inner for s in (stmt.body if isinstance(stmt, Custom) else (stmt,)))
+
+
+__all__ = ["without_rules"]
