@@ -8,7 +8,7 @@ from typing import Any
 
 from stgrad import pushforwards
 from stgrad.as_python import as_python
-from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, stop_gradient
+from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.transformed import Transformed
 
@@ -180,4 +180,6 @@ def cfunc(
     return cfunctions.make_cfunc(run, both.__name__, value, dict(zip(names, given, strict=True)), wrt, sizes or {}, user_data)
 
 
-__all__ = ["cfunc", "compile", "custom_gradient", "custom_jvp", "custom_vjp", "grad", "jit", "parameter_names", "stop_gradient", "value_and_grad"]
+__all__ = [
+    "cfunc", "compile", "custom_gradient", "custom_jvp", "custom_vjp", "grad", "insert_grad_of", "jit", "parameter_names", "stop_gradient", "value_and_grad",
+]  # fmt: skip

@@ -1,10 +1,15 @@
-"""Marks in user code that change its derivative: `stop_gradient`, `custom_gradient`, `custom_vjp`, `custom_jvp`. Run as they stand, they change no value."""
+"""Marks in user code that change its derivative: `stop_gradient`, `custom_gradient`, `custom_vjp`, `custom_jvp`, `insert_grad_of`.
+
+Run as they stand, they change no value.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 
 def stop_gradient(x: Any) -> Any:
@@ -148,3 +153,46 @@ class custom_jvp(_Ruled):  # noqa: N801  (a decorator, named as in JAX)
         if self.nondiff_argnums:
             raise TypeError("defjvps does not go with nondiff_argnums: use defjvp")
         self.jvp, self.jvps = None, jvps
+
+
+class insert_grad_of:  # noqa: N801  (named as in Tangent)
+    """Code of the user in the backward pass: `with insert_grad_of(x) as dx:`, as in Tangent.
+
+    Args:
+        x: a variable of the function: a number, an array of any shape, or a structure of them.
+
+    Where the reverse sweep comes to this place, `dx` is the adjoint that x has here, from everything behind the block, and the block runs. It may print it,
+    test it, raise, or bind `dx` to another value of the same shape and dtype, which the sweep goes on with. The function and its value know nothing
+    of the block: it is no part of the program without a derivative, and in plain Python it runs with a `dx` of zeros. Higher derivatives are those of the
+    gradient as it is computed. Names that the block binds are its own.
+
+    Raises (where a derivative is asked for):
+        NotDifferentiableError: in forward mode, which has no adjoints.
+        UnsupportedSyntaxError: the block is left by a jump, binds names that are used outside, or x is no variable.
+
+    >>> def f(x):
+    ...     with insert_grad_of(x) as dx:
+    ...         dx = min(dx, 1.0)
+    ...     return x * x
+    >>> f(3.0)
+    9.0
+    """
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __enter__(self) -> Any:
+        return _zeros_like(self.x)
+
+    def __exit__(self, *problem: object) -> None:
+        return None
+
+
+def _zeros_like(x: Any) -> Any:
+    """An adjoint of x that is zero; None for what has none."""
+    if isinstance(x, dict):
+        return {k: _zeros_like(v) for k, v in x.items()}
+    if isinstance(x, (tuple, list)):
+        items = [_zeros_like(v) for v in x]
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    return np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0 * x if isinstance(x, (float, complex, np.inexact)) else None

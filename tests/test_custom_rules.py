@@ -115,7 +115,10 @@ def test_the_rule_is_what_counts(jit):
     assert stgrad.jvp(f, (3.0,), (2.0,), jit=jit) == (9.0, 20.0)
     assert stgrad.grad(g, jit=jit)(3.0) == 7.0
     assert stgrad.jit(g)(3.0) == 9.0
+    assert stgrad.grad(stgrad.grad(lambda x: g(x) * x, jit=jit), jit=jit)(3.0) == pytest.approx(6.0 + 7.0)  # `fwd` is plain code, as in JAX
+    g.defvjp(lambda x: (g(x), None), lambda _, c: (7.0 * c,))
     assert stgrad.grad(stgrad.grad(lambda x: g(x) * x, jit=jit), jit=jit)(3.0) == pytest.approx(7.0 + 7.0)
+    assert stgrad.hessian(lambda x: g(x) * x, jit=jit)(3.0) == pytest.approx(7.0 + 7.0)
 
 
 @JIT
@@ -131,7 +134,9 @@ def test_clipping_at_both_orders(jit):
 
     x = np.array([0.1, 0.5, 2.0])
     np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), np.clip(3 * x * x, -1.0, 1.0))
-    np.testing.assert_allclose(stgrad.hessian(f, mode="reverse", jit=jit)(x)[0, 0], 6 * 0.1 * 1.0)
+    for mode in ("auto", "reverse", "forward"):
+        np.testing.assert_allclose(stgrad.hessian(f, mode=mode, jit=jit)(x), np.diag([0.6, 3.0, 0.0]))
+    clip.defvjp(lambda x: (clip(x), None), lambda _, g: (np.clip(g, -1.0, 1.0),))
     with pytest.raises(errors.NotDifferentiableError, match="backward rule of `clip` is not linear in its cotangents"):
         stgrad.hessian(f, mode="forward", jit=jit)(x)
 
@@ -478,7 +483,7 @@ def test_writes():
         return x * 1.0
 
     f.defjvps(lambda t, ans, x: t)
-    refused(lambda x: np.sum(f(x * 1.0)), "writes to an argument", X, error=errors.AliasingError)
+    refused(lambda x: np.sum(f(x * 1.0)), "writes to an array that is not its own", X, error=errors.AliasingError)
 
     @stgrad.custom_jvp
     def g(x):
@@ -489,6 +494,37 @@ def test_writes():
 
     g.defjvps(lambda t, ans, x: 2.0 * t)
     np.testing.assert_allclose(stgrad.grad(lambda x: np.sum(g(x)))(X), 2.0)
+
+
+@JIT
+def test_rules_that_write_to_what_they_are_given(jit):
+    @stgrad.custom_vjp
+    def f(x):
+        return x * 2.0
+
+    def bwd(_, g):
+        g[0] = 0.0
+        g *= 2.0
+        return (g,)
+
+    f.defvjp(lambda x: (x * 2.0, None), bwd)
+
+    def loss(x):
+        y = f(x)
+        return np.sum(y) + np.sum(x * x)
+
+    np.testing.assert_allclose(stgrad.grad(loss, jit=jit)(X), 2 * X + np.array([0.0, 2.0, 2.0]))
+    cotangent = np.ones(3)
+    np.testing.assert_allclose(stgrad.vjp(f, X, jit=jit)[1](cotangent)[0], [0.0, 2.0, 2.0])
+    np.testing.assert_array_equal(cotangent, 1.0)
+    log = np.zeros(3)
+
+    def logging(_, g):
+        log[:] = g
+        return (g,)
+
+    f.defvjp(lambda x: (x * 2.0, None), logging)
+    refused(loss, "not its own", X, error=errors.AliasingError)
 
 
 def test_no_rule():

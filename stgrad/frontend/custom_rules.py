@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.builtins import handles
 from stgrad.frontend.custom import output
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Record, Sym, Value, is_number, leaves, map_leaves, operand_of, static_of, type_of
-from stgrad.hooks import custom_jvp, custom_vjp
+from stgrad.hooks import custom_jvp, custom_vjp, insert_grad_of
 from stgrad.ir import NONE, Assign, Block, Const, Custom, Effect, Operand, Stmt, Type, Var, assigned
 from stgrad.lookups import look
 
@@ -101,16 +102,17 @@ def _with_vjp(site: Site, function: custom_vjp) -> Value:
         for given, like in _matched(site, value, call.outputs, f"the forward rule of {site.name}", "value"):
             _fitted(site, given, like, f"the forward rule of {site.name}", "value")
         outputs = call.outputs if call.used and _same(value, call.outputs, _copies([forward])) else _outputs(frame, value)
-    body, before = (site.body, tuple(forward)) if outputs is call.outputs else ((*(site.body if call.used else ()), *forward), ())
+    own = outputs is call.outputs  # `fwd` asks the function itself, and so will the next order of derivative
+    body, before = (site.body, tuple(forward)) if own else ((*(site.body if call.used else ()), *forward), ())
     bars, flat = _bars(frame, outputs)
     with frame.builder.block() as backward, frame.speculate(closed=True):
         cotangents = frame.call(bwd, (*site.nondiff, residuals, bars), {})
         results = tuple(_cotangents(site, cotangents))
-    return site.emit("vjp", outputs, tuple(body), flat, (*before, *backward), results)
+    return site.emit("vjp" if own else "once", outputs, tuple(body), flat, (*before, *backward), results)
 
 
 def _cotangents(site: Site, found: Value) -> Iterator[Operand]:
-    who = f"the backward rule of {site.name}"
+    who = f"the backward rule of {site.name}" if site.call.function is not insert_grad_of else f"the block of {site.name}"
     if not isinstance(found, (tuple, list)) or len(found) != len(site.ruled):
         what = f"{len(found)} cotangents" if isinstance(found, (tuple, list)) else "no tuple"
         raise errors.ShapeError(
@@ -136,6 +138,20 @@ def _bars(frame: Frame, outputs: Value) -> tuple[Value, tuple[Var, ...]]:
         return found if leaf.type.is_float else 0.0
 
     return map_leaves(bar, outputs), tuple(flat)
+
+
+@handles(insert_grad_of)
+def _inserted(frame: Frame, values: Value, block: Value = None) -> Value:
+    """A value beside code for its adjoint, in the form that `desugar.inserted` writes."""
+    if block is None:
+        raise errors.UnsupportedSyntaxError("`insert_grad_of` stands in a `with`", frame.builder.loc, hint="write: with insert_grad_of(x) as dx:")
+    with frame.builder.block() as body:
+        outputs = _outputs(frame, values)
+    site = Site(frame, Call(insert_grad_of, (), outputs), tuple(body), (), values)
+    bars, flat = _bars(frame, outputs)
+    with frame.builder.block() as backward, frame.speculate(closed=True):
+        results = tuple(_cotangents(site, frame.call(block, tuple(bars), {})))
+    return site.emit("once", outputs, site.body, flat, tuple(backward), results)
 
 
 # --------------------------------------------------------------------------- forward rules

@@ -183,8 +183,9 @@ class Custom(Statement):
 
     Forward: run `body`, which assigns `outputs`. Reverse: bind the adjoints of `outputs` to `bars`, run `pullback`,
     add its `results` (one operand for each of `inputs`, `NONE` for no contribution) to the adjoints of `inputs`.
-    That is a `rule` "pullback"; one of "vjp" is refused in forward mode, "linear" is what it is once it has been reversed: transposed there, and refused
-    unless it is linear. With "tangent" it is the other way round: `bars` are the tangents of `inputs`, `pullback` makes of them those of `outputs`, `results`.
+    That is a `rule` "pullback". One of "vjp" is refused in forward mode; once it has been reversed it is "linear": transposed there, and refused unless
+    it is linear. One of "once" is refused there, too, but once it has been reversed its body is as any code. A "refused" one has no derivative. With
+    "tangent" it is the other way round: `bars` are the tangents of `inputs`, `pullback` makes of them those of `outputs`, its `results`.
     Whose rule it is stands in `owner`, what it takes as constants in `fixed`.
     """
 

@@ -35,12 +35,13 @@ from stgrad.ir import (
     assigns,
     operand_vars,
     reads,
+    stored,
 )
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.activity import differentiable
-from stgrad.transforms.dataflow import gathers, viewed
+from stgrad.transforms.dataflow import Classes, gathers, viewed
 from stgrad.transforms.places import Place
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
@@ -373,17 +374,28 @@ class Adjoints:
         if all(g is None for g in taken):
             return
         body, names = instance(stmt)
+        written = written_bars(stmt, self.builder.types)
         for bar, output, g in zip(stmt.bars, stmt.outputs, taken, strict=True):
             value = g if g is not None else self._zeros(self.value(output.name, True))
             target = Sym(Var(names.get(bar.name, bar.name)), self.builder.types[bar.name])
             self.builder.types[target.name] = target.type
-            self.builder.copy_to(target, value)
+            if target.type.array and bar.name in written:
+                self.builder.assign(target, "np.copy", operand_of(value))
+            else:
+                self.builder.copy_to(target, value)
         self.builder.out.extend(body)
         for source, result in zip(stmt.inputs, stmt.results, strict=True):
             if isinstance(source, Var) and source.name in self.active and result != Const(None):
                 g_name = names.get(result.name, result.name) if isinstance(result, Var) else None
                 g_value: Value = Sym(Var(g_name), self.builder.types[g_name]) if g_name is not None else result.value  # type: ignore[union-attr]
                 self.add(source.name, g_value, owned=False)
+
+
+def written_bars(stmt: Custom, types: Any) -> set[str]:
+    """What a rule is given and writes to, so that it needs memory of its own."""
+    classes = Classes(stmt.pullback, types)
+    stored_to = {classes.find(n) for n in stored(stmt.pullback)}
+    return {bar.name for bar in stmt.bars if classes.find(bar.name) in stored_to}
 
 
 def _multiply(g: Any, p: Any) -> Any:
@@ -413,4 +425,4 @@ def _is_mask(index: Operand, types: Any) -> bool:
     return all(types[n].dtype == "bool" for n in operand_vars(index) if types[n].array)
 
 
-__all__ = ["Adjoints", "Splice"]
+__all__ = ["Adjoints", "Splice", "written_bars"]

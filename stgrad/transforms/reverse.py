@@ -53,11 +53,10 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    operand_vars,
+    read,
     rename,
     rule_binds,
     rule_reads,
-    walk,
 )
 from stgrad.names import Names
 from stgrad.transforms.activity import activity
@@ -137,6 +136,8 @@ class _Reverse:
         return before.target.name
 
     def run(self, with_value: bool) -> Function:
+        from stgrad.transforms import transpose
+
         self._seed()
         self.region(self.top)
         results = [self._gradient(name) for name in self.wrt]
@@ -148,7 +149,7 @@ class _Reverse:
         saver.restore_contents()
         plan = saver.finish()
         self.left_out = left_out(saver.places, plan, code)
-        forward = _settled(insert_forward(self.fn.body, self.top, plan))
+        forward = transpose.settled(insert_forward(self.fn.body, self.top, plan))
         sweep = insert_reverse(code, saver.names, plan)
         value = self._value(forward) if with_value else ((), ())
         body = (*declare(plan), *forward, *value[0], *map(Stack, self._bar_stacks()), *sweep)
@@ -303,7 +304,7 @@ class _Reverse:
         pullback = stmt.pullback
         own = rule_binds(pullback) | {b.name for b in stmt.bars}
         names = {n: self.builder.variable(n, self.builder.types[n]).name for n in sorted(own)}
-        outside = ({n for s in walk(pullback) for o in _operands(s) for n in operand_vars(o)} | rule_reads(pullback)) - own
+        outside = (read(pullback) | rule_reads(pullback)) - own
         known = {n: self.adjoints.value(n, True).name for n in sorted(outside) if n in self.fn.types}
         return rename(pullback, {**known, **names}), {**known, **names}
 
@@ -427,20 +428,8 @@ def _operand(value: Value) -> Operand:
     return operand_of(value)
 
 
-def _operands(stmt: Stmt) -> tuple[Operand, ...]:
-    from stgrad.ir import operands
-
-    return operands(stmt)
-
-
 def _leaves(result: Operand) -> list[Operand]:
     return list(result.items) if isinstance(result, Pack) else [result]
-
-
-def _settled(block: Block) -> Block:
-    from stgrad.transforms.transpose import settled
-
-    return settled(block)
 
 
 def _without_dead(code: Block, live: set[str], types: Any, classes: Classes) -> Block:

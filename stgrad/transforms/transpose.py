@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from stgrad import errors
 from stgrad.frontend.builder import Builder, last_symbol
-from stgrad.frontend.values import Sym, Value
+from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import (
     NONE,
     Assign,
@@ -45,7 +45,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir import Stack as StackStmt
-from stgrad.transforms.adjoints import Splice
+from stgrad.transforms.adjoints import Splice, written_bars
 from stgrad.transforms.dataflow import Classes, eliminate_dead, result_names
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.tangents import zero_of
@@ -88,6 +88,8 @@ def pushed(builder: Builder, stmt: Custom, dots: Sequence[Value]) -> list[Value]
         target = Sym(Var(names[bar.name]), builder.types[names[bar.name]])
         if dot is None:
             builder.out.append(_nothing(target, source))
+        elif target.type.array and bar.name in written_bars(stmt, builder.types):
+            builder.assign(target, "np.copy", operand_of(dot))
         else:
             builder.copy_to(target, dot)
     builder.out.extend(rename(stmt.pullback, names))
@@ -120,12 +122,13 @@ def pulled(builder: Builder, splice: Splice, stmt: Custom, active: Set[str]) -> 
 
 def settled(block: Block) -> Block:
     """A program that has been reversed: what had a reverse rule has been differentiated by it, and may be in either mode now, if the rule is linear."""
+    return tuple(new for stmt in block for new in _settled(map_blocks(settled, stmt)))
 
-    def one(stmt: Stmt) -> Stmt:
-        stmt = map_blocks(settled, stmt)
-        return replace(stmt, rule="linear") if isinstance(stmt, Custom) and stmt.rule == "vjp" else stmt
 
-    return tuple(map(one, block))
+def _settled(stmt: Stmt) -> tuple[Stmt, ...]:
+    if not isinstance(stmt, Custom) or stmt.rule not in ("vjp", "once"):
+        return (stmt,)
+    return stmt.body if stmt.rule == "once" else (replace(stmt, rule="linear"),)
 
 
 def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode: str) -> None:
@@ -134,10 +137,9 @@ def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode
     Raises NotDifferentiableError, AliasingError.
     """
     owner = f"`{stmt.owner}`" if stmt.owner else "the function"
-    if mode == "forward" and stmt.rule == "vjp":
-        raise errors.NotDifferentiableError(
-            f"forward mode of {owner}, which has a reverse rule (custom_vjp)", stmt.loc, hint="use reverse mode, or give it a forward rule: custom_jvp"
-        )
+    if mode == "forward" and stmt.rule in ("vjp", "once"):
+        what = "a block of `insert_grad_of`" if stmt.owner == "insert_grad_of" else f"{owner}, which has a reverse rule (custom_vjp)"
+        raise errors.NotDifferentiableError(f"forward mode of {what}", stmt.loc, hint="use reverse mode, or give it a forward rule: custom_jvp")
     if stmt.rule == "refused":
         raise errors.NotDifferentiableError(
             f"the derivative of {owner} is asked for inside of its own rule, too often",
@@ -160,15 +162,18 @@ def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode
 
 
 def _no_writes(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: str) -> None:
+    """Refuse what is written to outside of the region, or from its rule to the result or to what is around it."""
+    if not stmt.owner:
+        return
     inside, behind = Classes((*stmt.body, *stmt.pullback), types), Classes(stmt.pullback, types)
-    outputs = {o.name for o in stmt.outputs}
-    for store in walk((*stmt.body, *stmt.pullback)):
-        if not isinstance(store, Store) or not stmt.owner:
-            continue
-        target = store.target.name
-        if any(inside.same(target, n) for n in given) or store in walk(stmt.pullback) and any(behind.same(target, n) for n in outputs):
+    around = {behind.find(n) for n in read(stmt.pullback) - assigned(stmt.pullback) - {b.name for b in stmt.bars} if n in types and types[n].array}
+    theirs = {inside.find(n) for n in given if n in types and types[n].array}
+    stores = [(s, inside.find(s.target.name) in theirs) for s in walk(stmt.body) if isinstance(s, Store)]
+    stores += [(s, behind.find(s.target.name) in around) for s in walk(stmt.pullback) if isinstance(s, Store)]
+    for store, outside in stores:
+        if outside:
             raise errors.AliasingError(
-                f"{owner} or its rule writes to an argument, or the rule to the result",
+                f"{owner} or its rule writes to an array that is not its own",
                 store.loc or stmt.loc,
                 reason="a function with a derivative of its own is differentiated by its rule, which does not tell of that",
                 hint="write to a copy of it",

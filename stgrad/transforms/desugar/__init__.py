@@ -22,6 +22,7 @@ from stgrad.ir import Loc
 from stgrad.names import Names
 from stgrad.transforms.desugar.assigned import mark_unassigned
 from stgrad.transforms.desugar.cells import share_nonlocals
+from stgrad.transforms.desugar.inserted import inserted_blocks
 from stgrad.transforms.desugar.jumps import remove_jumps
 from stgrad.transforms.desugar.refuse import refuse
 from stgrad.transforms.desugar.simplify import simplify
@@ -62,7 +63,7 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
         return _ret
     """
     names = Names(_names(tree))
-    tree = share_nonlocals(_copied(tree), names)
+    tree = share_nonlocals(inserted_blocks(_copied(tree), names, locate), names)
     refuse(tree, locate)
     core = remove_jumps(mark_unassigned(simplify(tree, names), names), names)
     return gast.fix_missing_locations(core)
