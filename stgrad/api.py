@@ -10,6 +10,7 @@ from stgrad import pushforwards
 from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
+from stgrad.request import options as chosen_options
 from stgrad.transformed import Transformed
 
 Argnums = int | str | Sequence[int | str]
@@ -17,7 +18,7 @@ Argnums = int | str | Sequence[int | str]
 
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
-    jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
     checked: bool | None = None, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
@@ -26,7 +27,8 @@ def grad(
         f: a Python function of numbers, NumPy arrays, and tuples, lists or dicts of them.
         argnums: the argument to differentiate in, by position or name; a tuple of those gives a tuple of gradients.
         has_aux: whether f returns `(value, auxiliary data)`; then the result is `(gradient, auxiliary data)`.
-        jit: compile with Numba. With False the same text runs in plain Python, so that pdb and print work in it.
+        jit: compile with Numba. With False the same text runs in plain Python, so that pdb and print work in it. With False or "auto", a function
+            that the compiler does not take runs in plain Python and its derivative is recorded, with a `RunsPlainlyWarning`; see docs/limits.md#plain-python.
         parallel: run loops on threads where their trips are independent.
         precise: use the C library's elementary functions (below 1 ulp) rather than our vectorised ones (below 3 ulp, several times faster).
         without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
@@ -51,16 +53,16 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, Options(jit, parallel, precise, named(without), checked), mode)
+    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked), mode)
 
 
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
-    jit: bool = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
     checked: bool | None = None, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, Options(jit, parallel, precise, named(without), checked), mode)
+    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked), mode)
 
 
 def jit(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from stgrad import errors
 from stgrad.instances import maker
 from stgrad.names import Names
 from stgrad.program_cache import Param
-from stgrad.values import Record, Sym, Value, leaves
+from stgrad.values import Record, Sym, Value, leaves, rebuild
 
 
 class Run:
@@ -103,7 +104,7 @@ def _built(value: Value, items: Iterator[str], bind: Callable[[str, Any], str], 
     if isinstance(value, (tuple, list)):
         inner = ", ".join(map(built, value))
         if hasattr(value, "_fields"):
-            return f"{bound(type(value))}({inner})"
+            return f"{bound(partial(rebuild, value))}([{inner}])" if getattr(value, "__dict__", None) else f"{bound(type(value))}({inner})"
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     if isinstance(value, Record):
         return f"{bound(maker(value.cls, tuple(value.fields)))}({', '.join(map(built, value.fields.values()))})"

@@ -18,6 +18,7 @@ class Options:
     `checked` says what is tested while a program runs: None for what costs next to nothing, True for all that Python would refuse, False for
     nothing, not even that positions are inside their arrays. Programs `outside`, made of text that others wrote, have every index tested by Numba too.
     `broadcast`: extents that may be 1 stretch as the program runs; without it the program takes them to be equal, and tests that.
+    `plain`: where the compiler refuses a function, its derivative is recorded in plain Python.
     """
 
     jit: bool = True
@@ -27,6 +28,7 @@ class Options:
     checked: bool | None = None
     outside: bool = False
     broadcast: bool = False
+    plain: bool = False
 
     @property
     def key(self) -> str:
@@ -38,6 +40,15 @@ class Options:
 
 
 DEFAULT = Options()
+
+
+def options(
+    jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None
+) -> Options:
+    """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python."""
+    if jit not in (True, False, "auto"):
+        raise ValueError(f'jit={jit!r} is none of True, False, "auto"')
+    return Options(bool(jit), parallel, precise, without, checked, plain=jit is not True)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from stgrad import calling, errors, lookups, program_cache, source, wrapper
 from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed, seeds
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
-from stgrad.program_cache import Param, Ready
+from stgrad.prepared import Program, hidden_of, ready_program
+from stgrad.program_cache import Ready
 from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
 from stgrad.values import Value, leaves
 
@@ -25,18 +26,6 @@ if TYPE_CHECKING:
     from stgrad.program import Compiled
 
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
-
-
-@dataclass(eq=False)
-class _Program:
-    """A compiled program and how it is called with flat arguments; in the wrapper from its second call on."""
-
-    nodes: list[Any]
-    ready: Ready  # without its captures, whose owners are not to be kept alive
-    hidden: list[Any]  # captured arrays, which it takes after its arguments
-    run: Callable[..., Any]
-    called: bool = False
-    wrapped: bool = False
 
 
 class Transformed:
@@ -62,7 +51,8 @@ class Transformed:
 
     def _reset(self) -> None:
         self._cases: list[wrapper.Case] = []
-        self._known: dict[tuple[Any, ...], _Program] = {}
+        self._known: dict[tuple[Any, ...], Program] = {}
+        self._refused: dict[tuple[Any, ...], errors.StgradError] = {}  # for what plain Python is allowed
         self._dispatchers: dict[tuple[Any, ...], Any] = {}
         self._record: dict[tuple[Any, ...], Lookup] = {}
         self._signature = signature_of(self.derivative.function)
@@ -109,7 +99,11 @@ class Transformed:
         """
         self._renew()
         arguments = self._bind(primals, {})
-        program = self._program_for(arguments)
+        try:
+            program = self._program_for(arguments)
+        except errors.StgradError as refused:
+            resort = self._last_resort(refused)
+            return cast("Callable[[Any, Any], Any]", resort.pullback(self.derivative, arguments, refused))
         if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
             return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
@@ -165,7 +159,7 @@ class Transformed:
     def _compiled(self, ready: Ready, flat: list[Any]) -> None:
         from stgrad import loader
 
-        loader.warm(self._load(ready), (*flat, *_hidden(ready)))
+        loader.warm(self._load(ready), (*flat, *hidden_of(ready)))
 
     # ------------------------------------------------------------- compiled callers
 
@@ -263,7 +257,10 @@ class Transformed:
         for leaf in leaves(list(arguments.values())):
             if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
                 return leaf.__stgrad_function__(self, args, kwargs)
-        program = self._program_for(arguments)
+        try:
+            program = self._program_for(arguments)
+        except errors.StgradError as refused:
+            return self._last_resort(refused).called(self.derivative, arguments, refused)
         flat = flattened(program.nodes, tuple(arguments.values()))
         if program.called and not program.wrapped:
             self._wrap(program, flat)
@@ -272,6 +269,16 @@ class Transformed:
             return program.run(*flat)
         except ValueError as problem:
             return self._broadcast(program, problem, lambda other: other(*args, **kwargs))
+
+    def _last_resort(self, refused: errors.StgradError) -> Any:
+        """What runs a refused program in plain Python; else the refusal is raised."""
+        if not self.options.plain:
+            raise refused
+        from stgrad.plain import resort
+
+        if not resort.can_run(self.derivative, self.options, refused):
+            raise refused
+        return resort
 
     # ------------------------------------------------------------- extents that differ
 
@@ -286,7 +293,7 @@ class Transformed:
 
         return forgiving
 
-    def _broadcast(self, program: _Program, problem: ValueError, call: Callable[[Transformed], Any]) -> Any:
+    def _broadcast(self, program: Program, problem: ValueError, call: Callable[[Transformed], Any]) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
         if not program.ready.optimistic:
             raise problem
@@ -305,22 +312,29 @@ class Transformed:
                 self._general = type(self).__bases__[0](self.derivative, replace(self.options, broadcast=True))
             return self._general
 
-    def _program_for(self, arguments: dict[str, Any]) -> _Program:
+    def _program_for(self, arguments: dict[str, Any]) -> Program:
         """The compiled program for these arguments, made now or known."""
         known = self._known.get(self._key(arguments))
         if known is None:
             with self._lock:
+                if self.options.plain and self._key(arguments) in self._refused:
+                    raise self._refused[self._key(arguments)].with_traceback(None)
                 known = self._known.get(self._key(arguments)) or self._made(arguments)
         return known
 
-    def _made(self, arguments: dict[str, Any]) -> _Program:
-        ready, nodes = self._ready(arguments)
+    def _made(self, arguments: dict[str, Any]) -> Program:
+        try:
+            ready, nodes = self._ready(arguments)
+        except errors.StgradError as refused:
+            if self.options.plain:
+                self._refused[self._key(arguments)] = refused
+            raise
         self._watch(ready.captures)
-        program = _Program(nodes, replace(ready, captures=()), _hidden(ready), self._run(ready, nodes, _hidden(ready)))
+        program = Program(nodes, replace(ready, captures=()), hidden_of(ready), self._run(ready, nodes, hidden_of(ready)))
         self._known[self._key(arguments)] = program
         return program
 
-    def _wrap(self, program: _Program, flat: list[Any]) -> None:
+    def _wrap(self, program: Program, flat: list[Any]) -> None:
         """Let the generated function know a program, called through native code where that can read arguments like these."""
         with self._lock:
             if not program.wrapped and program in self._known.values():
@@ -341,7 +355,7 @@ class Transformed:
                 return ready, described
         with lookups.recorded() as record:
             program, nodes = self._build(arguments, keep=False)
-        ready = _ready_program(program, record)
+        ready = ready_program(program, record)
         if on_disk:
             program_cache.keep(self, nodes, ready, self.options.key)
         return ready, nodes
@@ -377,7 +391,7 @@ class Transformed:
         boxed = [i for i, node in enumerate(passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
         return calling.Run(compiled, boxed, hidden, ready.result, self.options.jit)
 
-    def _native(self, program: _Program, flat: list[Any]) -> calling.Run | None:
+    def _native(self, program: Program, flat: list[Any]) -> calling.Run | None:
         """The same through native code; None where that does not read arguments like these."""
         from stgrad import direct
 
@@ -429,16 +443,5 @@ class Transformed:
         self._rewrap()
 
 
-def _hidden(ready: Ready) -> list[Any]:
-    """The captured arrays that a program takes after its arguments; one that is reached in two ways is passed once."""
-    return list({c.variable: c.value for c in ready.captures if c.variable is not None}.values())
-
-
 def _restore(cls: type, derivative: Derivative, options: Options) -> Any:
     return cls(derivative, options)
-
-
-def _ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
-    fn = program.function
-    params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
-    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic)

@@ -185,9 +185,13 @@ def static_of(value: Value) -> Value:
 
 def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
     """A container of the same type as `like` with other items."""
-    if isinstance(like, tuple):
-        return type(like)(*items) if hasattr(like, "_fields") else tuple(items)
-    return list(items)
+    if not isinstance(like, tuple):
+        return list(items)
+    if not hasattr(like, "_fields"):
+        return tuple(items)
+    made = tuple.__new__(type(like), items)  # without a `__new__` of its own, which may want more than the items
+    getattr(made, "__dict__", {}).update(getattr(like, "__dict__", {}))
+    return made
 
 
 def operand_of(value: Value) -> Operand:
@@ -255,6 +259,8 @@ def closed(value: Value) -> Any:
 
 def scalar_type(value: Any) -> Type:
     """The type of a static number."""
+    if not is_number(value):
+        raise TypeInferenceError(f"a {type(value).__name__} is used as a number")
     weak = not isinstance(value, np.generic)
     dtype = np.result_type(value) if not weak else {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
     number = int(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None

@@ -264,7 +264,10 @@ class _State:
             raise Unsupported
         seen = self.read(source)
         if stmt.op == "getitem":
-            seen = np.asarray(seen[_static(stmt.args[1])], object)
+            try:
+                seen = np.asarray(seen[_static(stmt.args[1])], object)
+            except IndexError:  # the program raises it there, if it comes there at all
+                raise Unsupported from None
         elif stmt.op == "np.transpose":
             seen = seen.T if len(stmt.args) == 1 and not stmt.kwargs else _refuse()
         if not self.types[name].array:

@@ -79,7 +79,8 @@ def weights(leaf: Any, position: int) -> Any:
 def cotangents(result: Any, count: list[int]) -> Any:
     """`weights` in the structure of a result."""
     if isinstance(result, (tuple, list)):
-        return type(result)(*(cotangents(item, count) for item in result)) if hasattr(result, "_fields") else type(result)(cotangents(i, count) for i in result)
+        found = [cotangents(item, count) for item in result]
+        return found if isinstance(result, list) else tuple.__new__(type(result), found)  # some tuples want more than their items
     if isinstance(result, dict):
         return {key: cotangents(item, count) for key, item in result.items()}
     if not numbers(result):

@@ -1,0 +1,5 @@
+"""The last resort: programs that the compiler does not take, recorded while they run in plain Python."""
+
+from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
+
+__all__ = ["Recorded", "RunsPlainlyWarning", "recorded", "run"]

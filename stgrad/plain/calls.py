@@ -1,0 +1,288 @@
+"""What a call means in a recorded run: `called` is the hook behind every call of the program's own text.
+
+Python functions run with their calls through the hook in turn; NumPy and functions with a rule are recorded; other native code gets tracked values as
+they are, which do not let themselves be read (see `stgrad.plain.tracked`), or, where nothing in them is differentiated, their numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import math
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad import source
+from stgrad.plain.attributes import Bound, scalar
+from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
+from stgrad.plain.operations import apply, is_active, tracked_in
+from stgrad.plain.rewriting import CALL, MOD, SET, rewritten
+from stgrad.plain.tracked import Tracked, plain, running
+
+_PASSING = frozenset({
+    "builtins", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
+    "abc", "_abc",
+})  # fmt: skip
+_SELECTING = (types.MethodDescriptorType, operator.itemgetter, operator.attrgetter)
+_READING = frozenset({
+    math.isnan, math.isinf, math.isfinite, math.isclose, math.floor, math.ceil, math.trunc, print, isinstance, hasattr, callable, len,
+})  # fmt: skip
+_ARRAYS = type(np.sum)
+_CONVERTER = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_array_converter", object())
+
+
+def called(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`f(*args, **kwargs)`."""
+    special = _special(f)
+    if special is not None:
+        return special(*args, **kwargs)
+    if isinstance(f, Bound):
+        return f(*args, **kwargs)
+    if hasattr(type(f), "_stgrad_call_") or type(f).__module__.startswith("stgrad.") and not isinstance(f, Converter):
+        return apply(f, args, kwargs)  # a hook of ours: what it means is for the compiler to say
+    if isinstance(f, functools._lru_cache_wrapper):  # what it keeps belongs to other runs
+        f = f.__wrapped__
+    if not isinstance(f, type) and not _is_native(f):
+        unwrapped = source.unwrap(f)
+        f, args, kwargs = unwrapped.function, (*unwrapped.args, *args), {**unwrapped.kwargs, **kwargs}
+    if isinstance(f, types.FunctionType):
+        return _python(f, args, kwargs)
+    if isinstance(f, type):
+        return _instance(f, args, kwargs)
+    return _native(f, args, kwargs)
+
+
+def _special(f: Any) -> Any:
+    try:
+        return _SPECIAL.get(f)
+    except TypeError:
+        return None
+
+
+def _is_native(f: Any) -> bool:
+    return isinstance(f, (np.ufunc, _ARRAYS, types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType))
+
+
+# --------------------------------------------------------------------------- Python
+
+
+def by_text(f: Any) -> Callable[..., Any] | None:
+    """A Python function with its calls through the hook; None where it has no text."""
+    f = getattr(f, "py_func", f)
+    return rewritten(f, HOOKS) if isinstance(f, types.FunctionType) else None
+
+
+def _python(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    module = f.__globals__.get("__name__", "") or ""
+    if module.startswith("stgrad.plain."):
+        return f(*args, **kwargs)
+    if module.startswith("stgrad.") and CALL not in f.__code__.co_freevars:
+        return apply(f, args, kwargs)
+    if module.partition(".")[0] in ("numpy", "scipy"):
+        if not tracked_in((args, kwargs)) and module.startswith("numpy"):
+            return numpy_call(f, args, kwargs)
+        if _has_rule(f):
+            return differentiated(f, args, kwargs) if is_active((args, kwargs)) else numpy_call(f, args, kwargs)
+        if module.startswith("numpy") and f in _numpy_names():
+            return numpy_call(f, args, kwargs)
+    return (by_text(f) or f)(*args, **kwargs)
+
+
+def _has_rule(f: Any) -> bool:
+    from stgrad.rules import lookup
+
+    return lookup(f) is not None
+
+
+@functools.cache
+def _numpy_names() -> frozenset[Any]:
+    """The functions that NumPy calls its own."""
+    modules = (np, np.linalg, np.fft, np.lib.stride_tricks)
+    return frozenset({v for m in modules for v in vars(m).values() if isinstance(v, (types.FunctionType, _ARRAYS))})
+
+
+def _instance(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new object of a class; its `__init__` is part of the program."""
+    if hasattr(cls, "class_type"):  # a jitclass, as the class that it was made of
+        cls = cls.class_type.class_def
+    if issubclass(cls, np.generic):
+        return _number(cls, *args)
+    if issubclass(cls, BaseException):
+        return cls(*args, **kwargs)
+    init = cls.__init__
+    if isinstance(init, types.FunctionType) and cls.__new__ is object.__new__ and type(cls) is type:
+        made: Any = cls.__new__(cls)
+        called(init, made, *args, **kwargs)
+        return made
+    if cls.__module__ in _PASSING or isinstance(init, types.FunctionType) or issubclass(cls, tuple):
+        return cls(*_ready(args), **kwargs)
+    return _outside(cls, args, kwargs)
+
+
+# --------------------------------------------------------------------------- native code
+
+
+def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if isinstance(f, np.vectorize):
+        return _vectorized(f.pyfunc, args)
+    owner = getattr(f, "__self__", None)
+    if isinstance(f, (np.ufunc, _ARRAYS)) or _module(f).startswith("numpy") and (owner is None or isinstance(owner, types.ModuleType)):
+        return numpy_call(f, args, kwargs)
+    if not tracked_in((args, kwargs)):
+        return numpy_call(f, args, kwargs) if _module(f).startswith("numpy") else f(*_ready(args), **kwargs)
+    if isinstance(owner, np.ndarray) and is_active((args, kwargs)):
+        return numpy_call(getattr(np, f.__name__), (owner, *args), kwargs)
+    if f in _READING:
+        return f(*plain(args), **plain(kwargs))
+    if isinstance(owner, np.ufunc):
+        return ufunc_call(owner, f.__name__, args, kwargs)
+    if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str)) or isinstance(f, _SELECTING):
+        return f(*_ready(args), **{k: _ready((v,))[0] for k, v in kwargs.items()})
+    return _outside(f, args, kwargs)
+
+
+def _module(f: Any) -> str:
+    owner = getattr(f, "__self__", None)
+    return getattr(f, "__module__", None) or (owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__ if owner is not None else "")
+
+
+def _ready(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of native code: functions that it may call are part of the program."""
+    return tuple([(by_text(a) or a) if isinstance(a, types.FunctionType) else functools.partial(called, a) if isinstance(a, Bound) else a for a in args])
+
+
+def _outside(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Native code that knows nothing of us: by its rule, or on numbers that are not differentiated."""
+    if not is_active((args, kwargs)):
+        return numpy_call(f, args, kwargs)
+    if hasattr(f, "signatures") and hasattr(f, "py_func") and _module(f).startswith("numba"):
+        return _vectorized(f.py_func, args)
+    return differentiated(f, args, kwargs)
+
+
+def _vectorized(f: Any, args: tuple[Any, ...]) -> Any:
+    """A function of numbers, on each element of arrays."""
+    shape = np.broadcast_shapes(*(np.shape(plain(a)) for a in args))
+    if not shape:
+        return called(f, *args)
+    wide = [numpy_call(np.broadcast_to, (a, shape), {}) if np.ndim(plain(a)) else a for a in args]
+    found = [called(f, *(a[i] if np.ndim(plain(a)) else a for a in wide)) for i in np.ndindex(*shape)]
+    return numpy_call(np.reshape, (numpy_call(np.array, (found,), {}), shape), {})
+
+
+# --------------------------------------------------------------------------- what has its own way
+
+
+def _number(cls: Any, *args: Any) -> Any:
+    """`float(x)`, `np.float64(x)`."""
+    if args and isinstance(args[0], str) and running().texts:
+        raise running().refuse("a number is made of a text")
+    if not args or type(args[0]) is not Tracked or issubclass(cls, (int, np.integer, np.bool_)):
+        return cls(*plain(args))
+    if np.size(args[0].value) != 1 or np.ndim(args[0].value) and cls is not float:
+        return numpy_call(np.asarray, (args[0], cls), {})
+    return scalar(args[0], cls(args[0].value))
+
+
+def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
+    if isinstance(real, str) or not tracked_in((real, imag)):
+        return complex(real, imag)
+    return real + imag * 1j
+
+
+def _type(*args: Any) -> Any:
+    return type(*plain(args)) if len(args) == 1 else type(*args)
+
+
+def _getattr(owner: Any, name: str, *default: Any) -> Any:
+    if type(owner) is Tracked and not hasattr(owner.value, name):
+        return getattr(owner.value, name, *default)
+    return getattr(owner, name, *default)
+
+
+def _hasattr(owner: Any, name: str) -> bool:
+    return hasattr(plain(owner) if type(owner) is Tracked else owner, name)
+
+
+def _isinstance(value: Any, classes: Any) -> bool:
+    return isinstance(value.value if type(value) is Tracked else value, classes)
+
+
+def _range(*args: Any) -> Any:
+    return range(*plain(args))
+
+
+def _tuple_getitem(owner: Any, key: Any) -> Any:
+    return owner[plain(key)]
+
+
+def _modulo(a: Any, b: Any) -> Any:
+    if isinstance(a, (str, bytes)) and tracked_in(b):
+        running().texts = True
+        return a % plain(b)
+    return a % b
+
+
+def _set(owner: Any, name: str | None = None) -> None:
+    if type(owner) is not Tracked and (name is not None or isinstance(owner, (list, dict))):
+        running().changed.append((owner, name))
+
+
+def _fsum(items: Any) -> Any:
+    return sum(items, 0.0)
+
+
+def _ignored(*_: Any, **__: Any) -> None:
+    """Warnings and log entries are those of the plain run."""
+
+
+def _numba_words() -> dict[Any, Any]:
+    """What Numba's own words mean in plain Python."""
+    if "numba" not in sys.modules:
+        return {}
+    import numba
+    import numba.typed
+
+    found: dict[Any, Any] = {numba.prange: _range, numba.literal_unroll: lambda x: x, numba.pndindex: np.ndindex}
+    found |= {numba.typed.List: lambda *a, **_: list(*a), numba.typed.Dict: lambda *a, **_: dict(*a)}
+    found |= {numba.typed.List.empty_list: lambda *_, **__: [], numba.typed.Dict.empty: lambda *_, **__: {}}
+    return found
+
+
+@functools.cache
+def _words() -> dict[Any, Any]:
+    import warnings
+
+    own = {
+        float: functools.partial(_number, float), int: functools.partial(_number, int), complex: _complex, type: _type, getattr: _getattr,
+        hasattr: _hasattr, isinstance: _isinstance, range: _range, math.fsum: _fsum, warnings.warn: _ignored, abs: lambda x: abs(x),
+        bool: bool, str: str, repr: repr, operator.getitem: _tuple_getitem, contextlib.nullcontext: contextlib.nullcontext,
+        builtins.id: builtins.id, np.nditer: _nditer, _CONVERTER: Converter,
+    }  # fmt: skip
+    return own | _numba_words()
+
+
+def _nditer(operand: Any, *args: Any, **kwargs: Any) -> Any:
+    if not tracked_in((operand, args, kwargs)):
+        return np.nditer(operand, *args, **kwargs)
+    if args or kwargs:
+        raise running().refuse("`np.nditer` with options is used")
+    if type(operand) is Tracked:
+        return (item for item in numpy_call(np.ravel, (operand,), {"order": "K"}))
+    wide = numpy_call(np.broadcast_arrays, tuple(operand), {})
+    return zip(*(numpy_call(np.ravel, (w,), {}) for w in wide), strict=True)
+
+
+class _Special:
+    def get(self, f: Any) -> Any:
+        return _words().get(f)
+
+
+_SPECIAL = _Special()
+HOOKS = {CALL: called, MOD: _modulo, SET: _set}

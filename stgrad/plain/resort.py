@@ -1,0 +1,88 @@
+"""What `Transformed` does where the compiler refuses a program and plain Python is allowed: `jit=False` and `jit="auto"`.
+
+The derivative then comes from `stgrad.plain.running`, with a warning that says what was refused and where. What is no function of the user's (a
+derivative that is differentiated again), and what has no derivative at all, stays refused. `STGRAD_PLAIN=0` in the environment turns this off.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors, source
+from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
+from stgrad.request import Derivative, Options, function_name, signature_of
+
+
+def can_run(derivative: Derivative, options: Options, refused: errors.StgradError) -> bool:
+    """Whether a refused program is to run in plain Python."""
+    if not options.plain or isinstance(refused, errors.NotDifferentiableError) or os.environ.get("STGRAD_PLAIN") == "0":
+        return False
+    function = derivative.function
+    if derivative.mode == "jvp" or not callable(function) or hasattr(function, "derivative"):
+        return False
+    inner = source.unwrap(function).function
+    return isinstance(inner, types.FunctionType) and not inner.__module__.startswith("stgrad.")
+
+
+def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Any:
+    """What a call gives: the value, a gradient, or both."""
+    if derivative.mode == "primal":
+        return run(derivative.function, *_bound(derivative, arguments))
+    found = record(derivative, arguments, refused)
+    value, aux = found.value if derivative.has_aux else (found.value, None)
+    if not isinstance(value, (float, np.floating)) and not (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind == "f"):
+        raise errors.NotDifferentiableError(
+            f"the gradient of a function that returns a {type(value).__name__} is not defined", reason="`grad` needs one real number as result"
+        )
+    gradients = found.pullback((1.0, None) if derivative.has_aux else 1.0)
+    gradient = gradients[0] if derivative.single else gradients
+    if derivative.mode == "value_and_grad":
+        return ((value, aux) if derivative.has_aux else value), gradient
+    return (gradient, aux) if derivative.has_aux else gradient
+
+
+def pullback(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Callable[[Any, Any], Any]:
+    """The pullback of a 'vjp' derivative at some arguments."""
+    found = record(derivative, arguments, refused)
+    return lambda cotangents, _: found.pullback((cotangents, None) if derivative.has_aux else cotangents)
+
+
+def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Recorded:
+    """The recorded run; the refusal of the compiler, with a note, where that cannot be followed either."""
+    positional, keywords = _bound(derivative, arguments)
+    paths = tuple([_path(name, derivative, keywords) for name in derivative.wrt])
+    try:
+        found = recorded(derivative.function, positional, keywords, paths)
+    except errors.NotDifferentiableError:
+        raise
+    except errors.StgradError as problem:
+        refused.add_note(f"Nor can it be recorded in plain Python: {problem}")
+        raise refused from None
+    place = f" ({refused.loc.file}:{refused.loc.line})" if refused.loc is not None else ""
+    text = f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}{place}"
+    warnings.warn(RunsPlainlyWarning(text), stacklevel=4)
+    return found
+
+
+def _bound(derivative: Derivative, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call as it was written: without the defaults, which wrappers may not take."""
+    signature = signature_of(derivative.function)
+    given = {n: v for n, v in arguments.items() if v is not signature.parameters[n].default}
+    bound = inspect.BoundArguments(signature, given)  # type: ignore[arg-type]
+    return bound.args, bound.kwargs
+
+
+def _path(name: str, derivative: Derivative, keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """Where an argument is in `(positional, keywords)`; `args[1]` is one of `*args`."""
+    base, _, index = name.partition("[")
+    if base in keywords:
+        return (1, base)
+    at = list(signature_of(derivative.function).parameters).index(base)
+    return (0, at + int(index[:-1])) if index else (0, at)

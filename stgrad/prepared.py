@@ -1,0 +1,37 @@
+"""A compiled program of a `Transformed`, as it is kept between calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stgrad import lookups
+from stgrad.lookups import Lookup
+from stgrad.program_cache import Param, Ready
+
+if TYPE_CHECKING:
+    from stgrad.program import Compiled
+
+
+@dataclass(eq=False)
+class Program:
+    """A compiled program and how it is called with flat arguments; in the wrapper from its second call on."""
+
+    nodes: list[Any]
+    ready: Ready  # without its captures, whose owners are not to be kept alive
+    hidden: list[Any]  # captured arrays, which it takes after its arguments
+    run: Callable[..., Any]
+    called: bool = False
+    wrapped: bool = False
+
+
+def hidden_of(ready: Ready) -> list[Any]:
+    """The captured arrays that a program takes after its arguments; one that is reached in two ways is passed once."""
+    return list({c.variable: c.value for c in ready.captures if c.variable is not None}.values())
+
+
+def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
+    fn = program.function
+    params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
+    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic)

@@ -1,0 +1,158 @@
+"""What a recorded run cannot follow is refused, even where the program would go on."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import math
+import struct
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.errors import StgradError
+from stgrad.plain import recorded
+
+OUTSIDE = np.zeros(4)
+MEMO: dict = {}
+
+
+class Keeper:
+    kept = None
+
+
+def native_float(x):
+    return struct.unpack("d", struct.pack("d", x[0]))[0]
+
+
+def ctypes_number(x):
+    return ctypes.c_double(x[0]).value
+
+
+def array_from_outside(x):
+    OUTSIDE[0] = x[0]
+    return OUTSIDE[0] * 2.0
+
+
+def swallowed(x):
+    y = np.zeros(4)
+    try:
+        struct.pack("d", x[0])
+        y = y + 1.0
+    except Exception:
+        pass
+    return y.sum()
+
+
+def keys(x):
+    return {x[0]: 1.0}
+
+
+def texts(x):
+    return float(f"{x[0]!r}")
+
+
+def percent(x):
+    return float("%r" % x[0])
+
+
+def unknown_native(x):
+    return np.random.RandomState(0).normal(x[0])
+
+
+def kept_by_native(x):
+    return np.nditer([x, x], ["buffered"]).operands[0][0]
+
+
+def other_types(x):
+    return x.view(np.int64).view(float)[0]
+
+
+def interface(x):
+    return np.asarray(x.__array_interface__["data"][0]) * 1.0
+
+
+@pytest.mark.parametrize(
+    "f", [native_float, ctypes_number, array_from_outside, swallowed, keys, texts, percent, unknown_native, kept_by_native, other_types]
+)
+def test_refused(f):
+    with pytest.raises(StgradError):
+        recorded(f, (np.array([0.3, 0.7, 0.5, 0.9]),), {}, ((0, 0),))
+
+
+def test_numpy_does_not_get_at_the_memory():
+    def f(x):
+        return list(map(np.asarray, [x]))[0][0]
+
+    def g(x):
+        return interface(x)
+
+    for function in (f, g):
+        with pytest.raises(StgradError):
+            recorded(function, (np.ones(3),), {}, ((0, 0),))
+
+
+def test_another_value_is_refused():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return x[0] * len(calls)
+
+    with pytest.raises(StgradError, match="another result"):
+        recorded(f, (np.ones(3),), {}, ((0, 0),))
+
+
+def test_what_the_program_keeps_is_numbers_again():
+    keeper = Keeper()
+
+    def f(x):
+        if keeper.kept is None:
+            keeper.kept = x[0] ** 2
+        if "y" not in MEMO:
+            MEMO["y"] = [x[1] * 3.0]
+        return keeper.kept + MEMO["y"][0]
+
+    (gradient,) = recorded(f, (np.array([2.0, 1.0]),), {}, ((0, 0),)).pullback(1.0)
+    assert gradient.tolist() == [4.0, 3.0]
+    assert type(keeper.kept) is np.float64
+    assert type(MEMO["y"][0]) is np.float64
+
+
+def test_copies_are_followed():
+    def f(x):
+        pair = copy.deepcopy([x, {"a": x[0]}])
+        pair[0][0] = 0.0
+        return pair[0].sum() + pair[1]["a"] * x[0]
+
+    (gradient,) = recorded(f, (np.array([2.0, 5.0]),), {}, ((0, 0),)).pullback(1.0)
+    assert gradient.tolist() == [4.0, 1.0]
+
+
+def test_hooks_keep_their_meaning():
+    @stgrad.custom_gradient
+    def doubled(x):
+        return x * x, lambda g: 10.0 * g
+
+    def f(x):
+        table = {int(x): doubled(x) + stgrad.stop_gradient(x) * x}
+        return table[int(x)]
+
+    (gradient,) = recorded(f, (3.0,), {}, ((0, 0),)).pullback(1.0)
+    assert gradient == 13.0
+
+
+def test_layouts_are_those_of_the_values():
+    def f(x):
+        y = np.asfortranarray(x) * 1.0
+        z = np.array(y, order="F")
+        return [v * (i + 1.0) for i, v in enumerate(np.nditer(z.T))], z.ravel(order="K"), z.T.flatten(order="A")
+
+    x = np.arange(6.0).reshape(2, 3)
+    found = recorded(f, (x,), {}, ((0, 0),))
+    bars = [float(i) for i in range(6)]
+    (gradient,) = found.pullback((bars, np.zeros(6), np.zeros(6)))
+    moved = recorded(f, (x + 1e-3 * np.arange(6.0).reshape(2, 3)[::-1],), {}, ((0, 0),)).value
+    change = sum(b * (float(a) - float(c)) for b, a, c in zip(bars, moved[0], found.value[0], strict=True)) / 1e-3
+    assert math.isclose(np.sum(gradient * np.arange(6.0).reshape(2, 3)[::-1]), change, rel_tol=1e-9)
