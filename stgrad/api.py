@@ -35,7 +35,8 @@ def grad(
         checked: whether compiled code raises what Python raises: None tests what costs next to nothing (positions, integers beyond 64 bits, division
             by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See docs/limits.md#indices.
         mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction
-            for each number: for a few scalars, of which long loops are the better for it.
+            for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
+            reverse sweep would store values of loops.
 
     Returns:
         A function with the arguments of f. Its result has the shape and dtype of the argument.
@@ -75,8 +76,8 @@ def jit(
 
 
 def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, sweep: str) -> Any:
-    if sweep not in ("reverse", "forward"):
-        raise ValueError(f"mode={sweep!r} is neither 'reverse' nor 'forward'")
+    if sweep not in ("auto", "reverse", "forward"):
+        raise ValueError(f"mode={sweep!r} is none of auto, forward, reverse")
     if f is None:
         return lambda function: _make(function, mode, argnums, has_aux, options, sweep)
     if not callable(f):
@@ -86,8 +87,11 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, 
     f = as_python(f)
     names = parameter_names(f, argnums)
     single = isinstance(argnums, (int, str))
-    if sweep == "forward":
+    if sweep != "reverse":
         program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
+        if sweep == "auto":
+            backward = Transformed(Derivative(f, mode, names, single, has_aux))
+            program = pushforwards.lighter_of(program, backward, pushforwards.Keeps(f, names, single, has_aux))
         return Transformed(Derivative(program, "primal"), options)
     return Transformed(Derivative(f, mode, names, single, has_aux), options)
 

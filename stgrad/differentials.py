@@ -187,23 +187,25 @@ def hvp(
     """
     f, chosen = as_python(f), _directed("hvp", primals, tangents)
     options = _options(jit, parallel, precise, named(without), checked)
-    run = kept(f, ("hvp", chosen, options), lambda: _pushforward(grad(f, chosen), chosen, False, options, pushforwards.linear_of))
+    run = kept(f, ("hvp", chosen, options), lambda: Transformed(Derivative(pushforwards.product_of(f, parameter_names(f, chosen), chosen), "primal"), options))
     found = run(tuple(primals), tuple([tangents[i] for i in chosen]))
     return _spread(found, chosen, len(primals))
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return jacobians.jacobian_of(f, jacobians.Pullback(f, names), single)
+    return pushforwards.rows_of_all(f, pushforwards.Rows(f, names), jacobians.Pullback(f, names), single)
 
 
 def _by_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
     p = pushforwards
-    return p.jacobian_of(p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single))
+    return p.jacobian_of(p.Every(f, names), p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single))
 
 
 def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[pushforwards.Cheaper] = pushforwards.Cheaper) -> Callable[..., Any]:
     p, pullback = pushforwards, jacobians.Pullback(f, names)
-    return p.cheaper_of(f, p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single), choice(f, names), pullback, single)
+    return p.cheaper_of(
+        f, p.Tried(f, names), p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single), choice(f, names), p.Rows(f, names), pullback, single
+    )
 
 
 def _square(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from stgrad.request import Derivative
 from stgrad.transformed import Transformed
+from stgrad.values import map_leaves
 
 
 class Pullback:
@@ -53,21 +54,19 @@ def numbers(tree: Any) -> list[Any]:
     return [tree]
 
 
-def count(tree: Any) -> int:
-    return len(numbers(tree))
+class Filled:
+    """`filled(tree, items)` in a program that is read: the structure of a tree with other items for its numbers, None for the rest."""
+
+    def __call__(self, tree: Any, items: Any) -> Any:
+        raise TypeError("a structure is filled in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        tree, items = args
+        rest = iter(items)
+        return map_leaves(lambda leaf, _: next(rest) if frame.call(numbers, (leaf,), {}) else None, tree)
 
 
-def filled(tree: Any, items: Any) -> Any:
-    """The structure of a tree with other items for its numbers."""
-    if tree is None or isinstance(tree, (str, bool, int)):
-        return None
-    if isinstance(tree, dict):
-        keys = list(tree)
-        return {k: filled(tree[k], items[count([tree[j] for j in keys[: keys.index(k)]]) :]) for k in keys}
-    if isinstance(tree, (tuple, list)):
-        parts = [filled(tree[i], items[count(list(tree[:i])) :]) for i in range(len(tree))]
-        return tuple(parts) if isinstance(tree, tuple) else parts
-    return items[0]
+filled = Filled()
 
 
 def zeros(tree: Any) -> list[Any]:
@@ -77,16 +76,10 @@ def zeros(tree: Any) -> list[Any]:
 # --------------------------------------------------------------------------- the programs
 
 
-def jacobian_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> Callable[..., Any]:
+def each_row(pullback: Any, f: Any, args: Any, kwargs: Any, single: Any) -> Any:
     """For each number of the result, in its structure, the structure of the arguments: arrays of the shapes of both."""
-
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
-        outputs = numbers(y)
-        rows = [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(outputs))]
-        return filled(y, rows)
-
-    return jacobian
+    y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
+    return filled(y, [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(numbers(y)))])
 
 
 def rows_of(pullback: Any, args: Any, kwargs: Any, y: Any, k: int, single: bool) -> Any:

@@ -163,7 +163,9 @@ class Whole(_Read):
                 return leaf
             if not -leaf.type.rank <= axis < leaf.type.rank:
                 raise errors.ShapeError(f"vmap: `out_axes` says {axis}, and the result has {leaf.type.rank} axes", frame.builder.loc)
-            return frame.call(np.moveaxis, (leaf, 0, axis), {})
+            order = list(range(1, leaf.type.rank))
+            order.insert(axis % leaf.type.rank, 0)
+            return frame.call(np.transpose, (leaf, tuple(order)), {})
 
         return map_leaves(one, structure)
 

@@ -15,11 +15,13 @@ from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
+from stgrad.ir import Assign, Const, Dim, Effect, Function, Loc, Operand, Pack, Push, Store, Type, Var, assigned, stored, walk
+from stgrad.ir import read as read_names
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.directions import Unbatched
 from stgrad.transforms.held import check_held, keep_taken
 from stgrad.transforms.influence import influenced
 from stgrad.transforms.overflow import guard_integers
@@ -27,6 +29,7 @@ from stgrad.transforms.pipeline import Trace, differentiate, push_forward, speci
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
@@ -92,6 +95,8 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     result, aux = _outputs(request, inner)
     wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, _argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
+    if request.mode in ("columns", "rows"):
+        return _derive_units(request, inner, trace, wrt)
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
     if request.mode == "vjp":
         chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _has_cotangent(v)]
@@ -133,6 +138,71 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
     seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
     result = (primal, tangents[0] if alone else tuple(tangents))
     return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
+
+
+def _derive_units(request: Derivative, inner: Reading, trace: Trace, wrt: list[str]) -> Reading:
+    """The derivatives in every number of the arguments, or of every number of the results: the value, and for each array or number of
+    those a structure of the other ones, with an axis of directions behind their own.
+
+    Raises Unbatched where the program has no such form.
+    """
+    _no_writes_around(inner)
+    fn, columns = inner.function, request.mode == "columns"
+    flat = list(leaves(inner.result))
+    if not columns and not all(map(_is_float, flat)):
+        raise Unbatched("a result that is no number of the running program")
+    dtypes = [fn.types[name].dtype for name in wrt] + [np.result_type(v).name for v in flat if is_number(v)] + [v.type.dtype for v in flat if _is_float(v)]
+    if any(dtype.startswith("complex") for dtype in dtypes):
+        raise Unbatched("complex numbers")
+    places = [i for i, leaf in enumerate(flat) if _is_float(leaf)]
+    units = {name: name for name in wrt}
+    if not columns:
+        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places)
+        items = fn.result.items if isinstance(fn.result, Pack) else ()
+        units = {s.name: getattr(items[i], "name", "") for s, i in zip(_seed_params(inner, fn), places, strict=True)}  # a number may be known
+    outputs = places if columns else [len(flat) + i for i in range(len(wrt))]
+    program = push_forward(fn, [[name] for name in units], splice, trace, outputs=outputs, values=len(flat), units=units)
+    return _units_result(request, inner, program, list(units), len(flat))
+
+
+def _units_result(request: Derivative, inner: Reading, program: Function, units: list[str], skipped: int) -> Reading:
+    """The flat results of such a program in their structures; cotangents, which nothing reads any more, are no parameters."""
+    if request.mode == "rows":
+        program = _without_cotangents(program, units)
+    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
+    values = iter(items)
+
+    def value(leaf: Value, operand: Operand) -> Value:
+        return Sym(operand, leaf.type) if isinstance(leaf, Sym) and isinstance(operand, (Var, Const)) else leaf
+
+    primal = map_leaves(lambda leaf, _: value(leaf, next(values)), inner.result)
+    rest = iter(items[skipped:])
+
+    def block(leaf: Value, _: str) -> Value:
+        if not _is_float(leaf):
+            return 0.0 if isinstance(leaf, (float, np.floating)) else None
+        operand = next(rest)
+        assert isinstance(operand, (Var, Const))
+        return Sym(operand, program.types[operand.name]) if isinstance(operand, Var) else operand.value
+
+    pattern = inner.result if request.mode == "columns" else tuple(_argument_of(inner, name) for name in request.wrt)
+    return Reading(program, (primal, [map_leaves(block, pattern) for _ in units]), inner.arguments, inner.captures, inner.around)
+
+
+def _without_cotangents(program: Function, units: list[str]) -> Function:
+    """The program with cotangents that are zero instead of parameters: its results, linear in them, do not depend on them."""
+    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
+    body = list(program.body)
+    for unit, like in zip(units, items, strict=False):
+        at = next((k for k, stmt in enumerate(body) if unit in read_names((stmt,))), None)
+        if at is None:
+            continue
+        array = program.types[unit].array
+        if array and not (isinstance(like, Var) and like.name in {*assigned(tuple(body[:at])), *(p.name for p in program.params)}):
+            raise Unbatched("a cotangent is read before the value that it belongs to is there")
+        zero = Assign((Var(unit),), "np.zeros_like", (like,)) if array else Assign((Var(unit),), "alias", (Const(0.0),))
+        body.insert(at, zero)
+    return replace(program, body=tuple(body), params=tuple(p for p in program.params if p.name not in units))
 
 
 def _no_writes_around(inner: Reading) -> None:
@@ -393,6 +463,12 @@ def _read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappi
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame):
         return dict(bound.arguments), array_program(target, specs, Trace())
+
+
+def stores_values(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
+    """Whether a gradient that is called inside a function being read keeps values of loops for its reverse sweep."""
+    reading = _read_inline(target, frame, args, kwargs)[1]
+    return any(isinstance(stmt, Push) for stmt in walk(unite_sweeps(reading.function).body))
 
 
 def depends(target: Any, frame: Any, call: tuple[Value, Value], chosen: Sequence[bool]) -> list[bool]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.jacobians import Pullback, filled, numbers, rows_of
+from stgrad.jacobians import Pullback, each_row, filled, numbers, product
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
 from stgrad.values import Sym, is_number, leaves, map_leaves
@@ -67,6 +67,40 @@ class Pushforward(_Read):
         return call_inline(target, frame, tuple(positional), keywords, seeds=seeds)
 
 
+class Every(_Read):
+    """`every(args, kwargs)`: the value, and its derivatives in every number of the chosen arguments at once, side by side in one program.
+
+    For each float leaf of the arguments a structure of the value, with an axis of the numbers of that leaf behind those of the value; `rows`: for
+    each leaf of the value the arguments, with an axis of its numbers. None where the program has no such form; where forward mode refuses it,
+    and there is another one, the text 'refused'.
+    """
+
+    mode = "columns"
+    final = True  # whether there is no other mode
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        from stgrad.program import call_inline
+        from stgrad.transforms.directions import Unbatched
+
+        positional, keywords = args
+        try:
+            return call_inline(Transformed(Derivative(self.f, self.mode, self.names, False)), frame, tuple(positional), keywords)
+        except Unbatched:
+            return None
+        except errors.AliasingError:
+            if self.final:
+                raise
+            return "refused"
+
+
+class Tried(Every):
+    final = False
+
+
+class Rows(Every):
+    mode = "rows"
+
+
 class Tangent(Pushforward):
     """`tangent(args, kwargs, direction)`: the value and its tangent in one direction, which has the structure of the chosen arguments."""
 
@@ -117,6 +151,29 @@ class Shaped(_Read):
         rest = iter(items)
         found = tuple(map_leaves(lambda leaf, _: next(rest) if _is_float(leaf) else None, a) for a in self.arguments(positional, keywords))
         return found[0] if self.single else found
+
+
+class Along(Tangent):
+    """`along(args, kwargs, direction)`: the tangent alone; None where forward mode refuses the program."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        try:
+            return super()._stgrad_call_(frame, args, _)[1]
+        except errors.AliasingError:
+            return None
+
+
+class Keeps(_Read):
+    """`keeps(args, kwargs)`: whether the reverse sweep stores values for a few scalars alone, which forward mode does not."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> bool:
+        from stgrad.program import stores_values
+
+        given = [leaf for a in self.arguments(*args) for leaf in leaves(a) if _is_float(leaf)]
+        if not given or len(given) > WIDTH or any(not isinstance(leaf, Sym) or leaf.type.array or leaf.type.dtype.startswith("complex") for leaf in given):
+            return False
+        target = Transformed(Derivative(self.f, "grad", self.names, self.single, self.has_aux))
+        return stores_values(target, frame, tuple(args[0]), args[1])
 
 
 class Cheaper(_Read):
@@ -229,11 +286,51 @@ def gradient_parts(f: Callable[..., Any], names: tuple[str, ...], single: bool, 
     return Gradient(f, names, single, has_aux), Point(f, names), Shaped(f, names, single)
 
 
-def jacobian_of(push: Pushforward, point_of: Point, shaped: Shaped) -> Callable[..., Any]:
+def product_of(f: Callable[..., Any], names: tuple[str, ...], chosen: tuple[int, ...]) -> Callable[..., Any]:
+    """The Hessian times a vector: the gradient program pushed forward, or, where that is refused, the gradient of its product with the vector."""
+    gradient = Transformed(Derivative(f, "grad", names, single=False))
+    along = Along(gradient, names, False)
+
+    def weighed(primals: Any, tangents: Any) -> Any:
+        return product(gradient(*primals), tangents)
+
+    backwards = Transformed(Derivative(weighed, "grad", ("primals",)))
+
+    def linear(primals: Any, tangents: Any) -> Any:
+        found = along(primals, {}, tangents)
+        if found is None:
+            back = backwards(primals, tangents)
+            return tuple([back[i] for i in chosen])
+        return found
+
+    return linear
+
+
+def lighter_of(forward: Callable[..., Any], backward: Transformed, keeps: Keeps) -> Callable[..., Any]:
+    """A gradient by the mode that stores less."""
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        if keeps(args, kwargs):
+            return forward(*args, **kwargs)
+        return backward(*args, **kwargs)
+
+    return gradient
+
+
+def jacobian_of(every: Every, push: Pushforward, point_of: Point, shaped: Shaped) -> Callable[..., Any]:
     """For each number of the result, in its structure, the structure of the arguments: a column for each number of the arguments."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return by_columns(push, args, kwargs, point_of, shaped)
+        return by_columns(every(args, kwargs), push, args, kwargs, point_of, shaped)
+
+    return jacobian
+
+
+def rows_of_all(f: Callable[..., Any], rows: Rows, pullback: Pullback, single: bool) -> Callable[..., Any]:
+    """The same with a row for each number of the result."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return by_rows(rows, pullback, f, args, kwargs, single)
 
     return jacobian
 
@@ -252,32 +349,64 @@ def gradient_of(push: Gradient, point_of: Point, shaped: Shaped, with_value: boo
 
 
 def cheaper_of(
-    f: Callable[..., Any], push: Pushforward, point_of: Point, shaped: Shaped, cheaper: Cheaper, pullback: Pullback, single: bool
+    f: Callable[..., Any], every: Tried, push: Pushforward, point_of: Point, shaped: Shaped, cheaper: Cheaper, rows: Rows, pullback: Pullback, single: bool
 ) -> Callable[..., Any]:
     """The Jacobian by columns or by rows, whichever are fewer."""
+    always = Every(f, every.names)
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
         mode = cheaper(args, kwargs, y)
         if mode == "reverse":
-            return by_rows(pullback, args, kwargs, y, single)
+            return by_rows(rows, pullback, f, args, kwargs, single)
         if mode == "forward":
-            return by_columns(push, args, kwargs, point_of, shaped)
+            tried = every(args, kwargs)
+            if isinstance(tried, str):
+                return by_rows(rows, pullback, f, args, kwargs, single)
+            return by_columns(tried, push, args, kwargs, point_of, shaped)
         inputs = sum([np.size(v) for v in point_of(args, kwargs)])
         outputs = sum([np.size(v) for v in numbers(y)])
         if inputs <= WIDTH * outputs:
-            found = by_columns(push, args, kwargs, point_of, shaped)
+            found = by_columns(always(args, kwargs), push, args, kwargs, point_of, shaped)
         else:
-            found = by_rows(pullback, args, kwargs, y, single)
+            found = by_rows(rows, pullback, f, args, kwargs, single)
         return found
 
     return jacobian
 
 
-def by_columns(push: Any, args: Any, kwargs: Any, point_of: Any, shaped: Any) -> Any:
-    _, tree, blocks = blocks_of(push, args, kwargs, point_of(args, kwargs))
+def by_columns(found: Any, push: Any, args: Any, kwargs: Any, point_of: Any, shaped: Any) -> Any:
+    point = point_of(args, kwargs)
+    if found is None:  # one direction after the other
+        _, tree, blocks = blocks_of(push, args, kwargs, point)
+    else:
+        tree = found[1][0]
+        blocks = [[columns_as(b, point[k]) for b in numbers(found[1][k])] for k in range(len(point))]
     return filled(tree, [shaped(args, kwargs, [block[j] for block in blocks]) for j in range(len(numbers(tree)))])
 
 
-def by_rows(pullback: Any, args: Any, kwargs: Any, y: Any, single: Any) -> Any:
-    return filled(y, [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(numbers(y)))])
+def columns_as(block: Any, x: Any) -> Any:
+    """Columns for the numbers of x, with the axes of x in place of the last one; a number is a zero that is known."""
+    if np.ndim(block) == 0:
+        return np.zeros_like(x) if np.ndim(x) else block
+    return np.reshape(block, np.shape(block)[:-1] + np.shape(x)) if np.ndim(x) > 1 else block
+
+
+def by_rows(rows: Any, pullback: Any, f: Any, args: Any, kwargs: Any, single: Any) -> Any:
+    found = rows(args, kwargs)
+    if found is None:
+        return each_row(pullback, f, args, kwargs, single)
+    leaf = numbers(found[0])
+    trees = [filled(tree, [rows_as(b, leaf[k]) for b in numbers(tree)]) for k, tree in enumerate(found[1])]
+    return filled(found[0], [tree[0] if single else tree for tree in trees])
+
+
+def rows_as(block: Any, y: Any) -> Any:
+    """Rows for the numbers of y, with the axes of y in front; a number is a zero that is known, or the only one."""
+    if np.ndim(y) == 0:
+        return block
+    if np.ndim(block) == 0:
+        return np.zeros_like(y)
+    last = np.ndim(block) - 1
+    turned = np.transpose(block, (last,) + tuple(range(last))).copy()
+    return np.reshape(turned, np.shape(y) + np.shape(block)[:-1]) if np.ndim(y) > 1 else turned

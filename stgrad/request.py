@@ -56,7 +56,8 @@ class Derivative:
     """What is asked for: which function, with respect to which parameters, and which results.
 
     `mode` is 'primal', 'grad', 'value_and_grad', 'vjp' (cotangents of the results are extra arguments) or 'jvp' (tangents of the arguments are). A
-    'jvp' has several `directions`, each the numbers of the float leaves of `wrt` whose tangents are given, or one of all of them.
+    'jvp' has several `directions`, each the numbers of the float leaves of `wrt` whose tangents are given, or one of all of them. 'columns' and
+    'rows' are the derivatives in all numbers of the arguments, or of all numbers of the results, at once.
     """
 
     function: Any

@@ -24,8 +24,11 @@ beside one another, and share the program and its partial derivatives. After Gri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.builder import Builder, last_symbol
@@ -47,8 +50,10 @@ from stgrad.ir import (
     Stack,
     Stmt,
     Store,
+    Type,
     Var,
     While,
+    assigned,
     assigns,
     read,
     reads,
@@ -60,6 +65,7 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.alias import shadowed, updated
 from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.transforms.directions import Directions, Unbatched
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
 from stgrad.transforms.transpose import check_region, pushed, transposed
@@ -69,8 +75,9 @@ Present = tuple[frozenset[str], ...]
 
 
 def forward(
-    fn: Function, directions: Sequence[Sequence[str]], splice: Splice, *, outputs: Sequence[int] | None = None, with_value: bool = True
-) -> Function:
+    fn: Function, directions: Sequence[Sequence[str]], splice: Splice, *, outputs: Sequence[int] | None = None, values: int | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Function:  # fmt: skip
     """The program that computes the results of a program and their tangents.
 
     Args:
@@ -78,13 +85,15 @@ def forward(
         directions: for each direction the parameters whose tangents are parameters, behind those of `fn`; those of the others are zero.
         splice: writes the body of a rule into a program.
         outputs: which leaves of the result have tangents, all of them by default.
-        with_value: whether the results of `fn` are results too, before the tangents, which stand direction by direction.
+        values: how many of the results of `fn` are results too, all by default, before the tangents, which stand direction by direction.
+        units: if given, each direction is one parameter, no tangents are parameters, and of an array all its numbers are directions, side by side
+            (see `stgrad.transforms.directions`); the array of this dict, by that parameter, has its shape.
     """
     leaves = fn.result.items if isinstance(fn.result, Pack) else (fn.result,)
     chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     fn = own_memory(fn, names)
-    return _Forward(fn, directions, splice, names, chosen).run(with_value)
+    return _Forward(fn, directions, splice, names, chosen, units).run(values)
 
 
 @dataclass
@@ -96,6 +105,7 @@ class _Forward:
     splice: Splice
     names: Names
     outputs: tuple[int, ...]
+    units: Mapping[str, str] | None = None
     builder: Builder = field(init=False)
     directions: list[Tangents] = field(init=False)
     carried: Present = ()  # the tangents that the innermost loop carries from trip to trip
@@ -111,22 +121,35 @@ class _Forward:
         self.counts = Counter(name for s in walk(fn.body) for name in assigns(s))
         chosen = replace(fn, result=Pack(tuple(self.leaves[i] for i in self.outputs)))
         found = {tuple(wrt): activity(chosen, wrt).active for wrt in self.wrt}
-        self.directions = [Tangents(self.builder, self.splice, found[tuple(wrt)], self.written, self.classes) for wrt in self.wrt]
+        self.directions = [self.direction(wrt, found[tuple(wrt)]) for wrt in self.wrt]
+
+    def direction(self, wrt: Sequence[str], active: frozenset[str]) -> Tangents:
+        if self.units is None or not self.builder.types[wrt[0]].rank:
+            return Tangents(self.builder, self.splice, active, self.written, self.classes)
+        if self.counts[wrt[0]]:
+            raise Unbatched(f"`{wrt[0]}` is bound to other arrays")
+        if self.builder.types[wrt[0]].rank > 1 and any(isinstance(s, (For, While)) for s in walk(self.fn.body)):
+            raise Unbatched("the number of directions is no extent that loops can rely on")
+        return Directions(self.builder, self.splice, active, self.written, self.classes, unit=wrt[0], like=self.units[wrt[0]])
 
     @property
     def leaves(self) -> tuple[Operand, ...]:
         return self.fn.result.items if isinstance(self.fn.result, Pack) else (self.fn.result,)
 
-    def run(self, with_value: bool) -> Function:
+    def run(self, kept: int | None) -> Function:
         fn, seeds = self.fn, list[Var]()
         for wrt, direction in zip(self.wrt, self.directions, strict=True):
-            for name in wrt:
-                seeds.append(Var(direction.dot(name).name))
+            for name in wrt if not isinstance(direction, Directions) else ():
+                dot = direction.dot(name)
                 direction.present.add(name)
+                if self.units is None:
+                    seeds.append(Var(dot.name))
+                else:
+                    self.builder.assign(dot, "alias", Const(_one_of(dot.type)))
         self.block(fn.body)
-        values = self.leaves if with_value else ()
+        values = self.leaves[:kept]
         results = [self.tangent(d, self.leaves[i]) for d in self.directions for i in self.outputs]
-        results = self.apart(results, {s.name for s in seeds})
+        results = self.apart(results, {s.name for s in (*seeds, *(fn.params if self.units is not None else ()))})
         count = len(fn.params) - len(fn.constants)
         params = (*fn.params[:count], *seeds, *fn.params[count:])
         every = (*values, *results)
@@ -137,6 +160,8 @@ class _Forward:
         """The tangent of a result."""
         if not isinstance(leaf, Var):
             return Const(0.0)
+        if isinstance(direction, Directions):
+            return direction.last(leaf.name)
         if leaf.name not in direction.active or leaf.name not in direction.present:
             zero = self.builder.variable(f"{leaf.name}_dot", replace(self.builder.types[leaf.name], value=None))
             if zero.type.array:
@@ -164,7 +189,14 @@ class _Forward:
     def block(self, block: Block) -> None:
         for stmt in block:
             self.builder.loc = stmt.loc
+            if isinstance(stmt, (If, For, While, Custom, Push)):
+                self.settle(stmt)
             self.statement(stmt)
+
+    def settle(self, stmt: Stmt) -> None:
+        for d in self.directions:
+            if isinstance(d, Directions):
+                d.settle(read((stmt,)) | assigned((stmt,)))
 
     def statement(self, stmt: Stmt) -> None:
         match stmt:
@@ -286,7 +318,7 @@ class _Forward:
             if stmt.stack not in d.active:
                 d.clear(name)
                 continue
-            target = d.dot(name) if name in d.active else self.builder.variable("_t", replace(self.builder.types[name], value=None))
+            target = d.dot(name) if name in d.active else self.builder.variable("_t", self.builder.types[d.dot(stmt.stack).name])
             self.builder.emit(Pop(Var(target.name), d.dot(stmt.stack).name, stmt.loc))
             d.present.add(name)
 
@@ -388,6 +420,8 @@ class _Forward:
     def custom(self, stmt: Custom) -> None:
         """The tangents of the outputs are what the rule says, or what the pullback, which is linear, says when it is transposed."""
         outputs = {o.name for o in stmt.outputs}
+        if any(isinstance(d, Directions) and any(map(d.moves, stmt.inputs)) for d in self.directions):
+            raise Unbatched("a function with a derivative of its own", stmt.loc)
         dots = [[d.of(i) for i in stmt.inputs] for d in self.directions]
         for d in self.directions:
             if d.active & outputs:
@@ -403,6 +437,10 @@ class _Forward:
             found = pushed(self.builder, stmt, given) if stmt.rule == "tangent" else transposed(self.builder, self.splice, stmt, given)
             for output, g in zip(stmt.outputs, found, strict=True):
                 d.bind(output.name, g, self.named(output.name), shared=True)
+
+
+def _one_of(t: Type) -> Any:
+    return 1.0 if t.dtype == "float64" else np.dtype(t.dtype).type(1)
 
 
 __all__ = ["forward"]
