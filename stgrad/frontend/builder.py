@@ -43,6 +43,11 @@ class Builder:
     puts: list[tuple[Stmt, str]] = field(default_factory=list)  # stores that put arrays into lists of run-time length, and the arrays
     replaced: list[Stmt] = field(default_factory=list)  # stores that put an array in the place of an item of such a list
     rules: list[Any] = field(default_factory=list)  # the calls whose derivative rules are being read
+    places: list[Any] = field(default_factory=list)  # of containers in lists of run-time length (see `stgrad.frontend.places`)
+    loose: dict[int, Value] = field(default_factory=dict)  # containers that may be in such lists, at places that are not known
+    doubled: dict[int, Value] = field(default_factory=dict)  # such lists, where one container may have two places
+    serial: int = 0  # of the last place
+    marks: list[int] = field(default_factory=list)  # the last place when each open statement began
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
@@ -148,6 +153,7 @@ class Builder:
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least, parents, asked = dict(self.extents.least), dict(self.extents.parents), dict(self.asked)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
+        places, loose, doubled = list(self.places), dict(self.loose), dict(self.doubled)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
@@ -159,6 +165,7 @@ class Builder:
             self.slices = dict(slices)
             self.extents.least, self.extents.parents, self.asked = dict(least), dict(parents), dict(asked)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
+            self.places[:], self.loose, self.doubled = places, dict(loose), dict(doubled)
             out[:] = statements
             self.out = out
 

@@ -137,12 +137,12 @@ def _joined_or_unreadable(join: Join, x: Value, y: Value, name: str) -> Value:
 
 
 def begin_growing(frame: Frame, grown: dict[int, Any], trips: Callable[[], Value] | None = None) -> list[Growing]:
-    from stgrad.frontend import growing as lists
+    from stgrad.frontend import growth as lists
 
     return lists.begin(frame, list(grown.values()), trips)
 
 
 def note_growth(grown: dict[int, Any], found: Grows) -> None:
-    from stgrad.frontend import growing as lists
+    from stgrad.frontend import growth as lists
 
     lists.note(grown, found)

@@ -21,6 +21,7 @@ from stgrad import errors, lookups
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, frames_of, key, put, reachable
+from stgrad.frontend.places import changing
 from stgrad.frontend.values import (
     UNDEFINED,
     Growing,
@@ -91,12 +92,16 @@ class Frame:
             for_caller = outer is not None and (self.unroll or _ours(self.source.function))  # a rule stands for the line that calls it
             if not for_caller:
                 self.builder.loc = self.source.loc(node)
+            marks = len(self.builder.marks)
+            if not hasattr(node, "body"):
+                self.builder.marks.append(self.builder.serial)
             try:
                 handler(self, node)
             except errors.StgradError as error:
                 raise error.at(self.builder.loc if for_caller or self.unroll else self.source.loc(node)) from error.__cause__
             finally:
                 self.builder.loc = outer
+                del self.builder.marks[marks:]
 
     def loc(self, node: Any) -> Loc:
         return self.source.loc(node)
@@ -133,8 +138,9 @@ class Frame:
         finally:
             self.builder.frames.pop()
 
-    def mutate(self, container: Value, node: Any = None) -> None:
-        """Announce a change of what a container holds."""
+    def mutate(self, container: Value, node: Any = None, *, through: bool = False) -> None:
+        """Announce a change of what a container holds; `through`: lists of run-time length that hold it are told behind it."""
+        changing(self, container, through)
         outside = self.captured.name_of(container)
         if outside is not None:
             raise errors.AliasingError(

@@ -335,11 +335,15 @@ def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
 def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     if not is_static(index):
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
-    frame.mutate(owner, node)
+    there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
+    frame.mutate(owner, node, through=there)
     try:
         owner[index] = [frame.keep(v) for v in value] if isinstance(index, slice) else frame.keep(value)
     except (IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+    if there:
+        entry = index if isinstance(owner, dict) else range(len(owner))[index]
+        lists().wrote(frame, owner, entry, owner[entry])
 
 
 def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:

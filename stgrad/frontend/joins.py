@@ -14,6 +14,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import MUTABLE, contents, references
 from stgrad.frontend.optionals import blank, can_be_optional, parts
+from stgrad.frontend.places import uncertain
 from stgrad.frontend.values import Growing, Known, Nested, Optional, Record, Sym, Value, is_number, rebuild, type_of
 from stgrad.ir import Stmt, Type, Var
 
@@ -154,6 +155,7 @@ def merge(frame: Frame, new: Value, sources: tuple[Value, ...], origin: Value) -
     """Note that a container stands for one of several, each of which may have other names; `origin` would be made to grow for it."""
     counts = references(frame)
     aliased = any(counts[id(s)] > 1 for s in sources) or any(frame.builder.merged.get(id(s), (0, 0, False))[2] for s in sources)
+    aliased = aliased or uncertain(frame, *sources)
     frame.builder.merged[id(new)] = (new, origin, aliased)
 
 

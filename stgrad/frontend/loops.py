@@ -39,7 +39,7 @@ COUNTER = Type("int64", weak=True)
 
 def counted_loop(frame: Frame, length: Value, body: Callable[[Sym], None], wish: str, names: set[str] | None = None, start: Value = 0, step: Value = 1) -> None:
     """`for k in range(start, length, step): body(k)`; `names` are the local names that the body may bind."""
-    from stgrad.frontend import growing as lists
+    from stgrad.frontend import growth as lists
     from stgrad.frontend.iteration import Range, range_length, range_position
 
     bounds = Range(start, length, step)
@@ -364,7 +364,7 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
 
 def _finish(frame: Frame, carried: Carried, env: dict[str, Value], trips: Callable[[], Value] | None) -> None:
     """After a loop that has settled: names mean the loop's variables, containers hold them."""
-    from stgrad.frontend import growing as lists
+    from stgrad.frontend import growth as lists
 
     frame.builder.emit(carried.loop)  # type: ignore[arg-type]
     after = frame.env

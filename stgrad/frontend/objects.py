@@ -106,8 +106,13 @@ def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> N
 
 
 def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
-    frame.mutate(record)
+    there = name in record.fields
+    frame.mutate(record, through=there)
     record.fields[name] = frame.keep(value)
+    if there:
+        from stgrad.frontend import growing
+
+        growing.wrote(frame, record, name, record.fields[name])
 
 
 # --------------------------------------------------------------------------- making one

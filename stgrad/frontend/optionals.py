@@ -47,7 +47,7 @@ def blank(frame: Frame, value: Value) -> Value:
 
 def unwrapped(frame: Frame, value: Value) -> Value:
     """The value, which the program raises TypeError without."""
-    if isinstance(value, (tuple, list)) and any(isinstance(v, Optional) for v in value):
+    if isinstance(value, tuple) and any(isinstance(v, Optional) for v in value):
         return rebuild(value, [unwrapped(frame, v) for v in value])
     if not isinstance(value, Optional):
         return value

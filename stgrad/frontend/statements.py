@@ -32,8 +32,8 @@ from stgrad.frontend.values import (
     Sym,
     Value,
     is_static,
-    map_leaves,
     operand_of,
+    rebuild,
     static_of,
     type_of,
 )
@@ -43,7 +43,25 @@ from stgrad.lookups import ABSENT
 
 @executes(gast.Assign)
 def assign_statement(frame: Frame, node: Any) -> None:
-    frame.assign(node.targets[0], frame.evaluate_raw(node.value))
+    value = frame.evaluate_raw(node.value)
+    if _exchanges(node.targets[0], node.value):
+        owners = [frame.evaluate(target.value) for target in node.value.elts]
+        value = tuple(growing.detached(frame, v) if isinstance(o, Growing) else v for o, v in zip(owners, value, strict=True))
+    frame.assign(node.targets[0], value)
+
+
+def _exchanges(target: Any, value: Any) -> bool:
+    """Whether items of named lists change places: `a[i], a[j] = a[j], a[i]`. No item stands in two places behind it."""
+    if not (isinstance(target, gast.Tuple) and isinstance(value, gast.Tuple)):
+        return False
+    if not all(isinstance(e, gast.Subscript) and _is_named(e.value) for e in (*target.elts, *value.elts)):
+        return False
+    to, come = (sorted(gast.dump(gast.Subscript(e.value, e.slice, gast.Load())) for e in side.elts) for side in (target, value))
+    return to == come
+
+
+def _is_named(node: Any) -> bool:
+    return isinstance(node, gast.Name) or isinstance(node, gast.Attribute) and _is_named(node.value)
 
 
 def assign(frame: Frame, target: Any, value: Value) -> None:
@@ -89,9 +107,7 @@ def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
         return copy
     if isinstance(value, Optional):
         return frame.keep(value)
-    if isinstance(value, (tuple, list)):
-        return map_leaves(lambda leaf, _: _snapshot(frame, leaf, several), value)
-    return value
+    return rebuild(value, [_snapshot(frame, v, several) for v in value]) if isinstance(value, tuple) else value
 
 
 def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:

@@ -70,7 +70,8 @@ def check_held(fn: Function, puts: Sequence[tuple[Stmt, str]], moves: Sequence[S
         target = put.target.name if isinstance(put, Store) else next(iter(assigns(put)), name)
         same = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(name))
         buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(target))
-        walk = _Walk(fn, put, same - buffers, buffers, ours)
+        shared = bool(same & buffers)  # an item of the list itself was put in again: two places hold one array
+        walk = _Walk(fn, put, same - buffers, buffers, ours, shared)
         walk.reads((fn.result,), walk.block(fn.body, None))
 
 
@@ -118,6 +119,7 @@ class _Walk:
     same: frozenset[str]  # names that may mean the array, anywhere
     buffers: frozenset[str]
     ours: set[int]
+    shared: bool
 
     def block(self, block: Block, state: State) -> State:
         for stmt in block:
@@ -170,7 +172,8 @@ class _Walk:
     def written(self, stmt: Store, state: _State) -> State:
         if id(stmt) in self.ours:
             return state
-        if stmt.target.name in state.names and state.array_written is None:
+        item_of_two_places = self.shared and stmt.target.name in self.buffers
+        if (stmt.target.name in state.names or item_of_two_places) and state.array_written is None:
             state = replace(state, array_written=stmt)
         if stmt.target.name in self.buffers and state.list_written is None:
             state = replace(state, list_written=stmt)

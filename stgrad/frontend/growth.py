@@ -1,0 +1,165 @@
+"""How a list begins to grow: what is known of its items before the loop or branch that appends to it, and its first buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend import operations
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.growing import append_item, buffers, empty, set_item_at
+from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
+from stgrad.frontend.items import ANY, described, joined
+from stgrad.frontend.values import Growing, Nested, Sym, Value, leaves, map_leaves, type_of
+from stgrad.ir import Dim, Type
+
+
+@dataclass
+class Trip:
+    """The one loop that fills a list: its depth among the open regions, and whether this trip has appended."""
+
+    depth: int
+    before: int
+    item: Value
+    seen: int = 0
+
+
+@dataclass
+class Growth:
+    """What is known of a list before it is made to grow: examples of its items, and whether one loop appends once per trip."""
+
+    origin: list[Value]
+    items: list[Value]
+    exact: bool
+
+
+def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growing]:
+    """Make lists grow from here on.
+
+    Args:
+        growths: the lists, which names still mean.
+        trips: the number of trips of the loop that appends, where that is known; then exact ones get a buffer of just that size.
+    """
+    plans = []
+    for growth in growths:
+        if not isinstance(reachable(frame).get(id(growth.origin), growth.origin), list):
+            raise errors.TypeInferenceError(
+                "a list that was filled in a loop gets items of another kind", frame.builder.loc, hint="use a second list, or float items from the start"
+            )
+        shape = described(frame, growth.items[0])
+        for v in (*growth.items[1:], *growth.origin):
+            shape = joined(frame, shape, described(frame, v))
+        plans.append((growth, shape, _extents(frame, growth.items[-1], shape)))
+    made = []
+    for growth, shape, extents in plans:
+        exact = growth.exact and trips is not None and extents is not None
+        made.append(_begin(frame, growth, shape, extents, trips() if exact else None))
+    return made
+
+
+def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Value) -> Growing:
+    origin = growth.origin
+    count = len(origin)
+    capacity: Value = count
+    if trips is not None:
+        capacity = operations.binary(frame, gast.Add, trips, count) if count else trips
+    sizes = iter(extents or ())
+
+    def buffer(t: Value, path: str) -> Value:
+        if isinstance(t, Nested):
+            return Nested(buffer(t.buffer, path))
+        if not isinstance(t, Type):
+            return t
+        inner = next(sizes) if extents is not None else tuple(0 if d == ANY else d.offset for d in t.dims)
+        made = empty(frame, capacity, inner, t)
+        return frame.builder.named(made if extents is not None else _open(frame, made, t), f"{what}{path}")
+
+    what = path_of(frame, origin)
+    items = list(origin)
+    growing = Growing(map_leaves(buffer, shape), count, origin)
+    if extents is None:
+        growing.count = 0
+    replace_container(frame, origin, growing)
+    if trips is not None:
+        growing.trip = Trip(len(frame.builder.regions) + 1, count, growth.items[-1])
+    for k, v in enumerate(items):
+        if extents is None:
+            append_item(frame, growing, v)
+        else:
+            set_item_at(frame, growing, k, v)
+    return growing
+
+
+def _open(frame: Frame, buffer: Sym, t: Type) -> Sym:
+    """An empty buffer whose extents the first item will tell."""
+    dims = (buffer.type.dims[0], *(frame.builder.fresh_dim() if d == ANY else d for d in t.dims))
+    opened = frame.builder.variable("_t", replace(buffer.type, dims=dims))
+    frame.builder.copy_to(opened, buffer)
+    return opened
+
+
+def _extents(frame: Frame, item: Value, shape: Value) -> list[tuple[Value, ...]] | None:
+    """The extents of the items, as values that are known before the first one is; None where one is not."""
+    found = []
+    for v, t in zip(leaves(item), leaves(shape), strict=False):
+        if isinstance(t, Nested):
+            if not isinstance(v, Growing) or not isinstance(v.structure, Sym):
+                return None
+            t = t.buffer
+            dims = (type_of(v.count).value or ANY, *v.structure.type.dims[1:])
+        elif isinstance(t, Type):
+            dims = type_of(v).dims
+        else:
+            continue
+        sizes = tuple(_size(frame, d) if w != d else w.offset for d, w in zip(dims, t.dims, strict=False))
+        if len(sizes) != t.rank or any(s is None for s in sizes):
+            return None
+        found.append(sizes)
+    return found
+
+
+def _size(frame: Frame, dim: Dim) -> Value:
+    """A value equal to an extent, from the names there are."""
+    if dim.constant is not None:
+        return dim.constant
+    scope: Frame | None = frame
+    while scope is not None:
+        for value in scope.env.values():
+            for leaf in leaves(value):
+                if isinstance(leaf, Sym) and leaf.type.value == dim:
+                    return leaf
+                if isinstance(leaf, Sym) and dim in leaf.type.dims:
+                    return operations.extent(frame, leaf, leaf.type.dims.index(dim))
+        scope = scope.parent
+    return None
+
+
+def note(grown: dict[int, Growth], found: Grows) -> None:
+    """Add to what is known of the lists that grow."""
+    old = grown.get(id(found.origin))
+    items = [found.item] if old is None else [*old.items, found.item]
+    grown[id(found.origin)] = Growth(found.origin, items, found.exact and (old is None or old.exact))
+
+
+def enter_trip(frame: Frame, filled: list[Growing], position: Any) -> None:
+    """At the start of a trip of the loop that fills lists: as many items are there as trips were made."""
+    for growing in filled:
+        growing.trip.seen = 0
+        before, k = growing.trip.before, position()
+        growing.count = k if not before else operations.binary(frame, gast.Add, k, before)
+
+
+def leave_trip(filled: list[Growing]) -> None:
+    """At its end: the item must have been appended."""
+    for growing in filled:
+        if not growing.trip.seen:
+            raise Grows(growing.origin, growing.trip.depth - 1, growing.trip.item, False)
+
+
+def finish(frame: Frame, growing: Growing, trips: Any) -> None:
+    """After the loop."""
+    growing.trip = None
+    growing.count = operations.extent(frame, buffers(growing)[0], 0)
