@@ -13,6 +13,7 @@ import numpy as np
 from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
+from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
 from stgrad.ir import Assign, Const, Dim, Effect, Function, Loc, Operand, Pack, Push, Store, Type, Var, assigned, stored, walk
@@ -20,6 +21,7 @@ from stgrad.ir import read as read_names
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
+from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.directions import Unbatched
 from stgrad.transforms.held import check_held, keep_taken
@@ -73,14 +75,28 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     checked = getattr(target, "options", None) and target.options.checked if checked is None else checked
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        reading = read_closure(request, specs) if isinstance(request, Closure) else read(request, specs)
+        reading = read_twice(lambda: read_closure(request, specs) if isinstance(request, Closure) else read(request, specs))
         check_held(reading.function, reading.puts, reading.moves)
         reading = replace(reading, function=keep_taken(reading.function, reading.replaced, {id(s) for s, _ in reading.puts} | {id(s) for s in reading.moves}))
+        reading = _with_cells(reading)
         return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
     inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)
+
+
+def _with_cells(reading: Reading) -> Reading:
+    """A reading with variables in place of its arrays without axes."""
+    names = {v.name for v in leaves(reading.result) if isinstance(v, Sym) and isinstance(v.operand, Var)}
+    check_looks(reading.function, reading.looks, names)
+    fn, one = cells(reading.function, names)
+
+    def leaf(value: Value, _: str) -> Value:
+        mine = isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in one
+        return Sym(Var(one[value.name]), fn.types[value.name]) if mine else value
+
+    return replace(reading, function=fn, result=map_leaves(leaf, reading.result)) if one else reading
 
 
 def _guarded(reading: Reading, *, everything: bool) -> Function:

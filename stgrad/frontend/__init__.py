@@ -79,6 +79,7 @@ class Reading:
     tested: frozenset[str] = frozenset()  # names of programs read in place, which test their own positions
     library: frozenset[str] = frozenset()  # names of functions of ours
     replaced: tuple[Stmt, ...] = ()
+    looks: Mapping[str, str] = field(default_factory=dict)  # numbers that are views of arrays (see `stgrad.transforms.cells`)
     puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.transforms.held` asks for
     moves: tuple[Stmt, ...] = ()
 
@@ -138,7 +139,8 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
 
 
 def _held(builder: Builder) -> dict[str, Any]:
-    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced)}
+    looks = {n: base for n, base in builder.boxed.items() if base and n in builder.types and builder.types[n].rank == 0} if builder.boxed else {}
+    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced), "looks": looks}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:

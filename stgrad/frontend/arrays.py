@@ -12,6 +12,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend import boxes
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
@@ -137,7 +138,11 @@ def _astype(frame: Frame, x: Sym, dtype: Value, *_: Value, copy: Value = True, *
     dtype = static_of(dtype)
     name = str(np.dtype(dtype))
     if not x.type.array:
-        return frame.builder.call("cast", (x, name), Type(name))
+        box = boxes.is_box(frame, x)
+        if box and name == x.type.dtype and not static_of(copy):
+            return x
+        cast = frame.builder.call("cast", (x, name), Type(name))
+        return boxes.made(frame, cast) if box else cast
     if name == x.type.dtype:
         return operation(frame, np.copy, (x,)) if static_of(copy) else x
     return frame.builder.call("np.astype", (x, np.dtype(name)), Type(name, x.type.dims, array=True))
@@ -177,7 +182,13 @@ def _view(frame: Frame, x: Sym, *how: Value, **_: Value) -> Value:
         frame.unsupported(None, "`view` with another dtype is not supported", hint="use .astype(...)")
     from stgrad.frontend.indexing import load
 
-    return load(frame, x, (slice(None),) * x.type.rank, None)
+    return load(frame, x, (slice(None),) * x.type.rank, None) if x.type.rank else x
+
+
+def _copy(frame: Frame, x: Sym, order: Value = "C") -> Value:
+    if not x.type.array:
+        return boxes.made(frame, x) if boxes.is_box(frame, x) else x
+    return frame.call(np.copy, (x,), {"order": order} if static_of(order) != "C" else {})
 
 
 def _flatten(frame: Frame, x: Sym, order: Value = "C") -> Value:
@@ -190,6 +201,7 @@ def _compress(frame: Frame, x: Sym, condition: Value, axis: Value = None, out: V
 
 _METHODS: dict[str, Callable[..., Value]] = {
     "compress": _compress,
+    "copy": _copy,
     "sort": _sort,
     "partition": _partition,
     "clip": _clip,

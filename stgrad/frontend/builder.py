@@ -52,6 +52,7 @@ class Builder:
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
+    boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
@@ -120,12 +121,16 @@ class Builder:
         new = self.variable(wish, value.type)
         self.out[-1] = replace(last, targets=(new.operand,))  # type: ignore[arg-type]
         self.retargeted(value.name, new.name)
+        if value.name in self.boxed:
+            self.boxed[new.name] = self.boxed.pop(value.name)
         self.types.pop(value.name, None)
         return new
 
     def copy_to(self, target: Sym, value: Value) -> None:
         """`target = value`, with a cast where a scalar's dtype differs."""
         operand = operand_of(value)
+        if isinstance(operand, Var) and operand.name in self.boxed and isinstance(target.operand, Var):
+            self.boxed[target.operand.name] = self.boxed[operand.name]
         if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:
             cast = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}.get(target.type.dtype)
             if cast is not None:
@@ -153,6 +158,7 @@ class Builder:
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least, parents, asked = dict(self.extents.least), dict(self.extents.parents), dict(self.asked)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
+        boxed = dict(self.boxed)
         places, loose, doubled = list(self.places), dict(self.loose), dict(self.doubled)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
@@ -165,6 +171,7 @@ class Builder:
             self.slices = dict(slices)
             self.extents.least, self.extents.parents, self.asked = dict(least), dict(parents), dict(asked)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
+            self.boxed = dict(boxed)
             self.places[:], self.loose, self.doubled = places, dict(loose), dict(doubled)
             out[:] = statements
             self.out = out

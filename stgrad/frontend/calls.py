@@ -14,6 +14,7 @@ from stgrad import errors
 from stgrad.contents import holds_arrays
 from stgrad.frontend import (
     agreement,
+    boxes,
     builtins,
     draws,
     growing,
@@ -139,7 +140,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
             return ufuncs.masked(frame, function, args, kwargs)
     if rule is not None and rule.composite is not None:
         agreement.check(frame, function, args, kwargs)
-        return inline_rule(frame, rule.composite, args, kwargs)
+        found = inline_rule(frame, rule.composite, args, kwargs)
+        number = isinstance(found, Sym) and not found.type.array or is_number(found)
+        return boxes.made(frame, found) if number and function in boxes.MAKERS else found
     if rule is not None or isinstance(function, np.ufunc):
         return _call_operation(frame, function, args, kwargs)
     known_text(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) and function.__name__ != "join" else ()))

@@ -20,12 +20,13 @@ class Assumption:
     """What a program is read under: extents are taken to be as they look and tested, or broadcast as the program runs.
 
     `made`: some test is there that a valid program may fail; `inside`: one of them behind the start of the program, where it may have written
-    to its arguments already.
+    to its arguments already. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
     """
 
     run_time: bool = False
     made: bool = False
     inside: bool = False
+    boxes: bool = False
 
     def note(self, *, inside: bool) -> None:
         """There is a test."""

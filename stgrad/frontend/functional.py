@@ -12,7 +12,7 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import growing, operations
+from stgrad.frontend import boxes, growing, operations
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
@@ -54,6 +54,7 @@ def _in_place(kind: type) -> Callable[..., Value]:
         if isinstance(a, Sym) and a.type.array:
             statements.update(frame, a, Ellipsis, kind, b, None)
             return a
+        boxes.changing(frame, a)
         return operations.binary(frame, kind, a, b)
 
     return handler

@@ -18,7 +18,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import operations, places
+from stgrad.frontend import boxes, operations, places
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
@@ -133,6 +133,7 @@ def _fill(frame: Frame, structure: Value, index: Value, value: Value, *, replace
             if isinstance(row, Sym) and isinstance(row.operand, Var):
                 frame.builder.puts.append((frame.builder.out[-1], row.name))
         elif isinstance(buffer, Sym):
+            boxes.put_in(frame, buffer, item)
             store(frame, buffer, index, item, None)
             if replaces and buffer.type.rank > 1:
                 frame.builder.replaced.append(frame.builder.out[-1])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend import boxes
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
@@ -42,7 +43,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
             raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         entries = normalise(frame, owner, index, node)
         type_ = indexed_type(frame.builder, owner.type, entries)
-        return frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
+        found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
+        return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
     known = static_of(index)
     if isinstance(owner, Growing):
         return lists().get_item(frame, owner, index, node)
@@ -313,6 +315,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         return
     if isinstance(owner, Method) and owner.name == "flat":
         frame.unsupported(node, "assigning to an item of `.flat` is not supported", hint="index the array itself, y[i, j] = ...")
+    boxes.changing(frame, owner)
     if not isinstance(owner, Sym) or not owner.type.array:
         frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
     if isinstance(value, (tuple, list, Growing)):

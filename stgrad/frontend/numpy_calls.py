@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from stgrad import errors, rules
-from stgrad.frontend import growing, operations
+from stgrad.frontend import boxes, growing, operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.control import branch
@@ -124,7 +124,7 @@ def _copies(copy: Value) -> bool:
 @handles(np.asarray, np.asanyarray)
 def _asarray(frame: Frame, a: Value, dtype: Value = None, order: Value = None, *, copy: Value = None, **_: Value) -> Value:
     """The array itself where nothing has to change."""
-    same = isinstance(a, Sym) and a.type.array and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
+    same = isinstance(a, Sym) and (a.type.array or boxes.is_box(frame, a)) and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
     if same and not _copies(copy) and static_of(order) in (None, "K", "A"):
         return a
     return _array(frame, a, dtype) if _copies(copy) or not same else operations.operation(frame, np.asarray, (a,), {"order": order})
@@ -144,6 +144,12 @@ def _as_strided(frame: Frame, *args: Value, **kwargs: Value) -> Value:
         frame.builder.loc,
         hint="use np.lib.stride_tricks.sliding_window_view, or index arrays",
     )
+
+
+@handles(np.copy)
+def _copy(frame: Frame, a: Value, order: Value = "K", **options: Value) -> Value:
+    number = is_number(a) or isinstance(a, Sym) and not a.type.array
+    return boxes.made(frame, a) if number else emit(frame, np.copy, a, **({"order": order} if static_of(order) != "K" else {}), **options)
 
 
 @handles(np.array)
@@ -166,10 +172,11 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
         value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
     if isinstance(value, Sym):
         if dtype is not None and value.type.dtype != str(np.dtype(static_of(dtype))):
-            return frame.call(Method(value, "astype"), (dtype,), {})
-        return operations.operation(frame, np.copy, (value,)) if value.type.array else value
+            cast = frame.call(Method(value, "astype"), (dtype,), {})
+            return cast if value.type.array else boxes.made(frame, cast)
+        return operations.operation(frame, np.copy, (value,)) if value.type.array else boxes.made(frame, value)
     if is_number(value):
-        return value if dtype is None else np.dtype(static_of(dtype)).type(value)
+        return boxes.made(frame, value if dtype is None else np.dtype(static_of(dtype)).type(value))
     shape = _nested_shape(frame, value)
     rows = list(leaves(value))
     if any(isinstance(v, Sym) and v.type.rank for v in rows):
@@ -216,7 +223,7 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
         if isinstance(a, (list, tuple)):
             a = frame.call(np.array, (a,), {})
         if isinstance(a, Sym) and a.type.rank and shape == () and function is np.reshape:
-            return load(frame, a, (0,) * a.type.rank, None)
+            return boxes.view(frame, a, load(frame, a, (0,) * a.type.rank, None))
         if function is np.reshape and isinstance(a, Sym) and a.type.rank == 1 and shape in (-1, (-1,)) and not options:
             return load(frame, a, slice(None), None)
         if isinstance(a, Sym) and a.type.array or not (isinstance(a, Sym) or is_number(a)):
@@ -230,6 +237,7 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
         if isinstance(shape, (tuple, list)) and -1 in shape or shape == -1:
             shape = tuple(1 for _ in shape) if isinstance(shape, tuple) else (1,)
         filled = operations.operation(frame, np.full, (shape, a))
+        boxes.note_view(frame, function, (a,), filled)
         if function is np.broadcast_to and isinstance(filled, Sym):
             frame.builder.readonly.add(filled.name)
         return filled
@@ -258,7 +266,7 @@ def _like_scalar(function: Any, value: Any) -> Callable[..., Value]:
         if not plain or not (isinstance(a, Sym) or is_number(a)):
             return operations.emit(frame, function, (a, *args), options)
         t = type_of(a)
-        return np.dtype(t.dtype).type(value) if not t.weak else {"b": bool, "i": int, "f": float, "c": complex}[np.dtype(t.dtype).kind](value)
+        return boxes.made(frame, np.dtype(t.dtype).type(value))
 
     return handler
 
@@ -277,5 +285,6 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
         return operations.emit(frame, np.where, (condition, *choices), {})
     cond = operations.truth(frame, condition)
     if not isinstance(cond, Sym):
-        return choices[0] if cond else choices[1]
-    return branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t")
+        chosen, dtype = choices[0] if cond else choices[1], np.result_type(*(type_of(v).dtype for v in choices))
+        return boxes.made(frame, dtype.type(chosen) if is_number(chosen) else frame.call(Method(chosen, "astype"), (dtype,), {}))
+    return boxes.made(frame, branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t"))

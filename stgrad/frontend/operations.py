@@ -12,7 +12,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import agreement, shapes
+from stgrad.frontend import agreement, boxes, shapes
 from stgrad.frontend.broadcasting import agreed
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame, Leaves
@@ -158,6 +158,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)
     result = frame.builder.call(name, args, type_, kwargs)
+    boxes.note_view(frame, call, args, result)
     return type(type_)(*result) if hasattr(type_, "_fields") else result
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import growing, objects, operations
+from stgrad.frontend import boxes, growing, objects, operations
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.control import branch
@@ -168,6 +168,7 @@ def augmented(frame: Frame, node: Any) -> None:
 
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:
     """What `old op= value` leaves: the same container, changed, or a new value."""
+    boxes.changing(frame, old)
     if isinstance(old, (list, Growing)) and kind is gast.Add:
         call_method(frame, Method(old, "extend"), (value,), {})
         return old
@@ -187,6 +188,7 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
 
 def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
     """`owner[index] op= value`; `+=` and `-=` keep their form, as their adjoints need no old value."""
+    boxes.changing(frame, owner)
     if isinstance(value, (tuple, list, Growing)):
         value = growing.as_array(frame, value)
     entries = normalise(frame, owner, index, node)

@@ -1,0 +1,208 @@
+"""Arrays without axes as variables: what a program changes in place in one cell of memory, it assigns to a name.
+
+    total = np.full((), 0.0)            total = 0.0
+    same = total                ->
+    for i in range(n):                  for i in range(n):
+        same[()] += x[i]                    total = total + x[i]
+
+All names of one array become one variable. That is right where no other name of it is read again behind a new array: then all names that are read mean
+the same one. Else, and where other arrays look into it, the program is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Effect,
+    For,
+    Function,
+    If,
+    Operand,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigns,
+    map_blocks,
+    reads,
+    rename,
+    walk,
+)
+from stgrad.transforms.dataflow import Classes, Liveness
+
+_VALUES = {"np.zeros": 0, "np.ones": 1, "np.empty": 0, "np.zeros_like": 0, "np.ones_like": 1, "np.empty_like": 0}
+_FILLS = ("np.full", "np.full_like")
+_CASTS = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}
+_LOOKS = (
+    "shape", "np.reshape", "np.ravel", "np.squeeze", "np.expand_dims", "np.broadcast_to", "np.atleast_1d", "np.atleast_2d", "np.atleast_3d", "np.transpose",
+)  # fmt: skip
+
+
+def cells(fn: Function, results: set[str]) -> tuple[Function, dict[str, str]]:
+    """The program with variables in place of its arrays without axes.
+
+    Args:
+        fn: the program.
+        results: names that are read behind it.
+
+    Returns:
+        The program, and the variable that stands for each name of such an array.
+
+    Raises:
+        AliasingError: one variable would not be the same.
+    """
+    names = {n for n, t in fn.types.items() if t.array and not t.rank}
+    if not names:
+        return fn, {}
+    classes = Classes(fn.body, fn.types)
+    groups: dict[str, set[str]] = {}
+    for n in fn.types:
+        groups.setdefault(classes.find(n), set()).add(n)
+    found = [group for group in groups.values() if group & names]
+    for group in found:
+        if not (group <= names and _is_one_variable(fn, group, results)):
+            _refuse(fn, group & names)
+    one = {n: min(group) for group in found for n in group}
+    types = {**fn.types, **{n: Type(fn.types[n].dtype) for n in one}}
+    body = rename(_rewritten(fn, one, types), {n: to for n, to in one.items() if n != to})
+    return replace(fn, body=body, types=types), one
+
+
+def check_looks(fn: Function, looks: Mapping[str, str], results: set[str]) -> None:
+    """Refuse to read a number that is a view of an array, `x[0, ...]`, behind a write to the array.
+
+    Args:
+        fn: the program.
+        looks: such numbers, and the arrays that they look into.
+        results: names that are read behind it.
+
+    Raises:
+        AliasingError: at the write.
+    """
+    if not looks:
+        return
+    classes, live = Classes(fn.body, fn.types), Liveness(fn.body, results)
+    for stmt in walk(fn.body):
+        if not isinstance(stmt, Store):
+            continue
+        if any(n in looks and looks[n] in fn.types and classes.same(looks[n], stmt.target.name) for n in live.after[id(stmt)]):
+            raise errors.AliasingError(
+                "an array is written to, and a view of one item of it is read later",
+                stmt.loc,
+                reason="`x[0, ...]` and `x.reshape(())` are views in NumPy, and are read as numbers here",
+                hint="index without `...`: x[0]",
+            )
+
+
+def _refuse(fn: Function, group: set[str]) -> NoReturn:
+    made = next((s for s in walk(fn.body) if group.intersection(assigns(s))), None)
+    raise errors.AliasingError(
+        "an array without axes is changed in place, and several names or arrays look at it",
+        getattr(made, "loc", None),
+        reason="it is kept in a variable, which has one name",
+        hint="use an array with an axis, np.zeros(1), or numbers",
+    )
+
+
+def _is_one_variable(fn: Function, group: set[str], results: set[str]) -> bool:
+    if any(p.name in group for p in fn.params):
+        return False
+    live = Liveness(fn.body, results)
+    for stmt in walk(fn.body):
+        if isinstance(stmt, (If, For, While)):
+            continue
+        made = group.intersection(assigns(stmt))
+        used = group.intersection(reads(stmt))
+        if (made or used) and not isinstance(stmt, (Assign, Store, Effect)):
+            return False
+        if made and not _is_alias(stmt, group) and (not _makes(fn, stmt) or (live.after[id(stmt)] & group) - made):
+            return False
+        if used and not _reads_value(fn, stmt, group):
+            return False
+    return True
+
+
+def _is_alias(stmt: Stmt, group: set[str]) -> bool:
+    """Whether a statement gives an array another name: `b = a`, `b = a[...]`."""
+    if not isinstance(stmt, Assign) or stmt.op not in ("alias", "getitem") or stmt.targets[0].name not in group:
+        return False
+    return isinstance(stmt.args[0], Var) and stmt.args[0].name in group
+
+
+def _makes(fn: Function, stmt: Stmt) -> bool:
+    """Whether a statement makes a new array from a number."""
+    if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+        return False
+    if stmt.op in _FILLS:
+        return len(stmt.args) > 1 and _is_number(fn, stmt.args[1])
+    return stmt.op in _VALUES or stmt.op == "np.copy"
+
+
+def _reads_value(fn: Function, stmt: Stmt, group: set[str]) -> bool:
+    if isinstance(stmt, Store):
+        return stmt.mode in ("set", "add") and (stmt.target.name not in group or _is_number(fn, stmt.value))
+    if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var) and stmt.args[0].name in group:
+        return not fn.types[stmt.targets[0].name].rank
+    return isinstance(stmt, Effect) or isinstance(stmt, Assign) and stmt.op not in _LOOKS
+
+
+def _is_number(fn: Function, operand: Operand) -> bool:
+    return isinstance(operand, Const) or isinstance(operand, Var) and not fn.types[operand.name].rank
+
+
+def _rewritten(fn: Function, one: dict[str, str], types: dict[str, Type]) -> Block:
+    def block(b: Block) -> Block:
+        return tuple(new for s in b for new in ((map_blocks(block, s),) if isinstance(s, (If, For, While)) else statement(s)))
+
+    def statement(stmt: Stmt) -> tuple[Stmt, ...]:
+        if isinstance(stmt, Store) and stmt.target.name in one:
+            return stored(stmt)
+        if not isinstance(stmt, Assign):
+            return (stmt,)
+        first = stmt.args[0] if stmt.args else None
+        target = stmt.targets[0].name
+        if target not in one:
+            number = stmt.op == "getitem" and isinstance(first, Var) and first.name in one
+            return (replace(stmt, op="alias", args=stmt.args[:1]) if number else stmt,)
+        if stmt.op in ("alias", "getitem"):
+            return ()
+        if stmt.op in _VALUES:
+            return (assigned(target, Const(np.dtype(types[target].dtype).type(_VALUES[stmt.op]).item()), stmt),)
+        return (assigned(target, stmt.args[0 if stmt.op == "np.copy" else 1], stmt),)
+
+    def stored(stmt: Store) -> tuple[Stmt, ...]:
+        target = stmt.target.name
+        if stmt.mode == "set":
+            return (assigned(target, stmt.value, stmt),)
+        if _dtype(stmt.value, types) == types[target].dtype:
+            return (Assign((stmt.target,), "np.add", (stmt.target, stmt.value), (), stmt.loc, stmt.note),)
+        wide = f"{one[target]}_sum"
+        while wide in types:
+            wide += "_"
+        types[wide] = Type(str(np.result_type(types[target].dtype, _dtype(stmt.value, types))))
+        return (Assign((Var(wide),), "np.add", (stmt.target, stmt.value), (), stmt.loc, stmt.note), assigned(target, Var(wide), stmt))
+
+    def assigned(target: str, value: Operand, stmt: Stmt) -> Stmt:
+        dtype = types[target].dtype
+        if isinstance(value, Const):
+            return Assign((Var(target),), "alias", (Const(np.dtype(dtype).type(value.value).item()),), (), stmt.loc, stmt.note)
+        if _dtype(value, types) == dtype:
+            return Assign((Var(target),), "alias", (value,), (), stmt.loc, stmt.note)
+        cast = _CASTS.get(dtype)
+        return Assign((Var(target),), cast or "cast", (value,) if cast else (value, Const(dtype)), (), stmt.loc, stmt.note)
+
+    return block(fn.body)
+
+
+def _dtype(value: Operand, types: dict[str, Type]) -> str:
+    return types[value.name].dtype if isinstance(value, Var) else str(np.asarray(value.value).dtype) if isinstance(value, Const) else ""
