@@ -244,7 +244,15 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("function", REFUSED)
-def test_an_object_without_one_place_is_not_changed(function: Any) -> None:
+def test_what_cannot_be_compiled_is_refused(function: Any) -> None:
     with pytest.raises((errors.AliasingError, errors.UnsupportedSyntaxError)) as caught:
         stgrad.grad(function, jit=False)(X.copy())
     assert caught.value.loc is not None
+
+
+@pytest.mark.filterwarnings("ignore::stgrad.plain.RunsPlainlyWarning")
+@pytest.mark.parametrize("function", REFUSED)
+def test_plain_python_records_it(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    value, _ = stgrad.value_and_grad(function, jit=False)(X.copy())
+    assert value == pytest.approx(float(function(X.copy())))
