@@ -20,8 +20,8 @@ from stgrad.values import map_leaves
 class Pullback:
     """`pullback(args, kwargs, cotangents)` in a program that is read: the cotangents of the chosen arguments, a tuple."""
 
-    def __init__(self, f: Callable[..., Any], names: tuple[str, ...]) -> None:
-        self.transformed = Transformed(Derivative(f, "vjp", names, single=False))
+    def __init__(self, f: Callable[..., Any], names: tuple[str, ...], has_aux: bool = False) -> None:
+        self.transformed = Transformed(Derivative(f, "vjp", names, False, has_aux))
 
     def __call__(self, args: Any, kwargs: Any, cotangents: Any) -> Any:
         raise TypeError("a pullback is called in programs that are read")

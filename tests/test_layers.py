@@ -31,6 +31,7 @@ LAYERS = [
     {"jacobians", "mapping"},
     {"pushforwards"},
     {"api"},
+    {"inside"},
     {"batches", "differentials"},
     {"eager", "testing", "command_request"},
     {"cli"},

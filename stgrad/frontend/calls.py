@@ -37,7 +37,7 @@ from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
-from stgrad.lookups import called, look
+from stgrad.lookups import called, look, root_of
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
 from stgrad.source import is_dispatcher
@@ -145,6 +145,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return boxes.made(frame, found) if number and function in boxes.MAKERS else found
     if rule is not None or isinstance(function, np.ufunc):
         return _call_operation(frame, function, args, kwargs)
+    inside = getattr(function, "_stgrad_inside_", None)  # `stgrad.vjp(f, x)`: a transform of values of the running program
+    if inside is not None and root_of(function) == "stgrad":
+        return inside(frame, *args, **kwargs)
     known_text(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) and function.__name__ != "join" else ()))
     if function in STATIC or _computes(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
@@ -182,7 +185,6 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     if is_dispatcher(function):
         return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
     if isinstance(function, types.FunctionType):
-        _refuse_transform(frame, function)
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
@@ -204,16 +206,6 @@ def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict
 
 
 _TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
-
-
-def _refuse_transform(frame: Frame, function: Any) -> None:
-    """Transforms that are called with values of the running program: `stgrad.vjp(f, x)`."""
-    if function.__module__ in _TRANSFORMS:
-        raise errors.UnsupportedSyntaxError(
-            f"`stgrad.{function.__name__}` inside a function that is compiled is not supported here",
-            frame.builder.loc,
-            hint="use stgrad.grad(f)(x) or stgrad.value_and_grad(f)(x)",
-        )
 
 
 def _computes(function: Any) -> bool:

@@ -112,12 +112,3 @@ def test_a_gradient_that_calls_itself():
     with pytest.raises(errors.NeedStaticError, match="the derivative of `endless` calls itself"):
         stgrad.grad(endless, jit=False)(2.0)
     assert stgrad.grad(order_by_order, jit=False)(2.0, 2) == 16.0  # it ends where the order is known
-
-
-def test_vjp_inside_is_named():
-    def inner(x):
-        value, pullback = stgrad.vjp(lambda y: y * y, x)
-        return pullback(1.0)[0]
-
-    with pytest.raises(errors.UnsupportedSyntaxError, match="stgrad.vjp` inside a function"):
-        stgrad.grad(inner, jit=False)(2.0)
