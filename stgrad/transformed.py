@@ -113,7 +113,8 @@ class Transformed:
             try:
                 return run(*flat, *seeds(cotangents, value))[1]
             except ValueError as problem:
-                return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value))
+                plainly = lambda resort, e: resort.pullback(self.derivative, arguments, e)(cotangents, value)  # noqa: E731
+                return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value), plainly)
 
         return pulled_back
 
@@ -268,7 +269,7 @@ class Transformed:
         try:
             return program.run(*flat)
         except ValueError as problem:
-            return self._broadcast(program, problem, lambda other: other(*args, **kwargs))
+            return self._broadcast(program, problem, lambda other: other(*args, **kwargs), lambda resort, e: resort.called(self.derivative, arguments, e))
 
     def _last_resort(self, refused: errors.StgradError) -> Any:
         """What runs a refused program in plain Python; else the refusal is raised."""
@@ -293,9 +294,12 @@ class Transformed:
 
         return forgiving
 
-    def _broadcast(self, program: Program, problem: ValueError, call: Callable[[Transformed], Any]) -> Any:
+    def _broadcast(self, program: Program, problem: ValueError, call: Callable[[Transformed], Any], plainly: Any = None) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
         if not program.ready.optimistic:
+            if plainly is not None and self.options.plain and str(problem).startswith("operands could not be broadcast together (line"):
+                refused = errors.ShapeError(f"extents differ as the program runs: {problem}")  # by our test, not NumPy's
+                return plainly(self._last_resort(refused), refused)
             raise problem
         try:
             return call(self._other())
@@ -305,8 +309,7 @@ class Transformed:
         except ValueError as again:
             raise again from None
 
-    def _other(self) -> Transformed:
-        """The same function, by programs that broadcast as they run."""
+    def _other(self) -> Transformed:  # whose programs broadcast as they run
         with self._lock:
             if self._general is None:
                 self._general = type(self).__bases__[0](self.derivative, replace(self.options, broadcast=True))

@@ -138,7 +138,7 @@ def _elementwise_type(call: Callable[..., Any], args: tuple[Value, ...]) -> Any:
 
 def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value] | None = None) -> Value:
     """Emit `call(*args, **kwargs)` for a function of the rule table and return the value of its result."""
-    kwargs = kwargs or {}
+    args, kwargs = _of_a_number(call, args, kwargs or {})
     name = op_name(call)
     if is_elementwise(call):
         args = tuple(agreed(frame, args))
@@ -160,6 +160,18 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     result = frame.builder.call(name, args, type_, kwargs)
     boxes.note_view(frame, call, args, result)
     return type(type_)(*result) if hasattr(type_, "_fields") else result
+
+
+_REDUCING = frozenset({np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.amax, np.amin, np.std, np.var})
+
+
+def _of_a_number(call: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """A number may be reduced along its axis 0 or -1, which it does not have: that is the reduction of all of it."""
+    if call not in _REDUCING or not args or not isinstance(args[0], Sym) or args[0].type.rank:
+        return args, kwargs
+    if len(args) > 1 and static_of(args[1]) in (0, -1):
+        args = (args[0], None, *args[2:])
+    return args, {k: v for k, v in kwargs.items() if k != "axis" or static_of(v) not in (0, -1)}
 
 
 def emit(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

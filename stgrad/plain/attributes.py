@@ -103,6 +103,10 @@ def _sort(t: Tracked, axis: int = -1, kind: Any = None, order: Any = None) -> No
     t[...] = move(np.take_along_axis, (0,), (copied(t), rank), {"axis": axis})
 
 
+def _partition(t: Tracked, kth: Any, axis: int = -1, **_: Any) -> None:
+    t[...] = move(np.take_along_axis, (0,), (copied(t), np.argpartition(t.value, kth, axis=axis)), {"axis": axis})
+
+
 def _real(t: Tracked) -> Any:
     return t if np.result_type(t.value).kind == "f" else _by_numpy(np.real, t)
 
@@ -124,6 +128,7 @@ def _view(t: Tracked, *args: Any) -> Any:
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    "astype": as_type, "item": _item, "tolist": _to_list, "fill": _fill, "sort": _sort, "copy": lambda t, order="C": copied(t), "view": _view,
+    "astype": as_type, "item": _item, "tolist": _to_list, "fill": _fill, "sort": _sort, "partition": _partition,
+    "copy": lambda t, order="C": copied(t), "view": _view,
 }  # fmt: skip
 _PROPERTIES: dict[str, Callable[[Tracked], Any]] = {"T": lambda t: _moving("transpose")(t), "real": _real, "imag": _imag, "flat": _flat, "data": lambda t: t}

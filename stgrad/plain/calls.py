@@ -22,13 +22,14 @@ from stgrad import source
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
-from stgrad.plain.rewriting import CALL, MOD, SET, rewritten
+from stgrad.plain.rewriting import CALL, ITEM, MOD, SET, rewritten
 from stgrad.plain.tracked import Tracked, plain, running
 
 _PASSING = frozenset({
     "builtins", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
     "abc", "_abc",
 })  # fmt: skip
+_CALLABLE = (types.FunctionType, types.MethodType, functools.partial, functools._lru_cache_wrapper, Bound)
 _SELECTING = (types.MethodDescriptorType, operator.itemgetter, operator.attrgetter)
 _READING = frozenset({
     math.isnan, math.isinf, math.isfinite, math.isclose, math.floor, math.ceil, math.trunc, print, isinstance, hasattr, callable, len,
@@ -113,6 +114,8 @@ def _instance(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         cls = cls.class_type.class_def
     if issubclass(cls, np.generic):
         return _number(cls, *args)
+    if cls is np.broadcast or cls is np.ndenumerate:
+        return numpy_call(cls, args, kwargs)
     if issubclass(cls, BaseException):
         return cls(*args, **kwargs)
     init = cls.__init__
@@ -142,6 +145,8 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return f(*plain(args), **plain(kwargs))
     if isinstance(owner, np.ufunc):
         return ufunc_call(owner, f.__name__, args, kwargs)
+    if isinstance(owner, dict) and args and tracked_in(args[0]) and f.__name__ in ("get", "pop", "setdefault", "__getitem__"):
+        _own_key(owner, args[0])
     if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str)) or isinstance(f, _SELECTING):
         return f(*_ready(args), **{k: _ready((v,))[0] for k, v in kwargs.items()})
     return _outside(f, args, kwargs)
@@ -154,7 +159,7 @@ def _module(f: Any) -> str:
 
 def _ready(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments of native code: functions that it may call are part of the program."""
-    return tuple([(by_text(a) or a) if isinstance(a, types.FunctionType) else functools.partial(called, a) if isinstance(a, Bound) else a for a in args])
+    return tuple([functools.partial(called, a) if isinstance(a, _CALLABLE) else a for a in args])
 
 
 def _outside(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -229,6 +234,20 @@ def _modulo(a: Any, b: Any) -> Any:
     return a % b
 
 
+def _item(owner: Any, key: Any) -> Any:
+    if isinstance(owner, dict) and tracked_in(key):
+        _own_key(owner, key)
+    return owner[key]
+
+
+def _own_key(owner: dict[Any, Any], key: Any) -> None:
+    """What a number finds in a dict must have been put there by this run: what an earlier one left is of other numbers."""
+    found = next((k for k in owner if hash(k) == hash(key) and k == key), key)
+    own = [t for t in tracked_in(found) if t.buffer.tape is running()]
+    if len(own) != len(tracked_in(key)) and key in owner:
+        raise running().refuse("a number that is differentiated finds an item of a dict that was there before")
+
+
 def _set(owner: Any, name: str | None = None) -> None:
     if type(owner) is not Tracked and (name is not None or isinstance(owner, (list, dict))):
         running().changed.append((owner, name))
@@ -285,4 +304,4 @@ class _Special:
 
 
 _SPECIAL = _Special()
-HOOKS = {CALL: called, MOD: _modulo, SET: _set}
+HOOKS = {CALL: called, MOD: _modulo, SET: _set, ITEM: _item}

@@ -34,7 +34,7 @@ def can_run(derivative: Derivative, options: Options, refused: errors.StgradErro
 def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Any:
     """What a call gives: the value, a gradient, or both."""
     if derivative.mode == "primal":
-        return run(derivative.function, *_bound(derivative, arguments))
+        return _value(derivative, arguments, refused)
     found = record(derivative, arguments, refused)
     value, aux = found.value if derivative.has_aux else (found.value, None)
     if not isinstance(value, (float, np.floating)) and not (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind == "f"):
@@ -46,6 +46,15 @@ def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
     if derivative.mode == "value_and_grad":
         return ((value, aux) if derivative.has_aux else value), gradient
     return (gradient, aux) if derivative.has_aux else gradient
+
+
+def _value(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Any:
+    try:
+        return run(derivative.function, *_bound(derivative, arguments))
+    except Exception as error:
+        if type(error).__module__.startswith("numba."):  # of types that Numba compiles even in plain Python
+            raise refused from None
+        raise
 
 
 def pullback(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Callable[[Any, Any], Any]:

@@ -2,6 +2,7 @@
 
     y = f(x, k=2)      ->   y = _stgrad_call_(f, x, k=2)
     "%s" % x           ->   _stgrad_mod_("%s", x)
+    d[x]               ->   _stgrad_item_(d, x)
     self.a = x         ->   self.a = x; _stgrad_set_(self, "a")
     d[k] = x           ->   d[k] = x; _stgrad_set_(d)
 
@@ -21,7 +22,7 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 from stgrad import errors
 from stgrad.source import load
 
-CALL, MOD, SET = "_stgrad_call_", "_stgrad_mod_", "_stgrad_set_"
+CALL, MOD, SET, ITEM = "_stgrad_call_", "_stgrad_mod_", "_stgrad_set_", "_stgrad_item_"
 _LOOK_AT_FRAMES = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 _NAME = "_stgrad_function_"
 
@@ -55,7 +56,7 @@ def _rewritten_code(function: types.FunctionType) -> types.CodeType:
     tree.name, tree.decorator_list = _NAME, []
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
-    free = [*function.__code__.co_freevars, CALL, MOD, SET]
+    free = [*function.__code__.co_freevars, CALL, MOD, SET, ITEM]
     outer: Any = ast.FunctionDef("_stgrad_outer_", _arguments(free), [tree, ast.Return(ast.Name(_NAME, ast.Load()))], [], None)
     outer.type_params = []  # since Python 3.12
     module = ast.fix_missing_locations(ast.Module([outer], []))
@@ -86,6 +87,12 @@ class _Calls(ast.NodeTransformer):
         if not isinstance(node.op, ast.Mod):
             return node
         return ast.copy_location(ast.Call(ast.Name(MOD, ast.Load()), [node.left, node.right], []), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not _may_be_a_key(node.slice):
+            return node
+        return ast.copy_location(ast.Call(ast.Name(ITEM, ast.Load()), [node.value, node.slice], []), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
@@ -127,6 +134,12 @@ class _Calls(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         self.generic_visit(node)
         return [node, *_notes(node.target)]
+
+
+def _may_be_a_key(index: ast.expr) -> bool:
+    """Whether a float may stand in brackets: no constants, no slices."""
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    return not any(isinstance(i, (ast.Slice, ast.Starred)) for i in items) and not all(isinstance(i, ast.Constant) for i in items)
 
 
 def _notes(target: ast.expr) -> list[ast.stmt]:

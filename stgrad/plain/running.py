@@ -83,7 +83,10 @@ def recorded(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any
     finally:
         _RUNNING.pop()
         _restore(tape)
-    expected = run(function, positional, keywords)  # afterwards: what the program keeps for later calls must not be there when it is recorded
+    try:  # afterwards: what the program keeps for later calls must not be there when it is recorded
+        expected = run(function, positional, keywords)
+    except Exception as error:  # noqa: BLE001  (Numba's own types, for one, refuse what Python takes)
+        raise tape.refuse(f"the program by itself raised {type(error).__name__}") from error
     _compare(plain_leaves(value), opened(expected), tape)
     return Recorded(expected, lambda cotangents: _pulled(tape, value, inputs, cotangents))
 
@@ -144,10 +147,13 @@ def _equal(a: Any, b: Any) -> bool:
 def _restore(tape: Tape) -> None:
     """Objects and containers from outside that the program changed hold numbers again."""
     for owner, name in tape.changed:
-        if name is None:
-            for key, value in list(owner.items() if isinstance(owner, dict) else enumerate(owner)):
-                if tracked_in(value):
-                    owner[key] = plain(value)
+        if isinstance(owner, dict) and name is None:
+            items = [(plain(k), plain(v)) for k, v in owner.items()] if tracked_in([*owner.keys(), *owner.values()]) else None
+            if items is not None:
+                owner.clear()
+                owner.update(items)
+        elif name is None:
+            owner[:] = plain(list(owner))
         elif tracked_in(value := getattr(owner, name, None)):
             setattr(owner, name, plain(value))
 

@@ -53,8 +53,8 @@ class Tracked:
             return self.value.copy()
         return self._lost("native code (as an array)")
 
-    def __hash__(self) -> Any:
-        return self._lost("a hash: it is a key of a dict or a member of a set")
+    def __hash__(self) -> int:
+        return hash(self.value)  # as a key it is looked for by its value; see `stgrad.plain.calls` for what may be found
 
     def __reduce_ex__(self, _: Any) -> Any:
         return self._lost("pickle")
@@ -120,6 +120,8 @@ class Tracked:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in Tracked.__slots__:
+            if not hasattr(type(self.value), name):
+                raise AttributeError(name)
             raise self.buffer.tape.refuse(f"the attribute `{name}` of an array is set")
         object.__setattr__(self, name, value)
 

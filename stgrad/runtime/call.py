@@ -81,7 +81,7 @@ def _bringer(result: str) -> Callable[[Any, tuple[Any, ...]], Any]:
     if array is not None:
         dtype, rank = np.dtype(array[1]), _rank(array[2])
         return lambda value, args: _as_array(value, args, dtype, rank)
-    scalar = np.dtype(result).type
+    scalar = int if result == "int64" else np.dtype(result).type  # some functions of `math` want Python's integers
     return lambda value, args: scalar(value)
 
 

@@ -264,10 +264,7 @@ class _State:
             raise Unsupported
         seen = self.read(source)
         if stmt.op == "getitem":
-            try:
-                seen = np.asarray(seen[_static(stmt.args[1])], object)
-            except IndexError:  # the program raises it there, if it comes there at all
-                raise Unsupported from None
+            seen = _at(seen, stmt.args[1])
         elif stmt.op == "np.transpose":
             seen = seen.T if len(stmt.args) == 1 and not stmt.kwargs else _refuse()
         if not self.types[name].array:
@@ -332,7 +329,7 @@ class _State:
         if name not in self.candidates:
             self.store_out(stmt)
             return
-        region = np.asarray(self.read(stmt.target)[_static(stmt.index)], object)
+        region = _at(self.read(stmt.target), stmt.index)
         value = np.broadcast_to(self.read(stmt.value, region.shape), region.shape)
         if stmt.mode == "add":
             value = _each(lambda a, b: self.emit("np.add", (a, b)), region, value)
@@ -427,6 +424,14 @@ def _each(f: Callable[..., Operand], *parts: Cells) -> Cells:
     for at in np.ndindex(result.shape):
         result[at] = f(*(p[at] for p in parts))
     return result
+
+
+def _at(elements: Any, index: Any) -> Any:
+    """The elements at constant positions."""
+    try:
+        return np.asarray(elements[_static(index)], object)
+    except IndexError:  # the program raises it there, if it comes there at all
+        raise Unsupported from None
 
 
 def _static(index: Operand) -> Any:

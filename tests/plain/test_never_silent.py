@@ -45,8 +45,6 @@ def swallowed(x):
     return y.sum()
 
 
-def keys(x):
-    return {x[0]: 1.0}
 
 
 def texts(x):
@@ -74,7 +72,7 @@ def interface(x):
 
 
 @pytest.mark.parametrize(
-    "f", [native_float, ctypes_number, array_from_outside, swallowed, keys, texts, percent, unknown_native, kept_by_native, other_types]
+    "f", [native_float, ctypes_number, array_from_outside, swallowed, texts, percent, unknown_native, kept_by_native, other_types]
 )
 def test_refused(f):
     with pytest.raises(StgradError):
@@ -156,3 +154,36 @@ def test_layouts_are_those_of_the_values():
     moved = recorded(f, (x + 1e-3 * np.arange(6.0).reshape(2, 3)[::-1],), {}, ((0, 0),)).value
     change = sum(b * (float(a) - float(c)) for b, a, c in zip(bars, moved[0], found.value[0], strict=True)) / 1e-3
     assert math.isclose(np.sum(gradient * np.arange(6.0).reshape(2, 3)[::-1]), change, rel_tol=1e-9)
+
+
+def test_numbers_as_keys():
+    def f(x):
+        table = {}
+        for i in range(len(x)):
+            table[x[i]] = x[i] * x[0]
+        copied = {k: v for k, v in table.items()}
+        copied[x[1]] += 2.0
+        return sum(k * v for k, v in copied.items()) + copied.get(x[2], 0.0) + table.pop(x[0])
+
+    x = np.array([2.0, 3.0, 5.0])
+    (gradient,) = recorded(f, (x,), {}, ((0, 0),)).pullback(1.0)
+    # x0^3 + x1^2 x0 + 2 x1 + x2^2 x0 + x2 x0 + x0^2
+    np.testing.assert_allclose(gradient, [12 + 9 + 25 + 5 + 4, 12 + 2, 20 + 2])
+
+
+@pytest.mark.parametrize("look", [lambda d, k: d[k], lambda d, k: d.get(k, 0.0), lambda d, k: d[k, 1] if (k, 1) in d else k])
+def test_what_another_run_left_is_not_found(look):
+    left = {}
+
+    def f(x):
+        if x[0] not in left:
+            left[x[0]] = left[x[0], 1] = x[0] ** 2
+        return look(left, x[0])
+
+    for _ in range(2):  # the second run finds what the first one left
+        try:
+            (gradient,) = recorded(f, (np.array([2.0]),), {}, ((0, 0),)).pullback(1.0)
+        except StgradError:
+            assert left
+        else:
+            assert gradient == 4.0
