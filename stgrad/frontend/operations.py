@@ -162,7 +162,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     return type(type_)(*result) if hasattr(type_, "_fields") else result
 
 
-_REDUCING = frozenset({np.sum, np.prod, np.mean, np.max, np.min, np.any, np.all, np.amax, np.amin, np.std, np.var})
+_REDUCING = frozenset({np.sum, np.prod, np.max, np.min, np.any, np.all, np.amax, np.amin})  # those that are ufuncs in NumPy
 
 
 def _of_a_number(call: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:

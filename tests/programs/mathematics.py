@@ -160,3 +160,23 @@ def differences(x):
 @example(vector(4), positive(4, 3))
 def constant_results(x, y):
     return np.sum(np.floor(x) * y) + np.sum(np.sign(x) * y * y) + np.sum(np.round(x) * y)
+
+
+@example(1.3, jit=True)
+def reduced_number(x):
+    return np.sum(np.abs(x) ** 3, axis=0) * np.prod(x, axis=-1) + np.max(x * x, 0)
+
+
+@example(1.3, jit=True)
+def taken_apart_and_put_together(x):
+    mantissa, exponent = math.frexp(x * x)
+    return math.ldexp(mantissa, exponent) * x
+
+
+@example(1.3, jit=True)
+def position_that_no_path_takes(x):
+    m = np.full((1, 1), x)
+    m = m * 2.0
+    if m[0, 0] < 0.0:
+        m[2, :] *= -1.0
+    return m[0, 0] ** 2
