@@ -13,7 +13,7 @@ import stgrad
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "names", "hooks", "cache", "contents", "instances", "types"},
+    {"errors", "names", "hooks", "cache", "contents", "instances", "registered", "types"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
     {"loader"},

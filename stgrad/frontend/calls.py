@@ -28,6 +28,7 @@ from stgrad.frontend import (
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
+from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import once
@@ -38,6 +39,7 @@ from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called, look, root_of
+from stgrad.registered import registration_of
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
 from stgrad.source import is_dispatcher
@@ -85,6 +87,9 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         what = str(function.type) if isinstance(function, Sym) else type(function).__name__
         raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
+    registration = registration_of(function)
+    if registration is not None:
+        return call_registered(frame, registration, args, kwargs)
     handler = builtins.HANDLERS.get(function) if _hashable(function) else None
     if handler is not None:
         found = handler(frame, *args, **kwargs)

@@ -7,7 +7,7 @@ returns has the structure, shape and dtype of what it belongs to.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -47,10 +47,11 @@ class Site:
     body: Block
     nondiff: tuple[Value, ...]
     ruled: tuple[Value, ...]
+    owner: str
 
     @property
     def name(self) -> str:
-        return f"`{self.call.function.__name__}`"
+        return f"`{self.owner}`"
 
     @property
     def inputs(self) -> list[Sym]:
@@ -61,7 +62,7 @@ class Site:
         inputs = tuple(leaf.operand for leaf in self.inputs)
         outs = tuple(Var(v.name) for v in leaves(outputs) if isinstance(v, Sym))
         fixed = tuple(leaf.operand for leaf in leaves(self.nondiff) if _moves(leaf))
-        builder.emit(Custom(outs, inputs, body, given, block, results, builder.loc, builder.note, rule, self.call.function.__name__, fixed))
+        builder.emit(Custom(outs, inputs, body, given, block, results, builder.loc, builder.note, rule, self.owner, fixed))
         return outputs
 
 
@@ -78,7 +79,7 @@ def call_ruled(function: custom_vjp | custom_jvp, frame: Frame, args: tuple[Valu
         outputs = _outputs(frame, frame.call(look("attribute", function, "fun"), args, {}))
     nondiff = tuple(args[i] for i in look("attribute", function, "nondiff_argnums"))
     call = Call(function, args, outputs)
-    site = Site(frame, call, tuple(body), nondiff, tuple(a for i, a in enumerate(args) if i not in positions))
+    site = Site(frame, call, tuple(body), nondiff, tuple(a for i, a in enumerate(args) if i not in positions), function.__name__)
     if sum(c.function is function for c in rules) >= DEPTH:
         return site.emit("refused", outputs, site.body, _bars(frame, outputs)[1], (), (NONE,) * len(site.inputs))
     rules.append(call)
@@ -112,7 +113,7 @@ def _with_vjp(site: Site, function: custom_vjp) -> Value:
 
 
 def _cotangents(site: Site, found: Value) -> Iterator[Operand]:
-    who = f"the backward rule of {site.name}" if site.call.function is not insert_grad_of else f"the block of {site.name}"
+    who = f"the backward rule of {site.name}" if site.owner != "insert_grad_of" else f"the block of {site.name}"
     if not isinstance(found, (tuple, list)) or len(found) != len(site.ruled):
         what = f"{len(found)} cotangents" if isinstance(found, (tuple, list)) else "no tuple"
         raise errors.ShapeError(
@@ -147,17 +148,41 @@ def _inserted(frame: Frame, values: Value, block: Value = None) -> Value:
         raise errors.UnsupportedSyntaxError("`insert_grad_of` stands in a `with`", frame.builder.loc, hint="write: with insert_grad_of(x) as dx:")
     with frame.builder.block() as body:
         outputs = _outputs(frame, values)
-    site = Site(frame, Call(insert_grad_of, (), outputs), tuple(body), (), values)
-    bars, flat = _bars(frame, outputs)
-    with frame.builder.block() as backward, frame.speculate(closed=True):
-        results = tuple(_cotangents(site, frame.call(block, tuple(bars), {})))
-    return site.emit("once", outputs, site.body, flat, tuple(backward), results)
+    site = Site(frame, Call(insert_grad_of, (), outputs), tuple(body), (), values, "insert_grad_of")
+    return backward_rule(site, lambda bars: frame.call(block, tuple(bars), {}), "once")
+
+
+def backward_rule(site: Site, pull: Callable[[Value], Value], rule: str = "linear") -> Value:
+    """A region of which `pull` gives the cotangents of the arguments."""
+    bars, flat = _bars(site.frame, site.call.outputs)
+    with site.frame.builder.block() as backward, site.frame.speculate(closed=True):
+        results = tuple(_cotangents(site, pull(bars)))
+    return site.emit(rule, site.call.outputs, site.body, flat, tuple(backward), results)
 
 
 # --------------------------------------------------------------------------- forward rules
 
 
 def _with_jvp(site: Site, function: custom_jvp) -> Value:
+    frame, call = site.frame, site.call
+    rule, shares = look("attribute", function, "jvp"), look("attribute", function, "jvps")
+    if rule is None and not shares:
+        raise _no_rule(site, "defjvp")
+
+    def push(dots: Value) -> Value:
+        if rule is None:
+            return _sum_of_shares(site, shares, dots)
+        who = f"the rule of {site.name}"
+        value, tangent = _pair(site, frame.call(rule, (*site.nondiff, site.ruled, dots), {}), who, "(value, tangent)")
+        for given, like in _matched(site, value, call.outputs, who, "value"):
+            _fitted(site, given, like, who, "value")
+        return tangent
+
+    return forward_rule(site, push)
+
+
+def forward_rule(site: Site, push: Callable[[Value], Value]) -> Value:
+    """A region of which `push` gives the tangent of the value."""
     frame, call, flat = site.frame, site.call, list[Var]()
 
     def dot(leaf: Value, path: str) -> Value:
@@ -168,19 +193,9 @@ def _with_jvp(site: Site, function: custom_jvp) -> Value:
         return found
 
     dots = map_leaves(dot, site.ruled)
-    rule, shares = look("attribute", function, "jvp"), look("attribute", function, "jvps")
-    if rule is None and not shares:
-        raise _no_rule(site, "defjvp")
     with frame.builder.block() as block, frame.speculate(closed=True):
         call.blocks.append(block)
-        if rule is None:
-            tangent = _sum_of_shares(site, shares, dots)
-        else:
-            who = f"the rule of {site.name}"
-            value, tangent = _pair(site, frame.call(rule, (*site.nondiff, site.ruled, dots), {}), who, "(value, tangent)")
-            for given, like in _matched(site, value, call.outputs, who, "value"):
-                _fitted(site, given, like, who, "value")
-        results = tuple(_tangents(site, tangent))
+        results = tuple(_tangents(site, push(dots)))
     return site.emit("tangent", call.outputs, site.body, tuple(flat), tuple(block), results)
 
 

@@ -1,5 +1,6 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
+from stgrad.registered import call_kept, kept
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
@@ -17,6 +18,7 @@ from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoi
 __all__ = [
     "add_matmul",
     "add_where",
+    "call_kept",
     "call_python",
     "chunks",
     "clipped",
@@ -29,6 +31,7 @@ __all__ = [
     "expit",
     "expm1",
     "inv",
+    "kept",
     "joint",
     "log",
     "log1p",

@@ -1,0 +1,148 @@
+"""Functions that cannot be read, with derivatives that the user gives: `register_gradient`.
+
+    foreign function  ->  Registration: its vjp or jvp, what it returns, and a key by which generated code finds it
+
+A registration is one object for good; what is given again is changed in it, which programs that were made of it notice.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(eq=False)
+class Registration:
+    """A foreign function and its rule; `abstract` is an example of its result, or makes one, None where the function itself does."""
+
+    function: Any
+    key: str
+    vjp: Callable[..., Any] | None = None
+    jvp: Callable[..., Any] | None = None
+    abstract: Any = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether another process finds the function by the same key."""
+        return not self.key.startswith("#")
+
+
+_BY_KEY: dict[str, Any] = {}  # what generated code calls
+_REGISTERED: dict[int, Registration] = {}  # by the identity of the function, which is kept alive here
+
+
+def register_gradient(function: Any, vjp: Callable[..., Any] | None = None, *, jvp: Callable[..., Any] | None = None, abstract: Any = None) -> Any:
+    """Give a function that stgrad cannot read a derivative: one written in C (ctypes, cffi), of SciPy, of any package.
+
+    Args:
+        function: what programs call: any callable. It is called from compiled code through Python, which costs 1 to 2 us; it must
+            not write to its arguments. Arguments are numbers, arrays and tuples of them, the result is a number, an array, or a tuple of these.
+        vjp: `vjp(y, y_bar, *args, **kwargs)`: result, its cotangent and the arguments -> a tuple with a cotangent for each argument by position, of its shape
+            and dtype; None is zero. For one argument the cotangent alone will do. Without it a decorator is returned.
+        jvp: in its place, `jvp(y, primals, tangents)` -> the tangent of the result. Each is transposed for the other mode, so it must be linear.
+        abstract: an example of the result (only its dtype and rank count), or a function of the arguments that makes one. Without it the function is called
+            once with examples of the arguments, arrays of 3 along each axis.
+
+    Returns:
+        The function `vjp`, or a decorator for it; with `jvp`, `function`.
+
+    Raises:
+        ValueError: the function has a rule of stgrad's own already (where a derivative is asked for).
+        TypeError: it cannot be called, or the result has another dtype or rank than the example.
+
+    >>> import ctypes, ctypes.util
+    >>> cube_root = ctypes.CDLL(ctypes.util.find_library("m")).cbrt
+    >>> cube_root.argtypes, cube_root.restype = [ctypes.c_double], ctypes.c_double
+    >>> @register_gradient(cube_root)
+    ... def cube_root_vjp(y, y_bar, x):
+    ...     return y_bar / (3.0 * y * y)
+    """
+    if not callable(function):
+        raise TypeError(f"register_gradient takes a function, not {type(function).__name__}")
+    if vjp is not None and jvp is not None:
+        raise TypeError("register_gradient takes a vjp or a jvp: each is transposed for the other mode")
+    if vjp is None and jvp is None:
+        return lambda rule: register_gradient(function, rule, abstract=abstract)
+    registration = registration_of(function)
+    if registration is None:
+        key = _name_of(function) or f"#{len(_BY_KEY)}"
+        registration = _REGISTERED[id(function)] = Registration(function, key)
+        _BY_KEY[key] = function
+        if isinstance(function, FunctionType):
+            function.__code__ = function.__code__.replace()  # programs that read it are made again: they look at its code
+    registration.vjp, registration.jvp, registration.abstract = vjp, jvp, abstract
+    return function if vjp is None else vjp
+
+
+def registration_of(function: Any) -> Registration | None:
+    """What is registered for a function."""
+    if isinstance(function, (MethodType, BuiltinMethodType)):  # made anew by each look-up
+        return next((r for r in _REGISTERED.values() if type(r.function) is type(function) and r.function == function), None)
+    return _REGISTERED.get(id(function))
+
+
+def key_of(value: Any) -> str:
+    """A key by which generated code finds a value that has no text: of this process."""
+    found = next((k for k, v in _BY_KEY.items() if v is value), None)
+    if found is None:
+        found = f"#{len(_BY_KEY)}"
+        _BY_KEY[found] = value
+    return found
+
+
+def kept(key: str) -> Any:
+    """What a key of generated code stands for."""
+    if key not in _BY_KEY:  # the program comes from a cache on disk
+        module, _, name = key.partition(":")
+        _BY_KEY[key] = _attribute(importlib.import_module(module), name)
+    return _BY_KEY[key]
+
+
+def call_kept(key: str, dtypes: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a foreign function; its numbers and arrays in order, each of the dtype that the program was made for.
+
+    Raises TypeError where it returns something else.
+    """
+    found = list(numbers_of(kept(key)(*args, **kwargs)))
+    expected = dtypes.split()
+    kinds = [np.result_type(v) for v in found]
+    if len(found) != len(expected) or not all(np.can_cast(k, e, "same_kind") for k, e in zip(kinds, expected, strict=True)):
+        raise TypeError(f"{key.lstrip('#')} returned {', '.join(map(str, kinds))}, where its program was made for {', '.join(expected)}: give `abstract`")
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def numbers_of(value: Any) -> Any:
+    """The numbers and arrays in a structure, in order.
+
+    Raises TypeError for anything else in it.
+    """
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from numbers_of(item)
+    elif isinstance(value, (bool, int, float, complex, np.generic)) or isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
+        yield value
+    else:
+        raise TypeError(f"a foreign function returned a {type(value).__name__}, not numbers, arrays or tuples of them")
+
+
+def _name_of(function: Any) -> str | None:
+    """`module:name`, where that is the function."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", getattr(function, "__name__", None))
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__" or "<" in name:
+        return None
+    return f"{module}:{name}" if _attribute(sys.modules.get(module), name) is function else None
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner
+
+
+__all__ = ["Registration", "call_kept", "kept", "key_of", "numbers_of", "register_gradient", "registration_of"]
