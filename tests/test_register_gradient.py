@@ -220,3 +220,36 @@ def test_what_is_refused():
     stgrad.register_gradient(words, lambda y, g, x: g)
     with pytest.raises(errors.TypeInferenceError, match="returned a str"):
         stgrad.grad(lambda x: words(x), jit=False)(2.0)
+
+
+def test_in_plain_python(monkeypatch):
+    """Where the compiler refuses a function and its run is recorded, rules of the user's count all the same."""
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+
+    @stgrad.custom_vjp
+    def five(x):
+        return x
+
+    five.defvjp(lambda x: (x, None), lambda _, g: (5.0 * g,))
+
+    def doubled(x):
+        return eval("2.0 * x", {"x": x})
+
+    stgrad.register_gradient(doubled, lambda y, g, x: 7.0 * g)
+
+    def f(x):
+        with open(__file__):
+            y = np.sum(doubled(x)) + np.sum(five(x))
+        return y
+
+    def g(x):
+        with open(__file__):
+            y = x
+        with stgrad.insert_grad_of(y) as dy:
+            dy = 3.0 * dy
+        return np.sum(y)
+
+    with pytest.warns(Warning, match="runs in plain Python"):
+        np.testing.assert_array_equal(stgrad.grad(f, jit=False)(X), 12.0)
+    with pytest.raises(errors.UnsupportedSyntaxError):
+        stgrad.grad(g, jit=False)(X)

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import source
+from stgrad import errors, source
+from stgrad.hooks import insert_grad_of
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
 from stgrad.plain.rewriting import CALL, ITEM, MOD, SET, rewritten
 from stgrad.plain.tracked import Tracked, plain, running
+from stgrad.registered import registration_of
 
 _PASSING = frozenset({
     "builtins", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
@@ -45,7 +47,9 @@ def called(f: Any, /, *args: Any, **kwargs: Any) -> Any:
         return special(*args, **kwargs)
     if isinstance(f, Bound):
         return f(*args, **kwargs)
-    if hasattr(type(f), "_stgrad_call_") or type(f).__module__.startswith("stgrad.") and not isinstance(f, Converter):
+    if f is insert_grad_of:
+        raise errors.UnsupportedSyntaxError("a block of `insert_grad_of` in a function that runs in plain Python is not supported")
+    if registration_of(f) is not None or hasattr(type(f), "_stgrad_call_") or type(f).__module__.startswith("stgrad.") and not isinstance(f, Converter):
         return apply(f, args, kwargs)  # a hook of ours: what it means is for the compiler to say
     if isinstance(f, functools._lru_cache_wrapper):  # what it keeps belongs to other runs
         f = f.__wrapped__
