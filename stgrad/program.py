@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad import implicit_calls as _implicit_calls  # noqa: F401  (says what its functions mean)
 from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice

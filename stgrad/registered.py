@@ -7,14 +7,11 @@ A registration is one object for good; what is given again is changed in it, whi
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any
-
-import numpy as np
 
 
 @dataclass(eq=False)
@@ -27,13 +24,7 @@ class Registration:
     jvp: Callable[..., Any] | None = None
     abstract: Any = None
 
-    @property
-    def lasting(self) -> bool:
-        """Whether another process finds the function by the same key."""
-        return not self.key.startswith("#")
 
-
-_BY_KEY: dict[str, Any] = {}  # what generated code calls
 _REGISTERED: dict[int, Registration] = {}  # by the identity of the function, which is kept alive here
 
 
@@ -71,9 +62,7 @@ def register_gradient(function: Any, vjp: Callable[..., Any] | None = None, *, j
         return lambda rule: register_gradient(function, rule, abstract=abstract)
     registration = registration_of(function)
     if registration is None:
-        key = _name_of(function) or f"#{len(_BY_KEY)}"
-        registration = _REGISTERED[id(function)] = Registration(function, key)
-        _BY_KEY[key] = function
+        registration = _REGISTERED[id(function)] = Registration(function, key_of(function, _name_of(function)))
         if isinstance(function, FunctionType):
             function.__code__ = function.__code__.replace()  # programs that read it are made again: they look at its code
     registration.vjp, registration.jvp, registration.abstract = vjp, jvp, abstract
@@ -87,48 +76,15 @@ def registration_of(function: Any) -> Registration | None:
     return _REGISTERED.get(id(function))
 
 
-def key_of(value: Any) -> str:
-    """A key by which generated code finds a value that has no text: of this process."""
-    found = next((k for k, v in _BY_KEY.items() if v is value), None)
+def key_of(value: Any, name: str | None = None) -> str:
+    """A key by which generated code finds a value that has no text: its name, or one of this process."""
+    from stgrad.runtime.keeping import KEPT  # not before it is needed: with it comes Numba
+
+    found = next((k for k, v in KEPT.items() if v is value), None)
     if found is None:
-        found = f"#{len(_BY_KEY)}"
-        _BY_KEY[found] = value
+        found = name or f"#{len(KEPT)}"
+        KEPT[found] = value
     return found
-
-
-def kept(key: str) -> Any:
-    """What a key of generated code stands for."""
-    if key not in _BY_KEY:  # the program comes from a cache on disk
-        module, _, name = key.partition(":")
-        _BY_KEY[key] = _attribute(importlib.import_module(module), name)
-    return _BY_KEY[key]
-
-
-def call_kept(key: str, dtypes: str, *args: Any, **kwargs: Any) -> Any:
-    """Call a foreign function; its numbers and arrays in order, each of the dtype that the program was made for.
-
-    Raises TypeError where it returns something else.
-    """
-    found = list(numbers_of(kept(key)(*args, **kwargs)))
-    expected = dtypes.split()
-    kinds = [np.result_type(v) for v in found]
-    if len(found) != len(expected) or not all(np.can_cast(k, e, "same_kind") for k, e in zip(kinds, expected, strict=True)):
-        raise TypeError(f"{key.lstrip('#')} returned {', '.join(map(str, kinds))}, where its program was made for {', '.join(expected)}: give `abstract`")
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-def numbers_of(value: Any) -> Any:
-    """The numbers and arrays in a structure, in order.
-
-    Raises TypeError for anything else in it.
-    """
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from numbers_of(item)
-    elif isinstance(value, (bool, int, float, complex, np.generic)) or isinstance(value, np.ndarray) and value.dtype.kind in "fciub":
-        yield value
-    else:
-        raise TypeError(f"a foreign function returned a {type(value).__name__}, not numbers, arrays or tuples of them")
 
 
 def _name_of(function: Any) -> str | None:
@@ -136,13 +92,9 @@ def _name_of(function: Any) -> str | None:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", getattr(function, "__name__", None))
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__" or "<" in name:
         return None
-    return f"{module}:{name}" if _attribute(sys.modules.get(module), name) is function else None
+    from stgrad.runtime.keeping import attribute
+
+    return f"{module}:{name}" if attribute(sys.modules.get(module), name) is function else None
 
 
-def _attribute(owner: Any, name: str) -> Any:
-    for part in name.split("."):
-        owner = getattr(owner, part, None)
-    return owner
-
-
-__all__ = ["Registration", "call_kept", "kept", "key_of", "numbers_of", "register_gradient", "registration_of"]
+__all__ = ["Registration", "key_of", "register_gradient", "registration_of"]

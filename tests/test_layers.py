@@ -13,10 +13,10 @@ import stgrad
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "names", "hooks", "cache", "contents", "instances", "registered", "types"},
+    {"errors", "names", "hooks", "cache", "contents", "implicit", "instances", "types"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
-    {"loader"},
+    {"loader", "registered"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},
@@ -24,6 +24,7 @@ LAYERS = [
     {"calling"},
     {"frontend"},
     {"transforms"},
+    {"implicit_calls"},
     {"program", "as_python", "memory", "straight"},
     {"adapter", "callable_type"},
     {"cfunctions"},

@@ -23,6 +23,7 @@ from stgrad.frontend import (
     numba_calls,
     objects,
     operations,
+    solvers,
     ufuncs,
 )
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
@@ -124,7 +125,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     special = numba_calls.meaning(function)
     if special is not None:
         return special(frame, *args, **kwargs)
-    body = LIBRARY.get(function) if _hashable(function) else None
+    body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
     if body is not None:
         return _from_library(frame, body, args, kwargs)
     if isinstance(getattr(function, "__self__", None), np.ufunc):

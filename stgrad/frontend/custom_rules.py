@@ -76,7 +76,7 @@ def call_ruled(function: custom_vjp | custom_jvp, frame: Frame, args: tuple[Valu
         return again.outputs
     positions = _positions(frame, function, len(args))
     with frame.builder.block() as body, frame.speculate(closed=True):
-        outputs = _outputs(frame, frame.call(look("attribute", function, "fun"), args, {}))
+        outputs = outputs_of(frame, frame.call(look("attribute", function, "fun"), args, {}))
     nondiff = tuple(args[i] for i in look("attribute", function, "nondiff_argnums"))
     call = Call(function, args, outputs)
     site = Site(frame, call, tuple(body), nondiff, tuple(a for i, a in enumerate(args) if i not in positions), function.__name__)
@@ -102,7 +102,7 @@ def _with_vjp(site: Site, function: custom_vjp) -> Value:
         value, residuals = _pair(site, frame.call(fwd, call.args, {}), f"the forward rule of {site.name}", "(value, residuals)")
         for given, like in _matched(site, value, call.outputs, f"the forward rule of {site.name}", "value"):
             _fitted(site, given, like, f"the forward rule of {site.name}", "value")
-        outputs = call.outputs if call.used and _same(value, call.outputs, _copies([forward])) else _outputs(frame, value)
+        outputs = call.outputs if call.used and _same(value, call.outputs, _copies([forward])) else outputs_of(frame, value)
     own = outputs is call.outputs  # `fwd` asks the function itself, and so will the next order of derivative
     body, before = (site.body, tuple(forward)) if own else ((*(site.body if call.used else ()), *forward), ())
     bars, flat = _bars(frame, outputs)
@@ -147,7 +147,7 @@ def _inserted(frame: Frame, values: Value, block: Value = None) -> Value:
     if block is None:
         raise errors.UnsupportedSyntaxError("`insert_grad_of` stands in a `with`", frame.builder.loc, hint="write: with insert_grad_of(x) as dx:")
     with frame.builder.block() as body:
-        outputs = _outputs(frame, values)
+        outputs = outputs_of(frame, values)
     site = Site(frame, Call(insert_grad_of, (), outputs), tuple(body), (), values, "insert_grad_of")
     return backward_rule(site, lambda bars: frame.call(block, tuple(bars), {}), "once")
 
@@ -331,7 +331,7 @@ def _no_rule(site: Site, how: str) -> errors.StgradError:
     return errors.NotDifferentiableError(f"{site.name} has no derivative rule yet", site.frame.builder.loc, hint=f"give it one: {site.name[1:-1]}.{how}")
 
 
-def _outputs(frame: Frame, value: Value) -> Value:
+def outputs_of(frame: Frame, value: Value) -> Value:
     return map_leaves(lambda v, path: output(frame, v, path), value)
 
 

@@ -13,8 +13,9 @@ from stgrad.frontend.infer import describe, run, sample
 from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of, static_of
 from stgrad.ir import Assign, Const, Operand, Type, Var
 from stgrad.lookups import look
-from stgrad.registered import Registration, key_of, numbers_of
+from stgrad.registered import Registration, key_of
 from stgrad.rules import lookup
+from stgrad.runtime.keeping import numbers_of
 
 EXTENT = 3  # of examples, along each axis
 

@@ -1,10 +1,10 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
-from stgrad.registered import call_kept, kept
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.indices import clipped, outside
+from stgrad.runtime.keeping import call_kept, kept
 from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.products import add_matmul, matmul

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, blocks, operand_vars
+from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, assigned, blocks, operand_vars, rule_reads
 from stgrad.rules import lookup
 from stgrad.transforms.dataflow import Classes, result_names
 
@@ -67,6 +67,8 @@ def _walk(block: Block, own: frozenset[str]) -> Iterator[tuple[Stmt, frozenset[s
     """Statements, and what they make that has a derivative of its own: the outputs of the region around them."""
     for stmt in block:
         yield stmt, own
+        if isinstance(stmt, Custom) and not rule_reads((stmt,)) & (assigned(stmt.body) - {o.name for o in stmt.outputs}):
+            continue  # what happens inside is nobody's business: the rule says all
         inner = own | {o.name for o in stmt.outputs} if isinstance(stmt, Custom) else own
         for part in blocks(stmt):
             yield from _walk(part, inner)

@@ -234,6 +234,8 @@ class _Eliminator:
         return changed(stmt, then=then, orelse=orelse), live_then | live_else | set(reads(stmt))
 
     def _loop(self, stmt: For | While, live: set[str]) -> tuple[Stmt | None, set[str]]:
+        if isinstance(stmt, While) and self._useless(stmt, live):
+            return None, live
         head = set(live)
         while True:
             if isinstance(stmt, For):
@@ -252,6 +254,14 @@ class _Eliminator:
             if entry <= head:
                 return new, head
             head |= entry
+
+    def _useless(self, stmt: While, live: set[str]) -> bool:
+        """Whether nothing that a loop does is read behind it: what it goes by is not, either."""
+        inner = (*stmt.head, *stmt.body)
+        if assigned(inner) & live or any(isinstance(s, (Effect, Custom)) for s in walk(inner)):
+            return False
+        stacks = {s.stack for s in walk(inner) if isinstance(s, (Push, Pop))}
+        return not stacks & live and not any(self._stored_live(s.target.name, live) for s in walk(inner) if isinstance(s, Store))
 
     def _needed(self, stmt: While, live: set[str]) -> bool:
         return any(n in live for s in walk(stmt.head) for n in assigns(s))

@@ -13,12 +13,13 @@ def without_rules(fn: Function) -> Function:
     """The program without derivative rules."""
     if not any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn
-    return simplify(fn.with_body(_opened(fn.body)))
+    return simplify(fn.with_body(opened(fn.body)))
 
 
-def _opened(block: Block) -> Block:
-    inner = (map_blocks(_opened, stmt) for stmt in block)
+def opened(block: Block) -> Block:
+    """A block with the statements of regions in their place."""
+    inner = (map_blocks(opened, stmt) for stmt in block)
     return tuple(s for stmt in inner for s in (stmt.body if isinstance(stmt, Custom) else (stmt,)))
 
 
-__all__ = ["without_rules"]
+__all__ = ["opened", "without_rules"]

@@ -21,9 +21,7 @@ from stgrad.ir import (
     Const,
     Custom,
     Effect,
-    For,
     Function,
-    If,
     Operand,
     Pack,
     Pop,
@@ -32,9 +30,7 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
-    While,
     assigned,
-    assigns,
     map_blocks,
     operand_vars,
     read,
@@ -47,10 +43,12 @@ from stgrad.ir import (
 from stgrad.ir import Stack as StackStmt
 from stgrad.transforms.adjoints import Splice, written_bars
 from stgrad.transforms.dataflow import Classes, eliminate_dead, result_names
+from stgrad.transforms.regions import opened
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.tangents import zero_of
 
 _SHAPES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "check_equal"})  # what looks at the shape of an array alone
+_BY_EQUATION = frozenset({"custom_root", "custom_linear_solve"})  # what a solver starts with does not change what it finds
 _SHAPE_OF_SECOND = frozenset({"unbroadcast", "shrink"})
 
 
@@ -150,6 +148,8 @@ def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode
     given = {n for source in stmt.inputs for n in operand_vars(source)}
     inside = {n for s in walk(stmt.body) if not (isinstance(s, (Assign, Effect)) and s.op in _SHAPES) for n in reads(s)}
     fixed = {n for operand in stmt.fixed for n in operand_vars(operand)}
+    if stmt.owner in _BY_EQUATION:
+        inside = set()
     around = ((inside - assigned(stmt.body) - given) | fixed) & active
     if around and stmt.owner:
         raise errors.NotDifferentiableError(
@@ -183,7 +183,8 @@ def _no_writes(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: 
 def _linear(program: Function, names: Sequence[str], stmt: Custom) -> Function:
     """The transposed rule without what it does not need; refused where its result depends on the value of what it should be linear in."""
     body = eliminate_dead(program.body, result_names(program), program.types)
-    if _depends(replace(program, body=body), frozenset(names)):
+    plain = eliminate_dead(opened(program.body), result_names(program), program.types)  # without what only further derivatives read
+    if _depends(replace(program, body=plain), frozenset(names)):
         owner = f"`{stmt.owner}`" if stmt.owner else "the function"
         what = ("tangent", "tangents") if stmt.rule == "tangent" else ("backward", "cotangents")
         mode = "transposed, as reverse mode does" if stmt.rule == "tangent" else "pushed forward"
@@ -205,10 +206,11 @@ def _depends(program: Function, names: Set[str]) -> bool:
         for inner in walk(program.body):
             if not _values(inner, classes) & tainted:
                 continue
-            if isinstance(inner, (If, For, While, Effect)):
+            if isinstance(inner, Effect) and inner.op == "print":
                 return True
-            tainted |= {classes.find(n) for n in (*assigns(inner), *([inner.stack] if isinstance(inner, Push) else []))}
-            tainted |= {classes.find(inner.target.name)} if isinstance(inner, Store) else set()
+            every = tuple(walk((inner,)))  # with what a condition or a bound decides about
+            tainted |= {classes.find(n) for n in assigned((inner,))}
+            tainted |= {classes.find(s.stack if isinstance(s, Push) else s.target.name) for s in every if isinstance(s, (Push, Store))}
         if tainted == before:
             return bool({classes.find(n) for n in result_names(program)} & tainted)
 

@@ -1,0 +1,249 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Root finders and adaptive quadrature of SciPy as plain Python, read in place of their calls; they differentiate by the equation that they solve.
+
+The iterations are SciPy's own (scipy/optimize/Zeros/brentq.c, bisect.c; _zeros_py.py), so that of several roots they find the same one. Only what is
+asked of `quad` is the same: its integral, by Gauss-Kronrod rules of 21 points on halved intervals (Piessens et al., QUADPACK, 1983).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad.frontend.library import refuse
+from stgrad.hooks import stop_gradient
+from stgrad.implicit import custom_root
+
+_FULL = "`full_output` of a solver of SciPy is not supported"
+_INFINITE = "an infinite end of scipy.integrate.quad is not supported: substitute x = a + t / (1 - t), for t from 0 to 1"
+_REST = "`weight`, `points` and complex functions in `scipy.integrate.quad` are not supported"
+
+
+def brentq(f, a, b, args=(), xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
+    refuse(full_output, _FULL)
+    return custom_root(lambda x: f(x, *args), (a, b), lambda g, ends: _brent(g, ends[0], ends[1], xtol, rtol, maxiter))
+
+
+def _brent(f, a, b, xtol, rtol, maxiter):
+    before, x = 1.0 * a, 1.0 * b
+    f_before, fx = 1.0 * f(before), 1.0 * f(x)
+    if f_before * fx > 0.0:
+        raise ValueError("f(a) and f(b) must have different signs")
+    if f_before == 0.0:
+        x, fx = before, f_before
+    other, f_other, last, step = 0.0 * x, 0.0 * fx, 0.0 * x, 0.0 * x
+    count, found = 0, fx == 0.0
+    while not found:
+        if count >= maxiter:
+            raise RuntimeError("Failed to converge")
+        count += 1
+        if f_before != 0.0 and fx != 0.0 and (f_before < 0.0) != (fx < 0.0):
+            other, f_other = before, f_before
+            last = x - before
+            step = x - before
+        if abs(f_other) < abs(fx):
+            before, x, other = x, other, x
+            f_before, fx, f_other = fx, f_other, fx
+        delta = (xtol + rtol * abs(x)) / 2.0
+        half = (other - x) / 2.0
+        if fx == 0.0 or abs(half) < delta:
+            found = True
+        else:
+            trial, good = half, False
+            if abs(last) > delta and abs(fx) < abs(f_before):
+                if before == other:
+                    trial = -fx * (x - before) / (fx - f_before)
+                else:
+                    slope, slope_other = (f_before - fx) / (before - x), (f_other - fx) / (other - x)
+                    trial = -fx * (f_other * slope_other - f_before * slope) / (slope_other * slope * (f_other - f_before))
+                good = 2.0 * abs(trial) < min(abs(last), 3.0 * abs(half) - delta)
+            last = step if good else half
+            step = trial if good else half
+            before, f_before = x, fx
+            x = x + (step if abs(step) > delta else (delta if half > 0.0 else -delta))
+            fx = 1.0 * f(x)
+    return x
+
+
+def bisect(f, a, b, args=(), xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
+    refuse(full_output, _FULL)
+    return custom_root(lambda x: f(x, *args), (a, b), lambda g, ends: _halve(g, ends[0], ends[1], xtol, rtol, maxiter))
+
+
+def _halve(f, a, b, xtol, rtol, maxiter):
+    low, width = 1.0 * a, 1.0 * (b - a)
+    f_low, f_high = 1.0 * f(low), 1.0 * f(1.0 * b)
+    if f_low * f_high > 0.0:
+        raise ValueError("f(a) and f(b) must have different signs")
+    middle, found, count = low, f_low == 0.0, 0
+    if f_high == 0.0 and not found:
+        middle, found = 1.0 * b, True
+    while not found:
+        if count >= maxiter:
+            raise RuntimeError("Failed to converge")
+        count += 1
+        width = 0.5 * width
+        middle = low + width
+        value = 1.0 * f(middle)
+        if value * f_low >= 0.0:
+            low = middle
+        found = value == 0.0 or abs(width) < xtol + rtol * abs(middle)
+    return middle
+
+
+def newton(
+    func, x0, fprime=None, args=(), tol=1.48e-8, maxiter=50, fprime2=None, x1=None, rtol=0.0, full_output=False, disp=True
+):
+    refuse(full_output, _FULL)
+    refuse(np.ndim(x0) > 0, "`scipy.optimize.newton` of several numbers at once is not supported", "call it for each, or use stgrad.custom_root")
+
+    def solve(g: Callable[[Any], Any], start: Any) -> Any:
+        if fprime is None:
+            return _secant(g, start, x1, tol, rtol, maxiter)
+        return _tangents(g, lambda x: fprime(x, *args), None if fprime2 is None else lambda x: fprime2(x, *args), start, tol, rtol, maxiter)
+
+    return custom_root(lambda x: func(x, *args), x0, solve)
+
+
+def _tangents(f, slope, curvature, x, tol, rtol, maxiter):
+    x = 1.0 * x
+    count, found = 0, False
+    while not found:
+        if count >= maxiter:
+            raise RuntimeError("Failed to converge")
+        count += 1
+        value = 1.0 * f(x)
+        if value == 0.0:
+            found = True
+        else:
+            derivative = 1.0 * slope(x)
+            if derivative == 0.0:
+                raise RuntimeError("Derivative was zero. Failed to converge")
+            step = value / derivative
+            if curvature is not None:
+                bend = step * curvature(x) / derivative / 2.0
+                if abs(bend) < 1.0:
+                    step = step / (1.0 - bend)
+            new = x - step
+            found = abs(new - x) <= tol + rtol * abs(x)
+            x = new
+    return x
+
+
+def _secant(f, x0, x1, tol, rtol, maxiter):
+    p0 = 1.0 * x0
+    if x1 is None:
+        p1 = p0 * (1.0 + 1e-4) + (1e-4 if p0 >= 0.0 else -1e-4)
+    else:
+        p1 = 1.0 * x1
+    q0, q1 = 1.0 * f(p0), 1.0 * f(p1)
+    if abs(q1) < abs(q0):
+        p0, p1, q0, q1 = p1, p0, q1, q0
+    count, found, p = 0, False, p1
+    while not found:
+        if count >= maxiter:
+            raise RuntimeError("Failed to converge")
+        count += 1
+        if q1 == q0:
+            if p1 != p0:
+                raise RuntimeError("Tolerance was reached. Failed to converge")
+            p, found = (p1 + p0) / 2.0, True
+        else:
+            if abs(q1) > abs(q0):
+                p = (-q0 / q1 * p1 + p0) / (1.0 - q0 / q1)
+            else:
+                p = (-q1 / q0 * p0 + p1) / (1.0 - q1 / q0)
+            found = abs(p - p1) <= tol + rtol * abs(p1)
+            p0, q0, p1 = p1, q1, p
+            if not found:
+                q1 = 1.0 * f(p1)
+    return p
+
+
+# --------------------------------------------------------------------------- quadrature
+
+_POINTS = np.array([
+    0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508, 0.865063366688984510732096688423493,
+    0.780817726586416897063717578345042, 0.679409568299024406234327365114874, 0.562757134668604683339000099272694, 0.433395394129247190799265943165784,
+    0.294392862701460198131126603103866, 0.14887433898163121088482600112972, 0.0,
+])  # fmt: skip
+_KRONROD = np.array([
+    0.011694638867371874278064396062192, 0.03255816230796472747881897245939, 0.05475589657435199603138130024458, 0.07503967481091995276704314091619,
+    0.093125454583697605535065465083366, 0.109387158802297641899210590325805, 0.123491976262065851077958109585166, 0.134709217311473325928054001771707,
+    0.142775938577060080797094273138717, 0.147739104901338491374841515972068, 0.149445554002916905664936468389821,
+])  # fmt: skip
+_GAUSS = np.array([
+    0.0, 0.066671344308688137593568809893332, 0.0, 0.149451349150580593145863397657697, 0.0, 0.219086362515982043995534934228163, 0.0,
+    0.269266719309996355091226921569469, 0.0, 0.295524224714752870173815619188769, 0.0,
+])  # fmt: skip
+
+
+def quad(
+    func, a, b, args=(), full_output=0, epsabs=1.49e-8, epsrel=1.49e-8, limit=50, points=None, weight=None, wvar=None, wopts=None, maxp1=50, limlst=50,
+    complex_func=False,
+):  # fmt: skip
+    refuse(full_output != 0, _FULL)
+    refuse(points is not None or weight is not None or complex_func, _REST)
+    if abs(a) == np.inf or abs(b) == np.inf:
+        raise ValueError(_INFINITE)
+
+    def integrand(t: Any) -> Any:
+        return (b - a) * func(a + (b - a) * t, *args)
+
+    lefts, widths, count, error = _mesh(integrand, epsabs, epsrel, limit)
+    total = 0.0
+    for k in range(count):
+        total = total + _rules(integrand, lefts[k], widths[k])[0]
+    return total, stop_gradient(error)
+
+
+def _mesh(f, epsabs, epsrel, limit):
+    """Intervals of [0, 1] on which the rules do: the worst is halved until the sum of errors fits."""
+    lefts, widths, values, errors = np.zeros(limit), np.zeros(limit), np.zeros(limit), np.zeros(limit)
+    widths[0] = 1.0
+    total, error = _rules(f, 0.0, 1.0)
+    values[0], errors[0] = total, error
+    count = 1
+    while count < limit and error > max(epsabs, epsrel * abs(total)):
+        worst = np.argmax(errors)
+        half = 0.5 * widths[worst]
+        lefts[count], widths[count], widths[worst] = lefts[worst] + half, half, half
+        for k in (worst, count):
+            value, wrong = _rules(f, lefts[k], half)
+            values[k], errors[k] = value, wrong
+        count += 1
+        total, error = np.sum(values), np.sum(errors)
+    return lefts, widths, count, error
+
+
+def _rules(f, left, width):
+    """The integral by 21 points, and what the rule with 10 of them is away from it."""
+    half = 0.5 * width
+    middle = left + half
+    fine = _KRONROD[10] * f(middle)
+    coarse = 0.0 * fine
+    for j in range(10):
+        both = f(middle - half * _POINTS[j]) + f(middle + half * _POINTS[j])
+        fine = fine + _KRONROD[j] * both
+        coarse = coarse + _GAUSS[j] * both
+    return half * fine, abs(half * (fine - coarse))
+
+
+# by module and name, so that SciPy is not imported for it
+MEANS: dict[str, Any] = {
+    "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
+    "scipy.integrate._quadpack_py.quad": quad,
+}  # fmt: skip
+
+
+def meaning(function: Any) -> Callable[..., Any] | None:
+    """What stands for a function of SciPy; None for other functions."""
+    module = getattr(function, "__module__", None)
+    if not isinstance(module, str) or not module.startswith("scipy."):
+        return None
+    return MEANS.get(f"{module}.{getattr(function, '__qualname__', '')}")
+
+
+__all__ = ["meaning"]
