@@ -19,7 +19,7 @@ Argnums = int | str | Sequence[int | str]
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -34,6 +34,8 @@ def grad(
         without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
         checked: whether compiled code raises what Python raises: None tests what costs next to nothing (positions, integers beyond 64 bits, division
             by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See docs/limits.md#indices.
+        check_nan: whether the first statement that makes a NaN of numbers, in the program or on the way back, raises NotANumberError, with its line and
+            operands. It costs time: for debugging.
         mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction
             for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
             reverse sweep would store values of loops.
@@ -54,25 +56,26 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked), mode)
+    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
 
 
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked), mode)
+    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
 
 
 def jit(
-    f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None
-) -> Any:
+    f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+    check_nan: bool = False,
+) -> Any:  # fmt: skip
     """The function itself, compiled through the same passes as its gradient; options as for `grad`."""
     if f is None:
-        return lambda function: jit(function, parallel=parallel, precise=precise, without=without, checked=checked)
-    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, named(without), checked))
+        return lambda function: jit(function, parallel=parallel, precise=precise, without=without, checked=checked, check_nan=check_nan)
+    return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, named(without), checked, check_nan=check_nan))
 
 
 def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, sweep: str) -> Any:

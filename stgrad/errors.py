@@ -203,6 +203,15 @@ class NeedStaticError(StgradError, TypeError):
         self.parameter = parameter
 
 
+class NotANumberError(StgradError, FloatingPointError):
+    """A program that was made with `check_nan=True` has made a NaN, of numbers; the place is the user's statement, the reason its operands.
+
+    Example: `np.log(x)` where x is -1, or the derivative of `np.sqrt(x)` where x is 0, times 0. Fix: keep the argument where the function has a derivative.
+    """
+
+    anchor = "nan"
+
+
 class UnsupportedCallerError(StgradError, TypeError):
     """Compiled code or C cannot call this function with these arguments, or cannot take its result.
 

@@ -18,6 +18,7 @@ class Options:
     `checked` says what is tested while a program runs: None for what costs next to nothing, True for all that Python would refuse, False for
     nothing, not even that positions are inside their arrays. Programs `outside`, made of text that others wrote, have every index tested by Numba too.
     `broadcast`: extents that may be 1 stretch as the program runs; without it the program takes them to be equal, and tests that.
+    `check_nan`: a statement that makes a NaN of numbers raises, with its place.
     `plain`: where the compiler refuses a function, its derivative is recorded in plain Python.
     """
 
@@ -29,12 +30,13 @@ class Options:
     outside: bool = False
     broadcast: bool = False
     plain: bool = False
+    check_nan: bool = False
 
     @property
     def key(self) -> str:
         """What the text of a program depends on; the same text serves with and without `jit` and `outside`."""
         tests = [] if self.checked is None else ["checked" if self.checked else "unchecked"]
-        flags = [name for name in ("parallel", "precise", "broadcast") if getattr(self, name)]
+        flags = [name for name in ("parallel", "precise", "broadcast", "check_nan") if getattr(self, name)]
         chosen = [*tests, *flags, *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
 
@@ -43,12 +45,13 @@ DEFAULT = Options()
 
 
 def options(
-    jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None
+    jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None,
+    check_nan: bool = False,
 ) -> Options:
     """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python."""
     if jit not in (True, False, "auto"):
         raise ValueError(f'jit={jit!r} is none of True, False, "auto"')
-    return Options(bool(jit), parallel, precise, without, checked, plain=jit is not True)
+    return Options(bool(jit), parallel, precise, without, checked, plain=jit is not True and not check_nan, check_nan=check_nan)
 
 
 @dataclass(frozen=True)

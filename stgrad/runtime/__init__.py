@@ -7,6 +7,7 @@ from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.keeping import call_kept, kept
 from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
+from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
@@ -18,6 +19,7 @@ from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoi
 __all__ = [
     "add_matmul",
     "add_where",
+    "any_nan",
     "call_kept",
     "call_python",
     "chunks",
@@ -47,6 +49,7 @@ __all__ = [
     "push",
     "put_where",
     "radd",
+    "raise_nan",
     "reshape",
     "shrink",
     "sigmoid",

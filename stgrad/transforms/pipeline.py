@@ -25,6 +25,7 @@ from stgrad.transforms.lower.products import products
 from stgrad.transforms.lower.rotations import rotations
 from stgrad.transforms.lower.slots import slots
 from stgrad.transforms.lower.states import states
+from stgrad.transforms.nans import check_nans
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.regions import without_rules
@@ -116,6 +117,8 @@ def passes(options: Options) -> dict[str, Pass]:
 def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
     fn = without_rules(fn)
+    if options.check_nan:
+        fn = check_nans(fn)
     for name, step in passes(options).items():
         fn = trace.add(name, step(fn))
     return trace.add("specialised", fn)
