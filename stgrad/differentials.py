@@ -304,7 +304,8 @@ def _has_floats(value: Any) -> bool:
     return any(isinstance(v, (float, complex)) or getattr(getattr(v, "dtype", None), "kind", "") in ("f", "c") for v in leaves(opened(value)))
 
 
-for _public, _read in ((jvp, inside.jvp), (vjp, inside.vjp), (linearize, inside.linearize), (hvp, inside.hvp)):
-    _public._stgrad_inside_ = _read  # type: ignore[attr-defined]  # what calls of it mean in programs that are read
+_called: Any
+for _called in (jvp, vjp, linearize, hvp):
+    _called._stgrad_inside_ = getattr(inside, _called.__name__)  # what calls of it mean in programs that are read
 
 __all__ = ["elementwise_grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp", "linearize", "vjp"]

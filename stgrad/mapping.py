@@ -195,7 +195,7 @@ class Common(_Read):
     out_axes: Any
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], __: dict[str, Any]) -> None:
-        from stgrad.program import depends
+        from stgrad.program_units import depends
 
         positional, keywords, mapped, y = args
         given = list(self.axes.of(positional, keywords))

@@ -17,24 +17,21 @@ from stgrad.frontend import Reading, inline, read, read_closure, result_operand,
 from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
-from stgrad.ir import Assign, Const, Dim, Effect, Function, Loc, Operand, Pack, Push, Store, Type, Var, assigned, stored, walk
-from stgrad.ir import read as read_names
+from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.directions import Unbatched
 from stgrad.transforms.held import check_held, keep_taken
-from stgrad.transforms.influence import influenced
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.transforms.simplify import simplify
-from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
+FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made elsewhere (`stgrad.program_units`)
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
 
 
@@ -110,11 +107,11 @@ def _guarded(reading: Reading, *, everything: bool) -> Function:
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     inner = replace(inner, function=replace(inner.function, result=result_operand(inner.result)))  # an operand for each leaf: a gradient leaves some out
     result, aux = _outputs(request, inner)
-    wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, _argument_of(inner, name))]
+    wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
-    if request.mode in ("columns", "rows"):
-        return _derive_units(request, inner, trace, wrt)
-    chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _is_float(v)]
+    if request.mode in FURTHER:
+        return FURTHER[request.mode](request, inner, trace, wrt)
+    chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and is_float(v)]
     if request.mode == "vjp":
         chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _has_cotangent(v)]
     if request.mode == "jvp":
@@ -123,7 +120,7 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
         must_be_scalar(result, request.function)
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
-    _no_writes_around(inner)
+    no_writes_around(inner)
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     return _with_structure(request, inner, program, aux is not None)
@@ -131,7 +128,7 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
 
 def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list[str], chosen: list[int]) -> Reading:
     """The tangent program; its result is the value and the tangents of each direction, in the structure of the value."""
-    _no_writes_around(inner)
+    no_writes_around(inner)
     alone = request.directions is None
     directions = [wrt] if request.directions is None else [[wrt[i] for i in d] for d in request.directions]
     program = push_forward(inner.function, directions, splice, trace, outputs=chosen)
@@ -147,82 +144,17 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
     moving = _outputs(request, inner)[0]
 
     def tangent(leaf: Value, _: str) -> Value:
-        if not _is_float(leaf):
+        if not is_float(leaf):
             return type(leaf)(0) if isinstance(leaf, (float, complex, np.inexact)) else None
         return Sym(next(rest), replace(leaf.type, value=None))  # type: ignore[arg-type]
 
     tangents = [map_leaves(tangent, moving) for _ in directions]
-    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
+    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
     result = (primal, tangents[0] if alone else tuple(tangents))
     return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
 
-def _derive_units(request: Derivative, inner: Reading, trace: Trace, wrt: list[str]) -> Reading:
-    """The derivatives in every number of the arguments, or of every number of the results: the value, and for each array or number of
-    those a structure of the other ones, with an axis of directions behind their own.
-
-    Raises Unbatched where the program has no such form.
-    """
-    _no_writes_around(inner)
-    fn, columns = inner.function, request.mode == "columns"
-    flat = list(leaves(inner.result))
-    if not columns and not all(map(_is_float, flat)):
-        raise Unbatched("a result that is no number of the running program")
-    dtypes = [fn.types[name].dtype for name in wrt] + [np.result_type(v).name for v in flat if is_number(v)] + [v.type.dtype for v in flat if _is_float(v)]
-    if any(dtype.startswith("complex") for dtype in dtypes):
-        raise Unbatched("complex numbers")
-    places = [i for i, leaf in enumerate(flat) if _is_float(leaf)]
-    units = {name: name for name in wrt}
-    if not columns:
-        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places)
-        items = fn.result.items if isinstance(fn.result, Pack) else ()
-        units = {s.name: getattr(items[i], "name", "") for s, i in zip(_seed_params(inner, fn), places, strict=True)}  # a number may be known
-    outputs = places if columns else [len(flat) + i for i in range(len(wrt))]
-    program = push_forward(fn, [[name] for name in units], splice, trace, outputs=outputs, values=len(flat), units=units)
-    return _units_result(request, inner, program, list(units), len(flat))
-
-
-def _units_result(request: Derivative, inner: Reading, program: Function, units: list[str], skipped: int) -> Reading:
-    """The flat results of such a program in their structures; cotangents, which nothing reads any more, are no parameters."""
-    if request.mode == "rows":
-        program = _without_cotangents(program, units)
-    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
-    values = iter(items)
-
-    def value(leaf: Value, operand: Operand) -> Value:
-        return Sym(operand, leaf.type) if isinstance(leaf, Sym) and isinstance(operand, (Var, Const)) else leaf
-
-    primal = map_leaves(lambda leaf, _: value(leaf, next(values)), inner.result)
-    rest = iter(items[skipped:])
-
-    def block(leaf: Value, _: str) -> Value:
-        if not _is_float(leaf):
-            return 0.0 if isinstance(leaf, (float, np.floating)) else None
-        operand = next(rest)
-        assert isinstance(operand, (Var, Const))
-        return Sym(operand, program.types[operand.name]) if isinstance(operand, Var) else operand.value
-
-    pattern = inner.result if request.mode == "columns" else tuple(_argument_of(inner, name) for name in request.wrt)
-    return Reading(program, (primal, [map_leaves(block, pattern) for _ in units]), inner.arguments, inner.captures, inner.around)
-
-
-def _without_cotangents(program: Function, units: list[str]) -> Function:
-    """The program with cotangents that are zero instead of parameters: its results, linear in them, do not depend on them."""
-    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
-    body = list(program.body)
-    for unit, like in zip(units, items, strict=False):
-        at = next((k for k, stmt in enumerate(body) if unit in read_names((stmt,))), None)
-        if at is None:
-            continue
-        array = program.types[unit].array
-        if array and not (isinstance(like, Var) and like.name in {*assigned(tuple(body[:at])), *(p.name for p in program.params)}):
-            raise Unbatched("a cotangent is read before the value that it belongs to is there")
-        zero = Assign((Var(unit),), "np.zeros_like", (like,)) if array else Assign((Var(unit),), "alias", (Const(0.0),))
-        body.insert(at, zero)
-    return replace(program, body=tuple(body), params=tuple(p for p in program.params if p.name not in units))
-
-
-def _no_writes_around(inner: Reading) -> None:
+def no_writes_around(inner: Reading) -> None:
     """A function that is differentiated inside another one works on copies: what it would write to an array of the other is refused."""
     classes = Classes(inner.function.body, inner.function.types)
     written = {classes.find(s.target.name): s for s in walk(inner.function.body) if isinstance(s, Store)}
@@ -237,7 +169,7 @@ def _no_writes_around(inner: Reading) -> None:
             )
 
 
-def _argument_of(inner: Reading, name: str) -> Value:
+def argument_of(inner: Reading, name: str) -> Value:
     """An argument by name; `args[1]` is an element of `*args`.
 
     Raises NotDifferentiableError where the call has no such element.
@@ -288,22 +220,22 @@ def _spoken(value: Value) -> str:
         return f"an array of {t.dtype}" if t.rank else f"{'an' if str(t)[0] in 'aeiou' else 'a'} {t}"
     if isinstance(value, (tuple, list, dict, Record)):
         kind = value.cls if isinstance(value, Record) else type(value)
-        return f"a {kind.__name__}" if any(_is_float(v) for v in leaves(value)) else f"a {kind.__name__} without floats"
+        return f"a {kind.__name__}" if any(is_float(v) for v in leaves(value)) else f"a {kind.__name__} without floats"
     return "None (is a `return` missing?)" if value is None else f"{value!r:.60}"
 
 
-def _is_float(value: Value) -> bool:
+def is_float(value: Value) -> bool:
     return isinstance(value, Sym) and value.type.is_float
 
 
 def _has_cotangent(value: Value) -> bool:
     """Whether a leaf of a result gets a cotangent: a number that is known does too, and does nothing with it."""
-    return _is_float(value) or isinstance(value, (float, complex, np.floating, np.complexfloating))
+    return is_float(value) or isinstance(value, (float, complex, np.floating, np.complexfloating))
 
 
 def float_leaves(name: str, value: Value) -> list[Sym]:
     """The float leaves of an argument."""
-    found = [leaf for leaf in leaves(value) if _is_float(leaf)]
+    found = [leaf for leaf in leaves(value) if is_float(leaf)]
     if not found:
         raise errors.NotDifferentiableError(
             f"cannot differentiate with respect to `{name}`", reason=f"it is {_spoken(value)}", hint="pass a float, or choose other arguments with `argnums`"
@@ -328,15 +260,15 @@ def _with_structure(request: Derivative, inner: Reading, program: Function, aux:
     value: Value = map_leaves(same, inner.result) if (request.mode != "grad" or request.has_aux) else None
 
     def gradient(leaf: Value, _: str) -> Value:
-        return take(replace(leaf.type, value=None)) if _is_float(leaf) else None
+        return take(replace(leaf.type, value=None)) if is_float(leaf) else None
 
-    grads = tuple(map_leaves(gradient, _argument_of(inner, name)) for name in request.wrt)
+    grads = tuple(map_leaves(gradient, argument_of(inner, name)) for name in request.wrt)
     gradients = grads[0] if request.single else grads
     if request.mode == "grad" and aux:
         result: Value = (gradients, value[1])
     else:
         result = gradients if request.mode == "grad" else (value, gradients)
-    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(_seed_params(inner, program))}
+    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
     return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
 
@@ -345,7 +277,7 @@ def _skip(flat: Any, leaf: Value) -> Value:
     return leaf
 
 
-def _seed_params(inner: Reading, program: Function) -> tuple[Any, ...]:
+def seed_params(inner: Reading, program: Function) -> tuple[Any, ...]:
     known = {p.name for p in inner.function.params}
     return tuple(p for p in program.params if p.name not in known)
 
@@ -457,13 +389,13 @@ def _doc(request: Derivative) -> str:
 
 def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
     """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
-    given_, reading = _read_inline(target, frame, args, kwargs)
+    given_, reading = read_inline(target, frame, args, kwargs)
     expected = [name for name in reading.arguments if name.startswith("_seed")]
     given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
     return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
 
 
-def _read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
+def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
     """The arguments of a call inside a function that is being read, by name, and the program of what is called for their types."""
     signature = signature_of(target)
     try:
@@ -480,31 +412,6 @@ def _read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappi
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame):
         return dict(bound.arguments), array_program(target, specs, Trace())
-
-
-def stores_values(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
-    """Whether a gradient that is called inside a function being read keeps values of loops for its reverse sweep."""
-    reading = _read_inline(target, frame, args, kwargs)[1]
-    return any(isinstance(stmt, Push) for stmt in walk(unite_sweeps(reading.function).body))
-
-
-def depends(target: Any, frame: Any, call: tuple[Value, Value], chosen: Sequence[bool]) -> list[bool]:
-    """For each leaf of a result whether it depends on the chosen leaves of the arguments, of a call inside a function that is being read."""
-    args, kwargs = call
-    _, reading = _read_inline(target, frame, tuple(args), kwargs)
-    marks = iter(chosen)
-
-    def marked(value: Value) -> Value:
-        return map_leaves(lambda leaf, _: next(marks), value)
-
-    bound = signature_of(target).bind(*map(marked, args), **{name: marked(value) for name, value in kwargs.items()})
-    sources = set[str]()
-    for name, structure in bound.arguments.items():
-        for leaf, mark in zip(leaves(reading.arguments[name]), leaves(structure), strict=True):
-            if mark and isinstance(leaf, Sym) and isinstance(leaf.operand, Var):
-                sources.add(leaf.name)
-    found = influenced(reading.function, sources)
-    return [isinstance(leaf, Sym) and isinstance(leaf.operand, Var) and leaf.name in found for leaf in leaves(reading.result)]
 
 
 def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:

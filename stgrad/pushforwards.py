@@ -79,6 +79,7 @@ class Every(_Read):
     final = True  # whether there is no other mode
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        from stgrad import program_units  # noqa: F401  (it knows these modes)
         from stgrad.program import call_inline
         from stgrad.transforms.directions import Unbatched
 
@@ -167,7 +168,7 @@ class Keeps(_Read):
     """`keeps(args, kwargs)`: whether the reverse sweep stores values for a few scalars alone, which forward mode does not."""
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> bool:
-        from stgrad.program import stores_values
+        from stgrad.program_units import stores_values
 
         given = [leaf for a in self.arguments(*args) for leaf in leaves(a) if _is_float(leaf)]
         if not given or len(given) > WIDTH or any(not isinstance(leaf, Sym) or leaf.type.array or leaf.type.dtype.startswith("complex") for leaf in given):

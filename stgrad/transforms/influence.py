@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stgrad.ir import Block, Custom, For, Function, If, Pop, Push, Stmt, Store, While, assigns, blocks, operand_vars, reads
+from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, While, assigns, blocks, operand_vars, reads
 from stgrad.transforms.dataflow import Classes
 
 
@@ -45,8 +45,8 @@ def _controls(stmt: Stmt) -> list[str]:
 
 
 def _read(stmt: Stmt) -> list[str]:
-    if isinstance(stmt, (If, For, While)):
-        return []  # what is in their blocks is asked there
+    if isinstance(stmt, (If, For, While)) or isinstance(stmt, Assign) and stmt.op == "shape":
+        return []  # what is in their blocks is asked there; extents are no values
     return [*reads(stmt), *([stmt.stack] if isinstance(stmt, Pop) else [])]
 
 

@@ -1,0 +1,52 @@
+"""Sums of columns of a Jacobian, and of its rows, as programs that are read: what `stgrad.sparse` computes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad.jacobians import Pullback, numbers
+from stgrad.pushforwards import WIDTH, Point, Pushforward
+
+
+def part_of(seeds: Any, like: Any, c: Any) -> Any:
+    """One row of the seeds of an array or number, in its shape."""
+    return np.reshape(seeds[c], np.shape(like)) if np.ndim(like) > 1 else seeds[c] if np.ndim(like) == 1 else seeds[c, 0]
+
+
+def compressed_of(push: Pushforward, point_of: Point) -> Callable[..., Any]:
+    """The tangents of all results in the directions that `seeds` has as rows, an array for each number or array of the arguments."""
+
+    def compressed(seeds: Any, args: Any, kwargs: Any) -> Any:
+        point, count = point_of(args, kwargs), np.shape(seeds[0])[0]
+        tree = push(args, kwargs, [[None for _ in point]])[1][0]
+        found = [np.zeros((count, np.size(v))) for v in numbers(tree)]
+        for i in range(0, count, WIDTH):
+            directions = [[part_of(seeds[k], point[k], min(i + w, count - 1)) for k in range(len(point))] for w in range(WIDTH)]
+            tangents = push(args, kwargs, directions)[1]
+            for w in range(WIDTH):
+                for target, t in zip(found, [v for v in numbers(tangents[w])]):  # noqa: B905, C416
+                    target[min(i + w, count - 1)] = np.ravel(t)
+        return found
+
+    return compressed
+
+
+def compressed_rows_of(f: Callable[..., Any], pullback: Pullback) -> Callable[..., Any]:
+    """The cotangents of all arguments for the rows of `seeds`, an array for each number or array of the result."""
+
+    def compressed(seeds: Any, args: Any, kwargs: Any) -> Any:
+        y = numbers(f(*copy.deepcopy(args), **copy.deepcopy(kwargs)))
+        count = np.shape(seeds[0])[0]
+        like = numbers(pullback(args, kwargs, [np.zeros_like(v) for v in y]))
+        found = [np.zeros((count, np.size(v))) for v in like]
+        for i in range(count):
+            gradients = pullback(args, kwargs, [part_of(seeds[k], y[k], i) for k in range(len(y))])
+            for target, g in zip(found, numbers(gradients)):  # noqa: B905
+                target[i] = np.ravel(g)
+        return found
+
+    return compressed

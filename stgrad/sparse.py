@@ -1,0 +1,232 @@
+"""Sparse derivatives: `sparsity`, `sparse_jacobian`, `sparse_hessian`.
+
+The pattern is found by running the program on sets of positions (`stgrad.transforms.dependence`), columns or rows that share nothing are
+given one colour, and each colour costs one sweep. Pattern and colours are kept for calls with arguments of the same shapes and the same integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stgrad import colouring, lookups
+from stgrad.api import Argnums, grad, named, parameter_names
+from stgrad.as_python import as_python
+from stgrad.compressed import compressed_of, compressed_rows_of
+from stgrad.jacobians import Pullback
+from stgrad.pushforwards import Point, Pushforward
+from stgrad.request import Derivative, Options, signature_of
+from stgrad.transformed import Transformed
+from stgrad.values import Sym, leaves, opened
+
+
+def sparsity(f: Callable[..., Any], *args: Any, argnums: Argnums = 0, **kwargs: Any) -> Any:
+    """Which numbers of a result depend on which numbers of an argument: a boolean SciPy CSR array.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        args: its arguments. The pattern holds for all floats in their place: both sides of a branch that depends on one count; integers are what they are.
+        argnums: the argument to depend on, as for `grad`; several are put beside one another.
+
+    Returns:
+        An array with a row for each number of the result and a column for each number of the argument, in the order of their elements. It may say
+        that there is a dependence where there is none, never the reverse; it is full where positions depend on floats.
+
+    >>> import numpy as np
+    >>> sparsity(lambda x: x[1:] * x[:-1], np.ones(3)).toarray()
+    array([[ True,  True, False],
+           [False,  True,  True]])
+    """
+    return _pattern(as_python(f), parameter_names(f, argnums), args, kwargs)[0]
+
+
+def sparse_jacobian(
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool = True, parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Any:  # fmt: skip
+    """The Jacobian as a SciPy CSR array: as many sweeps as colours of its columns or rows.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        argnums: the argument to differentiate in; several are put beside one another.
+        mode: 'forward' colours columns, 'reverse' rows, 'auto' takes the cheaper one. The other options are those of `grad`.
+
+    Returns:
+        A function with the arguments of f. Rows are the numbers of the result, columns those of the argument. `plan(*args)` tells the
+        pattern and the colours that it keeps.
+
+    >>> import numpy as np
+    >>> bands = sparse_jacobian(lambda x: x[1:] * x[:-1], jit=False)
+    >>> bands(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
+    options = Options(jit, parallel, precise, named(without), checked)
+    if f is None:
+        return lambda function: Sparse(as_python(function), parameter_names(function, argnums), mode, options)
+    return Sparse(as_python(f), parameter_names(f, argnums), mode, options)
+
+
+def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
+    """The Hessian of a function that returns one real number, as a SciPy CSR array; a star colouring makes use of its symmetry.
+
+    Args and options as for `sparse_jacobian`; `argnums` is one argument.
+
+    >>> import numpy as np
+    >>> sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2), jit=False)(np.array([1.0, 2.0, 3.0])).toarray()
+    array([[4., 2., 0.],
+           [2., 6., 4.],
+           [0., 4., 0.]])
+    """
+    if f is None:
+        return lambda function: sparse_hessian(function, argnums, **options)
+    if not isinstance(argnums, (int, str)):
+        raise TypeError("sparse_hessian: argnums is one argument; put several into a tuple")
+    made = sparse_jacobian(grad(f, argnums), argnums, mode="forward", **options)
+    made.symmetric = True
+    return made
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The pattern of a Jacobian, a boolean CSR array, and the colours of its columns, or its rows."""
+
+    pattern: Any
+    colours: Any
+    by_columns: bool
+    seeds: tuple[Any, ...]
+    lookups: tuple[Any, ...]
+
+    @property
+    def sweeps(self) -> int:
+        return int(self.seeds[0].shape[0])
+
+
+class Sparse:
+    """What `sparse_jacobian` returns."""
+
+    def __init__(self, f: Any, names: tuple[str, ...], mode: str, options: Options) -> None:
+        self.f, self.names, self.mode, self.symmetric = f, names, mode, False
+        push, point = Pushforward(f, names), Point(f, names)
+        self._forward = Transformed(Derivative(compressed_of(push, point), "primal"), options)
+        self._reverse = Transformed(Derivative(compressed_rows_of(f, Pullback(f, names)), "primal"), options)
+        self._plans: dict[Any, Plan] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from scipy.sparse import csr_array
+
+        plan = self.plan(*args, **kwargs)
+        run = self._forward if plan.by_columns else self._reverse
+        compressed = np.concatenate(run(plan.seeds, args, kwargs), axis=1) if plan.sweeps else np.zeros((1, max(plan.pattern.shape)))
+        pattern = plan.pattern
+        if plan.by_columns:
+            read = colouring.mirrored_entries if self.symmetric else colouring.entries
+            data = read(compressed, pattern, plan.colours)
+        else:
+            rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+            data = compressed[plan.colours[rows], pattern.indices]
+        return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+
+    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+        """The pattern and the colours for arguments like these."""
+        key = _key(args, kwargs)
+        known = self._plans.get(key)
+        if known is None or not all(lookup.holds() for lookup in known.lookups):
+            known = self._plans[key] = self._made(args, kwargs)
+        return known
+
+    def _made(self, args: Any, kwargs: Any) -> Plan:
+        with lookups.recorded() as record:
+            pattern, inputs, outputs = _pattern(self.f, self.names, args, kwargs)
+        kept = tuple(record.values())
+        if self.symmetric:
+            pattern = (pattern + pattern.T).tocsr().astype(bool)
+            pattern.sort_indices()
+            colours = colouring.star(pattern)
+            return Plan(pattern, colours, True, _split(colouring.seeds(colours), inputs), kept)
+        by_column = colouring.columns(pattern) if self.mode != "reverse" else None
+        by_row = colouring.columns(pattern.T.tocsr()) if self.mode != "forward" else None
+        if by_row is None or by_column is not None and by_column.max(initial=-1) <= 2 * (by_row.max(initial=-1) + 1):
+            return Plan(pattern, by_column, True, _split(colouring.seeds(by_column), inputs), kept)
+        return Plan(pattern, by_row, False, _split(colouring.seeds(by_row), outputs), kept)
+
+
+def _split(rows: Any, sizes: list[int]) -> tuple[Any, ...]:
+    return tuple(np.ascontiguousarray(part) for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1))
+
+
+def _key(args: Any, kwargs: Any) -> Any:
+    """What a pattern depends on: shapes and dtypes, the values of integers, and what is no number."""
+
+    def one(leaf: Any) -> Any:
+        if isinstance(leaf, (np.ndarray, np.generic)):
+            return leaf.shape, leaf.dtype.str, leaf.tobytes() if leaf.dtype.kind in "iub" else None
+        return type(leaf), None if isinstance(leaf, (float, complex)) else leaf if isinstance(leaf, (int, str, type(None))) else id(leaf)
+
+    return tuple(map(one, leaves(opened(list(args))))), tuple((k, *map(one, leaves(opened(v)))) for k, v in sorted(kwargs.items()))
+
+
+def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> tuple[Any, list[int], list[int]]:
+    """The pattern, the sizes of the arguments' arrays and numbers, and those of the result's."""
+    from stgrad.program import array_program, float_leaves, spec_of
+    from stgrad.transforms.dependence import Dynamic, dependence, full
+    from stgrad.transforms.pipeline import Trace
+    from stgrad.transforms.simplify import simplify
+
+    bound = signature_of(f).bind(*args, **kwargs)
+    bound.apply_defaults()
+    reading = array_program(f, {name: spec_of(value, name) for name, value in bound.arguments.items()}, Trace())
+    values = dict(reading.function.constants)
+    for name, value in bound.arguments.items():
+        for leaf, given in zip(leaves(reading.arguments[name]), leaves(opened(value)), strict=True):
+            if isinstance(leaf, Sym):
+                values[leaf.name] = given
+    wanted = [leaf.name for name in names for leaf in float_leaves(name, _argument(reading.arguments, name))]
+    sizes = [int(np.size(values[name])) for name in wanted]
+    starts = dict(zip(wanted, np.cumsum([0, *sizes]).tolist(), strict=False))
+    floats = frozenset(n for a in bound.arguments for v in leaves(reading.arguments[a]) if isinstance(v, Sym) and v.type.is_float for n in (v.name,))
+    flat = [i for i, leaf in enumerate(leaves(reading.result)) if isinstance(leaf, Sym) and leaf.type.is_float]
+    fn = _with_result(simplify(_with_result(reading.function, reading.result)), None)
+    try:
+        found = [sets for i, sets in enumerate(dependence(fn, values, starts, floats - set(wanted))) if i in flat]
+    except Dynamic:
+        every, value = frozenset(range(sum(sizes))), list(leaves(opened(_plain(f, bound))))
+        found = [full(np.shape(value[i]), every) for i in flat]
+    return _csr(found, sum(sizes)), sizes, [sets.size for sets in found]
+
+
+def _with_result(fn: Any, result: Any) -> Any:
+    from dataclasses import replace
+
+    from stgrad.frontend import result_operand
+
+    return fn if result is None else replace(fn, result=result_operand(result))
+
+
+def _plain(f: Any, bound: Any) -> Any:
+    import copy
+
+    run = f if isinstance(f, Transformed) else Transformed(Derivative(f, "primal"), Options(jit=False))
+    return run(*copy.deepcopy(bound.args), **copy.deepcopy(bound.kwargs))
+
+
+def _argument(arguments: Any, name: str) -> Any:
+    base, _, index = name.partition("[")
+    return arguments[base][int(index[:-1])] if index else arguments[base]
+
+
+def _csr(blocks: list[Any], width: int) -> Any:
+    from scipy.sparse import csr_array
+
+    rows = [sorted(item) for sets in blocks for item in sets.ravel().tolist()]
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.fromiter((j for row in rows for j in row), dtype=np.int64, count=int(indptr[-1]))
+    return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(rows), width))
+
+
+__all__ = ["Plan", "Sparse", "sparse_hessian", "sparse_jacobian", "sparsity"]
