@@ -1,7 +1,7 @@
 """Gradients of plain Python and NumPy functions: readable adjoint source, compiled with Numba."""
 
 from stgrad.api import cfunc, compile, grad, jit, value_and_grad
-from stgrad.batches import vmap
+from stgrad.batches import batch_jacobian, vmap
 from stgrad.differentials import elementwise_grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, vjp
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
@@ -10,7 +10,7 @@ from stgrad.sparse import sparse_hessian, sparse_jacobian, sparsity
 
 __version__ = "0.1.0"
 __all__ = [
-    "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "batch_jacobian", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",
     "sparse_hessian", "sparse_jacobian", "sparsity",

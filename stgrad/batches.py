@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from stgrad.api import named
+from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
+from stgrad.compressed import items_of
+from stgrad.jacobians import Pullback
 from stgrad.mapping import checked_axes, mapped_of
 from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
@@ -57,10 +59,50 @@ def vmap(
     return Transformed(Derivative(_mapped(f, axes, out_axes), "primal"), options)
 
 
+def batch_jacobian(
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, *, jit: bool = True, parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Any:  # fmt: skip
+    """The Jacobian of each item of a batch, of a function of the whole batch, as TensorFlow's `batch_jacobian`.
+
+    Args:
+        f: a function that takes an array of shape `(b, *n)`, perhaps among other arguments, and returns one of shape `(b, *m)`, where what belongs to an
+            item depends on that item alone; where it does not, the derivatives in all items are added up.
+        argnums: the argument, by position or name. The options are those of `grad`.
+
+    Returns:
+        A function with the arguments of f; its result has the shape `(b, *m, *n)`. It takes a reverse sweep for each number of one item's result.
+
+    Raises:
+        ShapeError: the result or the argument is no array with an axis for the items.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> each = stgrad.batch_jacobian(lambda x: x**2 * x[:, ::-1], jit=False)
+    >>> each(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[[ 4.,  1.],
+            [ 4.,  4.]],
+    <BLANKLINE>
+           [[24.,  9.],
+            [16., 24.]]])
+    """
+    options = Options(jit, parallel, precise, named(without), checked)
+    if f is None:
+        return lambda function: Transformed(Derivative(_each_item(function, argnums), "primal"), options)
+    return Transformed(Derivative(_each_item(f, argnums), "primal"), options)
+
+
+def _each_item(f: Any, argnums: int | str) -> Callable[..., Any]:
+    if not callable(f):
+        raise TypeError(f"batch_jacobian takes a function, not {type(f).__name__}; options go by keyword: @stgrad.batch_jacobian(argnums=...)")
+    f = as_python(f)
+    return items_of(f, Pullback(f, parameter_names(f, (argnums,))))
+
+
 def _mapped(f: Any, axes: Any, out_axes: Any) -> Callable[..., Any]:
     if not callable(f):
         raise TypeError(f"vmap takes a function, not {type(f).__name__}; options go by keyword: @stgrad.vmap(in_axes=...)")
     return mapped_of(as_python(f), axes, out_axes)
 
 
-__all__ = ["vmap"]
+__all__ = ["batch_jacobian", "vmap"]

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.jacobians import Pullback, numbers
 from stgrad.pushforwards import WIDTH, Point, Pushforward
+from stgrad.values import Sym
 
 
 def part_of(seeds: Any, like: Any, c: Any) -> Any:
@@ -50,3 +52,34 @@ def compressed_rows_of(f: Callable[..., Any], pullback: Pullback) -> Callable[..
         return found
 
     return compressed
+
+
+def items_of(f: Callable[..., Any], pullback: Pullback) -> Callable[..., Any]:
+    """For each number of one item of the result the gradients of all items, in one sweep."""
+    arrays = Arrays()
+
+    def batch_jacobian(*args: Any, **kwargs: Any) -> Any:
+        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        x = arrays(y, pullback(args, kwargs, [np.zeros_like(v) for v in numbers(y)])[0])
+        rows = np.reshape(y, (np.shape(y)[0], -1))
+        found = np.zeros(np.shape(rows) + np.shape(x)[1:], dtype=np.result_type(y))
+        for j in range(np.shape(rows)[1]):
+            seed = np.zeros_like(rows)
+            seed[:, j] = 1.0
+            found[:, j] = pullback(args, kwargs, [np.reshape(seed, np.shape(y))])[0]
+        return np.reshape(found, np.shape(y) + np.shape(x)[1:])
+
+    return batch_jacobian
+
+
+class Arrays:
+    """`arrays(y, x)`: x, where both are arrays with an axis for the items."""
+
+    def __call__(self, y: Any, x: Any) -> Any:
+        raise TypeError("it is called in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        for what, value in zip(("result", "argument"), args, strict=True):
+            if not isinstance(value, Sym) or not value.type.rank:
+                raise errors.ShapeError(f"batch_jacobian: the {what} is no array with an axis for the items", frame.builder.loc)
+        return args[1]
