@@ -285,7 +285,10 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
         parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
         return objects.exception(cls, " ".join(parts))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        made = cls(*args, **kwargs)
+        try:
+            made = cls(*args, **kwargs)
+        except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items
+            raise errors.TypeInferenceError(f"a `{cls.__name__}` cannot be made: {error}", frame.builder.loc, hint="use a plain tuple") from error
         if not all(map(is_static, getattr(made, "__dict__", {}).values())):
             raise errors.TypeInferenceError(f"a `{cls.__name__}` keeps more than its items", frame.builder.loc, hint="return a plain tuple")
         return made

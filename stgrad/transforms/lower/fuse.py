@@ -64,6 +64,7 @@ from stgrad.transforms.lower.nest import (
 Same = Callable[[str, str], bool]  # whether two buffers may share memory
 MAX_WRITES = 12  # LLVM's overlap tests give up beyond
 REACH = 40  # groups that a loop looks back at
+RISE = 100  # groups that a scalar statement rises over, so that long programs take time in proportion
 
 
 def fuse(units: Sequence[Unit], shares: Same) -> list[Node]:
@@ -214,8 +215,8 @@ def _depends(first: list[Unit], second: list[Unit], shares: Same) -> bool:
 
 def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Same) -> list[Unit]:
     """Put a scalar statement as early as it can stand."""
-    at = len(groups)
-    while at and not _depends(groups[at - 1], [*fills, unit], shares):
+    at, first = len(groups), max(0, len(groups) - RISE)
+    while at > first and not _depends(groups[at - 1], [*fills, unit], shares):
         at -= 1
     # Behind the scalars that stand there already: the order of the source.
     while at < len(groups) and len(groups[at][0].space) <= depth:
