@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var
 from stgrad.names import Names
 
+_FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
 
 @dataclass
 class Builder:
@@ -64,7 +66,9 @@ class Builder:
         return Dim(f"~{self.symbols}")
 
     def variable(self, wish: str, type_: Type) -> Sym:
-        """A new variable of a type; not assigned yet."""
+        """A new variable of a type; not assigned yet. Dates, texts and objects are no values of a program."""
+        if type_.dtype.startswith(_FOREIGN):
+            raise errors.UnsupportedSyntaxError(f"arrays of {type_.dtype} are not supported", self.loc, hint="pass them in as numbers")
         name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_
         if self.frames and self.frames[-1].unroll:

@@ -241,6 +241,8 @@ def _modulo(a: Any, b: Any) -> Any:
 def _item(owner: Any, key: Any) -> Any:
     if isinstance(owner, dict) and tracked_in(key):
         _own_key(owner, key)
+    if owner is np.r_ and tracked_in(key):
+        return numpy_call(np.concatenate, ([numpy_call(np.atleast_1d, (part,), {}) for part in (key if isinstance(key, tuple) else (key,))],), {})
     return owner[key]
 
 

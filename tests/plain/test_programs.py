@@ -178,7 +178,8 @@ def sequences(x):
     queue = collections.deque(maxlen=3)
     for item in x:
         queue.append(item)
-    return sorted(queue, key=lambda v: -v), max(queue), list(map(lambda v: v**2, queue)), [0.0] * int(x[0] * 10) + [x[1]]
+    assert len(np.r_[x[0], x]) == 5
+    return np.r_[x[0] ** 2, x, 1.0], sorted(queue, key=lambda v: -v), max(queue), list(map(lambda v: v**2, queue)), [0.0] * int(x[0] * 10) + [x[1]]
 
 
 V = np.array([0.3, 0.7, 0.55, 0.9])
