@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.frontend import Reading, splice
-from stgrad.ir import Assign, Const, Function, Operand, Pack, Push, Var, assigned, walk
+from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, walk
 from stgrad.ir import read as read_names
 from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, read_inline, seed_params
 from stgrad.request import Derivative, signature_of
@@ -37,6 +37,8 @@ def derive_units(request: Derivative, inner: Reading, trace: Trace, wrt: list[st
     places = [i for i, leaf in enumerate(flat) if is_float(leaf)]
     units = {name: name for name in wrt}
     if not columns:
+        if any(isinstance(s, Custom) and s.rule != "tangent" for s in walk(fn.body)):
+            raise Unbatched("a function with a reverse rule of its own, which need not be linear")
         fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places)
         items = fn.result.items if isinstance(fn.result, Pack) else ()
         units = {s.name: getattr(items[i], "name", "") for s, i in zip(seed_params(inner, fn), places, strict=True)}  # a number may be known

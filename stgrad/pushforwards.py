@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.ir import Custom, walk
 from stgrad.jacobians import Pullback, each_row, filled, numbers, product
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
@@ -180,7 +181,11 @@ class Keeps(_Read):
 class Cheaper(_Read):
     """`cheaper(args, kwargs, y)`: what is known of the cheaper mode before the program runs: 'forward', 'reverse', or '' for nothing."""
 
+    refused = frozenset({"vjp", "once"})  # rules that forward mode does not take, or may not take
+
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        if self.refused & {s.rule for s in walk(tuple(frame.builder.out)) if isinstance(s, Custom)}:
+            return "reverse"
         inputs = [leaf for a in self.arguments(args[0], args[1]) for leaf in leaves(a) if isinstance(leaf, Sym) and leaf.type.is_float]
         outputs = [leaf for leaf in leaves(args[2]) if isinstance(leaf, Sym) and leaf.type.is_float]
         if any(leaf.type.dtype.startswith("complex") for leaf in (*inputs, *outputs)):
@@ -195,6 +200,8 @@ class Cheaper(_Read):
 
 class Square(Cheaper):
     """The same of a gradient, whose Jacobian has as many rows as columns: to push it forward needs no second sweep back."""
+
+    refused = frozenset({"vjp", "once", "linear"})
 
     def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:
         return "forward"

@@ -527,6 +527,84 @@ def test_rules_that_write_to_what_they_are_given(jit):
     refused(loss, "not its own", X, error=errors.AliasingError)
 
 
+def test_results_that_are_arguments():
+    @stgrad.custom_vjp
+    def double_back(x):
+        return x
+
+    double_back.defvjp(lambda x: (x, None), lambda _, g: (2.0 * g,))
+
+    def f(x):
+        y = x * 1.0
+        z = double_back(y)
+        z[0] = 5.0
+        return np.sum(y * y) + np.sum(z)
+
+    def g(x):
+        z = double_back(x * 1.0)
+        return np.sum(z * z)
+
+    def h(x):
+        with stgrad.insert_grad_of(x) as dx:
+            dx = 2.0 * dx
+        x[0] = 1.0
+        return np.sum(x * x)
+
+    refused(f, "the result of `double_back` is its argument", X, error=errors.AliasingError)
+    refused(lambda x: h(x * 1.0), "the result of `insert_grad_of` is its argument", X, error=errors.AliasingError)
+    np.testing.assert_allclose(stgrad.grad(g, jit=False)(X), 4.0 * X)
+
+
+@JIT
+@pytest.mark.parametrize("f", [wave, ripple])
+def test_results_that_are_overwritten(f, jit):
+    def loss(f):
+        def inner(x, y):
+            total = 0.0
+            for i in range(3):
+                z = f(x, y)
+                total += np.sum(z**2)
+                z[i] = x[0]
+                total += np.sum(z)
+            return total
+
+        return inner
+
+    got = stgrad.grad(loss(f), (0, 1), jit=jit)(X, Y)
+    for one, other in zip(got, stgrad.grad(loss(plain), (0, 1), jit=False)(X, Y), strict=True):
+        np.testing.assert_allclose(one, other)
+
+
+@JIT
+def test_rows_of_a_rule_that_is_not_linear(jit):
+    """All rows of a Jacobian at once are those of a linear map; this one is asked for each row."""
+
+    @stgrad.custom_gradient
+    def clipped(x):
+        return x * x, lambda g: min(max(g, -1.0), 1.0) * 2.0 * x
+
+    @stgrad.custom_vjp
+    def clip(x):
+        return x
+
+    clip.defvjp(lambda x: (x, None), lambda _, g: (np.clip(g, -1.0, 1.0),))
+
+    found = stgrad.jacrev(lambda x: np.array([3.0 * clip(x * x), clipped(x) * 5.0, x]), jit=jit)(2.0)
+    np.testing.assert_allclose(found, [4.0, 4.0, 1.0])
+    np.testing.assert_allclose(stgrad.jacrev(lambda x: 3.0 * clip(x), jit=jit)(X), np.eye(3))
+
+
+def test_the_mode_that_takes_the_rule():
+    @stgrad.custom_vjp
+    def clip(x):
+        return x
+
+    clip.defvjp(lambda x: (clip(x), None), lambda _, g: (np.clip(g, -1.0, 1.0),))
+    np.testing.assert_allclose(stgrad.jacobian(lambda x: np.array([clip(3.0 * x), x * x]), jit=False)(2.0), [3.0, 4.0])
+    np.testing.assert_allclose(stgrad.jacobian(lambda x: clip(x) * 0.5, jit=False)(X), 0.5 * np.eye(3))
+    np.testing.assert_allclose(stgrad.hessian(lambda x: np.sum(clip(x) ** 3), jit=False)(X), np.diag([1.0, 0.0, 0.0]))  # 1.8, clipped on its way back, too
+
+
 def test_no_rule():
     @stgrad.custom_jvp
     def f(x):

@@ -425,7 +425,7 @@ class _Forward:
         dots = [[d.of(i) for i in stmt.inputs] for d in self.directions]
         for d in self.directions:
             if d.active & outputs:
-                check_region(stmt, d.active, self.builder.types, "forward")
+                check_region(stmt, d.active, self.builder.types, "forward", d.owns)
         active = [d.active for d in self.directions]
         for d in self.directions:
             d.active -= outputs

@@ -57,6 +57,7 @@ from stgrad.ir import (
     rename,
     rule_binds,
     rule_reads,
+    stored,
 )
 from stgrad.names import Names
 from stgrad.transforms.activity import activity
@@ -294,9 +295,11 @@ class _Reverse:
         from stgrad.transforms import transpose
 
         outputs = {o.name for o in stmt.outputs}
-        if not outputs & self.adjoints.present:
+        if not outputs & (self.adjoints.present | self.adjoints.shadows.keys()):
             return stmt
-        transpose.check_region(stmt, self.adjoints.active, self.builder.types, "reverse")
+        classes = self.program.classes
+        written = {classes.find(n) for n in stored(self.fn.body)}
+        transpose.check_region(stmt, self.adjoints.active, self.builder.types, "reverse", lambda n: classes.find(n) in written)
         return transpose.pulled(self.builder, self.adjoints.splice, stmt, self.adjoints.active) if stmt.rule == "tangent" else stmt
 
     def _instance(self, stmt: Custom) -> tuple[Block, dict[str, str]]:

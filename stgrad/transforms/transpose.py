@@ -8,7 +8,7 @@ that clips is transposed where the cotangents are zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from stgrad import errors
@@ -129,10 +129,10 @@ def _settled(stmt: Stmt) -> tuple[Stmt, ...]:
     return stmt.body if stmt.rule == "once" else (replace(stmt, rule="linear"),)
 
 
-def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode: str) -> None:
+def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode: str, owns: Callable[[str], bool]) -> None:
     """Refuse regions that the rule does not describe, or not in this mode.
 
-    Raises NotDifferentiableError, AliasingError.
+    `owns`: whether the program writes to the memory of an array. Raises NotDifferentiableError, AliasingError.
     """
     owner = f"`{stmt.owner}`" if stmt.owner else "the function"
     if mode == "forward" and stmt.rule in ("vjp", "once"):
@@ -159,6 +159,7 @@ def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode
             hint="pass it as an argument",
         )
     _no_writes(stmt, given, types, owner)
+    _no_shared_memory(stmt, given, types, owner, owns)
 
 
 def _no_writes(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: str) -> None:
@@ -178,6 +179,19 @@ def _no_writes(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: 
                 reason="a function with a derivative of its own is differentiated by its rule, which does not tell of that",
                 hint="write to a copy of it",
             )
+
+
+def _no_shared_memory(stmt: Custom, given: Set[str], types: Mapping[str, Type], owner: str, owns: Callable[[str], bool]) -> None:
+    """Refuse a result that is an argument, or a view of one, and is written to: the two would have one adjoint."""
+    written = [o.name for o in stmt.outputs if types[o.name].array and owns(o.name)]
+    classes = Classes(stmt.body, types)
+    if any(classes.same(o, n) for o in written for n in given if n in types and types[n].array):
+        raise errors.AliasingError(
+            f"the result of {owner} is its argument, or a view of it, and this memory is written to",
+            stmt.loc,
+            reason="each has an adjoint of its own",
+            hint="use a copy: " + ("y = x.copy(), and the block for y" if stmt.owner == "insert_grad_of" else "let the function return one"),
+        )
 
 
 def _linear(program: Function, names: Sequence[str], stmt: Custom) -> Function:
