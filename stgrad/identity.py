@@ -20,6 +20,7 @@ import numpy as np
 from stgrad.contents import holds_arrays, items_of
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 from stgrad.lookups import ABSENT, LIBRARIES, root_of
+from stgrad.registered import registration_of
 from stgrad.source import is_dispatcher
 
 _NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(Ellipsis))
@@ -82,6 +83,8 @@ class Identity:
     def _named(self, value: Any) -> Described:
         if isinstance(value, types.ModuleType):
             return self._module(value)
+        if registration_of(value) is not None:
+            raise Unknown("a function with a registered gradient")
         found = _library(value)
         if found is not None:
             return ["library", *found]

@@ -253,3 +253,35 @@ def test_in_plain_python(monkeypatch):
         np.testing.assert_array_equal(stgrad.grad(f, jit=False)(X), 12.0)
     with pytest.raises(errors.UnsupportedSyntaxError):
         stgrad.grad(g, jit=False)(X)
+
+
+def test_another_process_with_a_rule(tmp_path):
+    """A program on disk that has read a function is none for a process that gives the function a rule, or another rule."""
+    import os
+    import subprocess
+    import sys
+
+    text = """
+import sys, stgrad
+def cube(x):
+    return x**3
+@stgrad.custom_jvp
+def square(x):
+    return x * x
+if sys.argv[1] == "plain":
+    square.defjvps(lambda t, y, x: 2.0 * x * t)
+else:
+    square.defjvps(lambda t, y, x: 50.0 * t)
+    stgrad.register_gradient(cube, lambda y, g, x: g * 100.0)
+print(stgrad.grad(lambda x: cube(x))(2.0), stgrad.grad(lambda x: square(x))(2.0))
+"""
+    (tmp_path / "script.py").write_text(text)
+    environment = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.path.dirname(os.path.dirname(stgrad.__file__))}
+
+    def run(*arguments):
+        command = [sys.executable, str(tmp_path / "script.py"), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("plain") == ["12.0", "4.0"]
+    assert run("ruled") == ["100.0", "50.0"]
+    assert run("plain") == ["12.0", "4.0"]
