@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
+OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes extents to be equal, where they are not
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
 
 
@@ -112,7 +113,7 @@ class Transformed:
         def pulled_back(cotangents: Any, value: Any) -> Any:
             try:
                 return run(*flat, *seeds(cotangents, value))[1]
-            except ValueError as problem:
+            except OTHER_EXTENTS as problem:
                 plainly = lambda resort, e: resort.pullback(self.derivative, arguments, e)(cotangents, value)  # noqa: E731
                 return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value), plainly)
 
@@ -268,7 +269,7 @@ class Transformed:
         program.called = True
         try:
             return program.run(*flat)
-        except ValueError as problem:
+        except OTHER_EXTENTS as problem:
             return self._broadcast(program, problem, lambda other: other(*args, **kwargs), lambda resort, e: resort.called(self.derivative, arguments, e))
 
     def _last_resort(self, refused: errors.StgradError) -> Any:
@@ -289,12 +290,12 @@ class Transformed:
         def forgiving(*args: Any, **kwargs: Any) -> Any:
             try:
                 return run(*args, **kwargs)
-            except ValueError as problem:
+            except OTHER_EXTENTS as problem:
                 return self._broadcast(self._program_for(self._bind(args, kwargs)), problem, lambda other: other(*args, **kwargs))
 
         return forgiving
 
-    def _broadcast(self, program: Program, problem: ValueError, call: Callable[[Transformed], Any], plainly: Any = None) -> Any:
+    def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Any = None) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
         if not program.ready.optimistic:
             if plainly is not None and self.options.plain and str(problem).startswith("operands could not be broadcast together (line"):
@@ -306,7 +307,7 @@ class Transformed:
         except errors.StgradError as refused:
             problem.add_note(f"Nor can stgrad broadcast here as the program runs: {refused}")
             raise problem from None
-        except ValueError as again:
+        except OTHER_EXTENTS as again:
             raise again from None
 
     def _other(self) -> Transformed:  # whose programs broadcast as they run

@@ -28,7 +28,7 @@ LAYERS = [
     {"program", "as_python", "memory", "straight"},
     {"program_units"},
     {"adapter", "callable_type"},
-    {"cfunctions"},
+    {"cfunctions", "plain", "prepared"},
     {"transformed"},
     {"colouring", "jacobians", "mapping"},
     {"pushforwards"},

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
@@ -76,7 +77,8 @@ def _agree_along(frame: Frame, values: list[Value], column: list[_Axis], name: s
         return
     apart.sort(key=lambda a: (a.position != target, extents.may_be_one(a.dim)))
     certain = [a for a in apart if a.position == target or not extents.may_be_one(a.dim)]
-    if len(certain) < len(apart) and ASSUMPTION.get().run_time:
+    never = any(a.dim.symbol is not None and a.dim.symbol == b.dim.symbol for a, b in combinations([replace(a, dim=extents.find(a.dim)) for a in apart], 2))
+    if len(certain) < len(apart) and (never or ASSUMPTION.get().run_time):
         size = _joint(frame, values, apart, certain)
         for a in column:
             if a.position != target and extents.may_be_one(a.dim):

@@ -128,7 +128,7 @@ def _range_loop(frame: Frame, node: Any, value: Range) -> None:
             frame.env[name] = k
         frame.execute(node.body)
 
-    carried = names | {name} if private else names - {name}
+    carried = bound_names([node]) - set(node.ran) if private else names - {name}
     counted_loop(frame, stop, body, f"{name}_k" if private else name, carried, start, step)
     if not private:
         frame.env.pop(name, None)

@@ -17,6 +17,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.lengths import assured
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
+from stgrad.runtime import stretch
 
 FLOATS = ("float64", "float32")  # of matrices whose factorisations keep the dtype
 SHAPES: dict[Any, Callable[..., Any]] = {}
@@ -65,6 +66,11 @@ def _check_order(frame: Frame, a: Value, order: Value) -> None:
 @shaped(np.zeros, np.ones, np.empty)
 def _zeros(frame: Frame, shape: Value, dtype: Value = None, order: Value = "C", **_: Value) -> Type:
     return Type(dtype_of(frame, dtype, "float64"), dims_of(frame, shape), array=True)
+
+
+@shaped(stretch)
+def _stretch(frame: Frame, x: Value, shape: Value) -> Type:
+    return Type(type_of(x).dtype, dims_of(frame, shape), array=True)
 
 
 @shaped(np.full)

@@ -34,7 +34,7 @@ class Signs:
         """Remember what a bool compares."""
         if stmt.op == "not" and isinstance(stmt.args[0], Var) and stmt.args[0].name in self.compared:
             op, name, bound = self.compared[stmt.args[0].name]
-            self.compared[stmt.target.name] = (f"not {op}", name, bound)
+            self.compared[stmt.target.name] = (op[4:] if op.startswith("not ") else f"not {op}", name, bound)
         if stmt.op not in _TRUE or len(stmt.args) != 2:
             return
         match stmt.args:

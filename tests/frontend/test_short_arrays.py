@@ -111,3 +111,42 @@ def differences(x):
 @pytest.mark.parametrize("function", [stencil, differences])
 def test_loops_alone_ask_for_nothing(function):
     assert "raise" not in stgrad.grad(function).source(np.ones(5))
+
+
+def tail_or_whole(x, d):
+    if d > 0.5:
+        pass
+    else:
+        x = x[1:]
+    return np.sum(x * x)
+
+
+def tail_beside_the_whole(x, n):
+    return np.sum((x[1:] + x)[n] * x)
+
+
+def negated_twice(x, n):
+    if not not n < 0:
+        return x * 2.0
+    return np.sqrt(abs(x)) * n
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_tail_on_one_path(jit):
+    """Of no items, the tail has none either."""
+    for size in (0, 1, 3):
+        x = np.arange(1.0, size + 1)
+        for d in (0.0, 1.0):
+            kept = x if d else np.append(0.0, x[1:])[: len(x)]
+            np.testing.assert_allclose(stgrad.grad(tail_or_whole, jit=jit)(x, d), 2 * kept)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_extents_of_one_array_that_differ_are_broadcast(jit):
+    check_gradient(tail_beside_the_whole, (np.array([0.3, 0.8]), 1), jit=jit)
+    with pytest.raises(ValueError, match="broadcast"):
+        stgrad.grad(tail_beside_the_whole, jit=jit)(np.ones(4), 1)
+
+
+def test_a_comparison_negated_twice():
+    check_gradient(negated_twice, (1.3, 2))

@@ -312,3 +312,43 @@ def test_del_of_entries():
         return sum(held) + sum(named.values())
 
     check_gradient(entries, (1.5,), order=2)
+
+
+def counter_read_behind_its_loop(x):
+    y = np.zeros(3)
+    for e in x:
+        for i in range(2):
+            y[i] += e
+        else:
+            last = i
+        y[last] *= 2.0
+    return np.sum(y * y)
+
+
+def dead_condition(x, n):
+    if n > 3:
+        v = x
+    if v > 0.0:
+        pass
+    return x * x
+
+
+def dead_condition_out_of_bounds(x, n):
+    y = np.zeros(n) + x
+    if y[3] > 0.0:
+        pass
+    return x * x
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_counters_of_inner_loops(jit):
+    check_gradient(counter_read_behind_its_loop, (np.array([0.3, -0.7, 1.1]),), jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize(("function", "problem"), [(dead_condition, UnboundLocalError), (dead_condition_out_of_bounds, IndexError)])
+def test_conditions_that_decide_nothing_are_evaluated(function, problem, jit):
+    gradient = stgrad.grad(function, jit=jit)
+    assert gradient(2.0, 4) == 4.0
+    with pytest.raises(problem):
+        gradient(2.0, 3)

@@ -186,7 +186,7 @@ def _slopes(reference: Reference, v: list[Any], gradients: list[Any], tolerance:
         if not np.isfinite(slope.value) or not abs(slope.value) < 1e8:
             return Outcome("skipped", "the derivative is large or not a number")
         size = max(abs(slope.value), size if np.isfinite(size) else 0.0, 1e-3)
-        if slope.doubt > 1e-5 * size and tolerance < 1e-3:
+        if slope.doubt > 1e-3 * max(1.0, abs(slope.value)) or slope.doubt > 1e-5 * size and tolerance < 1e-3:
             return Outcome("skipped", "differences do not agree")
         if abs(got - slope.value) <= tolerance * size + 20 * slope.doubt:
             return Outcome("ok")

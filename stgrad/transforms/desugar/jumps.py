@@ -301,5 +301,11 @@ def _without_empty_branches(stmt: Any) -> Stmts:
     if stmt.orelse:
         stmt.test, stmt.body, stmt.orelse = negate(stmt.test), stmt.orelse, []
         return [stmt]
-    effects = any(isinstance(node, (gast.Call, gast.NamedExpr)) for node in gast.walk(stmt.test))
-    return [at(stmt, gast.Expr(stmt.test))] if effects else []
+    return [at(stmt, gast.Expr(stmt.test))] if any(map(_may_raise, gast.walk(stmt.test))) else []
+
+
+def _may_raise(node: Any) -> bool:
+    """Whether the evaluation of a node is seen, though nobody looks at its value."""
+    if isinstance(node, gast.Name):
+        return hasattr(node, "check")
+    return not isinstance(node, (gast.Constant, gast.BoolOp, gast.UnaryOp, gast.boolop, gast.unaryop, gast.expr_context))

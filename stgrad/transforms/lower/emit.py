@@ -116,7 +116,11 @@ class Emitter(Writer):
     def guard(self, unit: Guard) -> None:
         left = self.extent(unit.a)
         if unit.b is not None:
-            self.out[0].append(Effect("check_equal", (left, self.extent(unit.b), Const(unit.message)), loc=unit.loc))
+            sides = [
+                side if floor is None or isinstance(side, Const) else self.assign("max", (side, Const(floor)), INT, 0)
+                for side, floor in zip((left, self.extent(unit.b)), unit.floors, strict=True)
+            ]
+            self.out[0].append(Effect("check_equal", (*sides, Const(unit.message)), loc=unit.loc))
             return
         empty = self.assign("np.less_equal", (left, Const(0)), Type("bool"), 0)
         self.out[0].append(If(empty, (Effect("raise", (Const("ValueError"), Const(unit.message)), loc=unit.loc),), loc=unit.loc))

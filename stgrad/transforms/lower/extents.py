@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stgrad.ir import Dim, Function, Operand, Type, Var, assigned
 from stgrad.names import Names
-from stgrad.transforms.lower.nest import Guard
+from stgrad.transforms.lower.nest import Floors, Guard
 
 if TYPE_CHECKING:
     from stgrad.transforms.lower.scalarise import Scalariser
@@ -86,14 +86,15 @@ class Extents:
         self.check(a, b, state, message)
         return True
 
-    def check(self, a: Dim, b: Dim, state: Scalariser, message: str = NO_BROADCAST) -> None:
-        """Emit a check that two extents are equal; from here on they are one."""
+    def check(self, a: Dim, b: Dim, state: Scalariser, message: str = NO_BROADCAST, floors: Floors = (None, None)) -> None:
+        """Emit a check that two extents are equal; from here on they are one. `floors`: see `Guard`."""
         a, b = self.canonical(a), self.canonical(b)
         if a.symbol is None:
-            a, b = b, a
+            a, b, floors = b, a, floors[::-1]
         common = min(a.offset, b.offset) if b.symbol is not None else 0
         left, right = Dim(a.symbol, a.offset - common), Dim(b.symbol, b.offset - common)
-        state.units.append(Guard(left, right, message, self.witnesses((a, b))))
+        least = (-common if a.offset < 0 else floors[0], -common if b.offset < 0 else floors[1])  # `x[1:]` of nothing is nothing
+        state.units.append(Guard(left, right, message, self.witnesses((a, b)), floors=least))
         self.assume(a, b)
 
     def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:

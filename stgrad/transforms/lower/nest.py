@@ -222,15 +222,19 @@ class Raw:
         return (*(Access(name, None) for name in self.reads), *(Access(name, None, write=True) for name in self.writes))
 
 
+Floors = tuple[int | None, int | None]
+
+
 @dataclass(frozen=True)
 class Guard:
-    """A check at run time before the nests that need it: `a == b`, or `a > 0` (no `b`)."""
+    """A check at run time before the nests that need it: `a == b`, or `a > 0` (no `b`). `floors`: what a and b are at least taken to be."""
 
     a: Dim
     b: Dim | None
     message: str
     witnesses: tuple[str, ...]
     loc: Loc | None = None
+    floors: Floors = (None, None)
 
     @property
     def space(self) -> tuple[Dim, ...]:

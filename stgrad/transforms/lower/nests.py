@@ -210,7 +210,7 @@ def scalarised(
         for guard in guards:
             state.see(w for w in guard.witnesses if w not in bounds)
             if guard.b is not None:
-                state.extents.check(again(state, bounds, guard.a), again(state, bounds, guard.b), state, guard.message)
+                state.extents.check(again(state, bounds, guard.a), again(state, bounds, guard.b), state, guard.message, guard.floors)
         for stmt in run:
             state.statement(stmt)
         made = {""} | bound | state.kept | {n for u in state.units if isinstance(u, Raw) for n in assigns(u.stmt)}  # lowering makes names too
