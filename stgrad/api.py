@@ -11,9 +11,18 @@ from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.request import options as chosen_options
-from stgrad.transformed import Transformed
+from stgrad.transformed import LAST_RESORT, Transformed
 
 Argnums = int | str | Sequence[int | str]
+
+
+def _last_resort() -> Any:
+    from stgrad.plain import resort
+
+    return resort
+
+
+LAST_RESORT.append(_last_resort)
 
 
 def grad(

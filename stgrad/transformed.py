@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
+LAST_RESORT: list[Callable[[], Any]] = []  # gives the module that runs refused programs in plain Python; it is built on this one
 OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes extents to be equal, where they are not
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
 
@@ -276,8 +277,7 @@ class Transformed:
         """What runs a refused program in plain Python; else the refusal is raised."""
         if not self.options.plain:
             raise refused
-        from stgrad.plain import resort
-
+        resort = LAST_RESORT[0]()
         if not resort.can_run(self.derivative, self.options, refused):
             raise refused
         return resort

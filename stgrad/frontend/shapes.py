@@ -17,7 +17,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.lengths import assured
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
-from stgrad.runtime import stretch
+from stgrad.rules.broadcasting import shrink, stretch
 
 FLOATS = ("float64", "float32")  # of matrices whose factorisations keep the dtype
 SHAPES: dict[Any, Callable[..., Any]] = {}
@@ -71,6 +71,11 @@ def _zeros(frame: Frame, shape: Value, dtype: Value = None, order: Value = "C", 
 @shaped(stretch)
 def _stretch(frame: Frame, x: Value, shape: Value) -> Type:
     return Type(type_of(x).dtype, dims_of(frame, shape), array=True)
+
+
+@shaped(shrink)
+def _shrink(frame: Frame, g: Value, like: Value) -> Type:
+    return Type(type_of(g).dtype, type_of(like).dims, array=True)
 
 
 @shaped(np.full)
