@@ -100,6 +100,11 @@ def emit(frame: Frame, function: Any, *args: Value, **options: Value) -> Value:
     return call_python(frame, function, args, options)
 
 
+@handles(np.common_type)
+def _common_type(frame: Frame, *arrays: Value) -> Value:
+    return np.common_type(*(np.empty(0, type_of(a).dtype) for a in arrays))
+
+
 @handles(np.iscomplexobj)
 def _iscomplexobj(frame: Frame, a: Value) -> Value:
     return type_of(a).dtype.startswith("complex")
@@ -155,9 +160,8 @@ def _copy(frame: Frame, a: Value, order: Value = "K", **options: Value) -> Value
 @handles(np.array)
 def _array(frame: Frame, object: Value, dtype: Value = None, *, copy: Value = True, order: Value = "K", ndmin: Value = 0, **_: Value) -> Value:  # noqa: A002
     """`np.array` of a number, an array, or nested lists of those."""
-    if static_of(copy) is not True and isinstance(object, Sym):
-        return _asarray(frame, object, dtype, copy=copy)
-    array = _new_array(frame, object, dtype)
+    shown = static_of(copy) is not True and isinstance(object, Sym)
+    array = _asarray(frame, object, dtype, copy=copy) if shown else _new_array(frame, object, dtype)
     missing = static_of(ndmin) - type_of(array).rank
     return frame.call(np.reshape, (array, (*(1,) * missing, *operations.shape_of(frame, array))), {}) if missing > 0 else array
 

@@ -198,3 +198,11 @@ def means_of_rings(data, radius, n):
         if np.any(ring):
             means[i] = (data[ring] ** 2).mean()
     return np.sum(means)
+
+
+@example(vector(3), jit=True)
+def shown_with_more_axes(x):
+    row = np.array(x, ndmin=2, copy=None)
+    row[0, 1] = 3.0 * x[0]
+    number = np.array(x[0] ** 2, ndmin=1, copy=None)
+    return np.sum(x) * row[0, 2] + number[0] + np.sum(np.zeros(2, np.common_type(x, number)))
