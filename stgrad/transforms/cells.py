@@ -68,7 +68,8 @@ def cells(fn: Function, results: set[str]) -> tuple[Function, dict[str, str]]:
     groups: dict[str, set[str]] = {}
     for n in fn.types:
         groups.setdefault(classes.find(n), set()).add(n)
-    found = [group for group in groups.values() if group & names]
+    changed = {s.target.name for s in walk(fn.body) if isinstance(s, Store)}
+    found = [g for g in groups.values() if g & names and (g & changed or not g & set(fn.constants))]  # captured ones stay arrays: nothing changes them
     for group in found:
         if not (group <= names and _is_one_variable(fn, group, results)):
             _refuse(fn, group & names)
