@@ -68,6 +68,22 @@ class Closure:
         return inspect.Signature(params)
 
 
+@dataclass(eq=False)
+class Generator:
+    """A call of a generator function that nothing has consumed yet: a desugared tree, what it sees, and its arguments by name.
+
+    `items` are those that were made before their consumer asks for them.
+    """
+
+    tree: Any
+    source: Any
+    parent: Any
+    given: dict[str, Value]
+    unroll: bool
+    endless: bool
+    items: Value = None
+
+
 class Waiting:
     """What reads its parts later than they were evaluated: iterators, bound methods. They stay what they were, whatever names are bound to since."""
 

@@ -100,6 +100,13 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     for name in ("__defaults__", "__kwdefaults__"):  # they came with the arguments
         look("attribute", source.function, name)
     tree = desugared(source)
+    if hasattr(tree, "generator"):
+        raise errors.UnsupportedSyntaxError(
+            "a generator (`yield`) as the differentiated function is not supported",
+            source.loc(source.tree),
+            reason="its execution is suspended between values",
+            hint="consume it in a function: return list(...) or sum(...) of it",
+        )
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     begin(frame, tree)
@@ -207,7 +214,7 @@ class Copies:
         if frame is None:
             return None
         if id(frame) not in self._frames:
-            new = replace(frame, builder=self.builder, env={}, parent=None, result=None, captured=self._captures, owned=set())
+            new = replace(frame.detached(), builder=self.builder, env={}, parent=None, result=None, captured=self._captures, owned=set())
             self._frames[id(frame)] = new
             new.parent = self.frame(frame.parent)
             new.env = {name: self.value(v) for name, v in frame.env.items()}

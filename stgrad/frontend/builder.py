@@ -69,6 +69,7 @@ class Builder:
         """A new variable of a type; not assigned yet. Dates, texts and objects are no values of a program."""
         if type_.dtype.startswith(_FOREIGN):
             raise errors.UnsupportedSyntaxError(f"arrays of {type_.dtype} are not supported", self.loc, hint="pass them in as numbers")
+        wish = wish.partition("@")[0]  # the mark of a generator's names
         name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_
         if self.frames and self.frames[-1].unroll:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import operator
 import types
 from typing import Any
@@ -31,13 +33,14 @@ from stgrad.frontend.arrays import call_method
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
+from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
-from stgrad.frontend.iteration import once
+from stgrad.frontend.iteration import iterated, once
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
-from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import Closure, Generator, Growing, Method, Record, Sym, Value, Waiting, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called, look, root_of
 from stgrad.registered import registration_of
@@ -52,7 +55,7 @@ def call_expression(frame: Frame, node: Any) -> Value:
     args: list[Value] = []
     for arg in node.args:
         if isinstance(arg, gast.Starred):
-            items = frame.evaluate(arg.value)
+            items = collected(frame, frame.evaluate(arg.value), arg)
             if not isinstance(items, (tuple, list)):
                 frame.unsupported(arg, "`*` needs a tuple or list of known length")
             args.extend(items)
@@ -74,6 +77,10 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return inline_closure(frame, function, args, kwargs)
     if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
         args, kwargs = tuple(unwrapped(frame, a) for a in args), {k: unwrapped(frame, v) for k, v in kwargs.items()}
+        if _hashable(function) and function in _ITERATING:
+            args = tuple(iterated(frame, a) for a in args)
+        if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
+            args = tuple(collected(frame, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
@@ -100,6 +107,9 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
 
 
 CALL.append(call)
+_CONSUMING = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.Counter, collections.deque)
+_ITERATING = {sum, list, tuple, set, sorted, any, all, zip, enumerate}  # they ask each argument for its items
+_LAZY = {next, iter, enumerate, zip, map, filter, itertools.islice, itertools.filterfalse}  # they take items when theirs are asked for
 
 
 def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:

@@ -10,6 +10,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.iteration import few_items, iterated, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.values import Method, Sym, Value, is_static
@@ -17,6 +18,9 @@ from stgrad.frontend.values import Method, Sym, Value, is_static
 
 def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any) -> None:
     """`trip` of each item; a few known ones are written out."""
+    if driver(value) is not None:
+        drive(frame, value, Consumer(trip, set()), node)
+        return
     if may_change(value):
         live, k = Live(frame, value, node), 0
         while is_static(length := live.length()) and k < length:

@@ -33,7 +33,8 @@ def read_name(frame: Frame, node: Any) -> Value:
 
 def _check(frame: Frame, node: Any, flag: Value) -> None:
     if isinstance(flag, Sym):
-        message = f"cannot access local variable '{node.id}' where it is not associated with a value"
+        name = node.id.partition("@")[0]  # without the mark of a generator's names
+        message = f"cannot access local variable '{name}' where it is not associated with a value"
         error = Effect("raise", (Const("UnboundLocalError"), Const(message)), (), frame.builder.loc, frame.builder.note)
         frame.builder.emit(If(flag.operand, (), (error,), frame.builder.loc, frame.builder.note))
     elif not flag:

@@ -191,13 +191,26 @@ class Frame:
 
     # ------------------------------------------------------------- names
 
+    @property
+    def home(self) -> Frame:
+        """The frame whose environment this one uses."""
+        return self
+
+    def owns(self, name: str) -> bool:
+        """Whether a name may be one of this activation."""
+        return True
+
+    def detached(self) -> Frame:
+        """This activation, or one like it, with an environment of its own."""
+        return self
+
     def lookup(self, name: str, node: Any = None) -> Value:
         """The value of a name, as Python would find it: local, enclosing function, global, builtin."""
         frame: Frame | None = self
         while frame is not None:
-            if name in frame.env:
+            if frame.owns(name) and name in frame.env:
                 return frame._read(name, node)
-            if frame.counts.get(name):
+            if frame.owns(name) and frame.counts.get(name):
                 self.unassigned(name, node)
             source, frame = frame.source, frame.parent
         return self._global(source, name, node)
@@ -215,19 +228,20 @@ class Frame:
     def note_earlier(self, name: str) -> bool:
         """Note a read of a name that is bound in an open loop: an earlier iteration may have bound it. Whether there is such a loop."""
         owner: Frame | None = self
-        while owner is not None and name not in owner.env and not owner.counts.get(name):
+        while owner is not None and not (owner.owns(name) and (name in owner.env or owner.counts.get(name))):
             owner = owner.parent
-        found = any(frame is owner and name in names for frame, names, _ in self.builder.loops)
+        found = owner is not None and any(frame.home is owner.home and name in names for frame, names, _ in self.builder.loops)
         if found:
             self.builder.earlier.append(name)
         return found
 
     def unassigned(self, name: str, node: Any) -> NoReturn:
+        shown = name.split("@")[0]
         error = (Unreached if self.note_earlier(name) else errors.UndefinedNameError)(
-            f"`{name}` may be unassigned here",
+            f"`{shown}` may be unassigned here",
             self.loc(node) if node is not None else None,
             reason="on some path to this line nothing has been assigned to it",
-            hint=f"assign `{name}` a first value before the branch or loop",
+            hint=f"assign `{shown}` a first value before the branch or loop",
         )
         raise error
 
@@ -403,6 +417,8 @@ def binding_counts(tree: Any) -> dict[str, int]:
     def visit(node: Any, weight: int) -> None:
         if isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Param)):
             counts[node.id] = counts.get(node.id, 0) + weight
+        for name in getattr(node, "binds", ()):  # what the consumer of a generator binds at a `yield`
+            counts[name] = 2
         for flag in (getattr(node, "flag", None), *getattr(node, "ran", ()), *(getattr(node, "flags", ()) if isinstance(node, gast.Delete) else ())):
             if flag is not None:
                 counts[flag] = 2

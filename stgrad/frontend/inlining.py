@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from stgrad import errors
@@ -14,6 +15,7 @@ from stgrad.rules.core import NotCovered
 from stgrad.transforms.desugar import desugar
 
 _DESUGARED: dict[Any, Any] = {}
+MAKE_GENERATOR: list[Callable[..., Value]] = []  # `stgrad.frontend.generators.made`, which is built on this module
 
 
 def desugared(source: sources.Source) -> Any:
@@ -59,7 +61,11 @@ def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwa
 
 def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
     if frame.depth >= MAX_DEPTH:
-        raise _too_deep(frame, tree)
+        raise too_deep(frame, tree)
+    if hasattr(tree, "generator"):
+        bound = Frame(frame.builder, source)
+        bind_arguments(bound, tree, defaults, args, kwargs)
+        return MAKE_GENERATOR[0](frame, tree, source, parent, bound.env, unroll)
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
     begin(inner, tree)
     try:
@@ -67,11 +73,11 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
             bind_arguments(inner, tree, defaults, args, kwargs)
             inner.execute(tree.body)
     except RecursionError:
-        raise _too_deep(frame, tree) from None
+        raise too_deep(frame, tree) from None
     return inner.result
 
 
-def _too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
+def too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
     return errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
         f"`{tree.name}` calls itself too deeply",
         frame.builder.loc,

@@ -14,10 +14,11 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, Waiting, is_static, operand_of, static_of
+from stgrad.frontend.values import Generator, Growing, Method, Record, Sym, Value, Waiting, is_static, operand_of, static_of
 from stgrad.ir import Const, Effect, If
 from stgrad.lookups import ABSENT, called, look
 
+COLLECT: list[Callable[..., Value]] = []  # the items of a generator, by `stgrad.frontend.generators`
 SHORT = 16  # comprehensions of so few items are written out
 
 
@@ -99,6 +100,8 @@ def iterated(frame: Frame, value: Value) -> Value:
 
 def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and they are not numbers of a range or rows of an array."""
+    if isinstance(value, Generator):
+        return known_items(frame, COLLECT[0](frame, value, node), node)
     if isinstance(value, (tuple, list)):
         return list(value)
     if isinstance(value, dict):
@@ -152,6 +155,8 @@ def _is_flat(value: Value) -> bool:
 
 def count_items(frame: Frame, value: Value, node: Any) -> Counted:
     """Number and access of the items of a value whose length is not known."""
+    if isinstance(value, Generator):
+        value = COLLECT[0](frame, value, node)
     if _is_flat(value):
         value = frame.call(np.ravel, (value.owner,), {})
     if isinstance(value, Range):

@@ -20,6 +20,7 @@ from stgrad.frontend import growing, operations
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import (
     Chain,
@@ -35,7 +36,7 @@ from stgrad.frontend.iteration import (
 )
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.objects import construct
-from stgrad.frontend.values import DictView, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import DictView, Generator, Growing, Method, Record, Sym, Value, is_static, static_of
 
 
 def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
@@ -116,6 +117,8 @@ def _cycle(frame: Frame, values: Value) -> Value:
 @handles(itertools.islice)
 def _islice(frame: Frame, values: Value, *bounds: Value) -> Value:
     cut = slice(*bounds)
+    if driver(values) is not None and cut.step is None and (cut.start is None or static_of(cut.start) == 0):
+        return values if cut.stop is None else first(values, cut.stop)
     items = known_items(frame, values, None)
     if items is not None:
         return items[static_of(cut)]
@@ -215,10 +218,16 @@ class Cursor:
         return rest
 
 
+def stepping(frame: Frame, name: str, value: Generator) -> Value:
+    """What a name stands for that is given a generator: one that `next` asks is a list of items, and the place of the next one."""
+    items = stepped(frame, name, value)
+    return value if items is None else construct(frame, Cursor, (items,), {})
+
+
 @handles(iter)
 def _iter(frame: Frame, values: Value) -> Value:
     """In an `__iter__`, what is iterated over; else an object that `next` and loops take items from."""
-    if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor:
+    if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor or isinstance(values, Generator):
         return values
     kept = isinstance(values, (Sym, Growing, list)) and not isinstance(values, DictView)  # what is written to them is found later
     items = values if kept else known_items(frame, values, None)
@@ -232,6 +241,8 @@ def _iter(frame: Frame, values: Value) -> Value:
 
 @handles(next)
 def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
+    if isinstance(cursor, Generator):
+        cursor = construct(frame, Cursor, (first_few(frame, cursor, 1),), {})
     if not isinstance(cursor, Record) or cursor.cls is not Cursor:
         raise errors.UnsupportedSyntaxError("`next` of what `iter` did not make is not supported", frame.builder.loc, hint="write next(iter(...)), or a loop")
     items, at = cursor.fields["items"], cursor.fields["at"]

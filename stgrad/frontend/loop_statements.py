@@ -14,6 +14,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import condition
 from stgrad.frontend.flags import note_ran
 from stgrad.frontend.frame import Frame, executes
+from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, visit
 from stgrad.frontend.live import Live, may_change
@@ -24,6 +25,9 @@ from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
     value = frame.keep(iterated(frame, frame.evaluate(node.iter)))
+    if driver(value) is not None:
+        _driven(frame, node, value)
+        return
     if may_change(value):
         live = Live(frame, value, node.iter)
         ran = note_ran(frame, node, live.length)
@@ -40,6 +44,20 @@ def for_statement(frame: Frame, node: Any) -> None:
     else:
         _trips(frame, node, items)
     ran()
+
+
+def _driven(frame: Frame, node: Any, value: Value) -> None:
+    """A loop that consumes a generator: its body stands in that of the generator."""
+    until = getattr(node, "until", None)
+
+    def trip(item: Value) -> None:
+        if until is not None and isinstance(flag := frame.lookup(until), Sym):  # the generator goes on as long as it is down
+            frame.env[until] = Known(flag.operand, flag.type, False)
+        _iteration(frame, node, item)
+        frame.env.update(dict.fromkeys(node.ran, True))
+
+    stopped = None if until is None else lambda: frame.lookup(until)
+    drive(frame, value, Consumer(trip, bound_names([node]), stopped), node.iter)
 
 
 def _live_loop(frame: Frame, node: Any, live: Live) -> None:

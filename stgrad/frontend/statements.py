@@ -11,19 +11,21 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import boxes, growing, objects, operations
+from stgrad.frontend import boxes, growing, iterators, objects, operations
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
+from stgrad.frontend.generators import collected
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
 from stgrad.frontend.iteration import known_items, range_length
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
     UNDEFINED,
+    Generator,
     Growing,
     Maybe,
     Method,
@@ -69,6 +71,8 @@ def assign(frame: Frame, target: Any, value: Value) -> None:
     if isinstance(value, Optional) and not isinstance(target, gast.Name):
         value = unwrapped(frame, value)
     if isinstance(target, gast.Name):
+        if isinstance(value, Generator):
+            value = iterators.stepping(frame, target.id, value)
         frame.bind(target.id, value)
         note_assigned(frame, target)
     elif isinstance(target, (gast.Tuple, gast.List)):
@@ -120,7 +124,7 @@ def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:
             message = Const(f"cannot unpack an array into {count} names")
             frame.builder.emit(Effect("check_equal", (length.operand, Const(count), message), (), frame.builder.loc))
         return [load(frame, value, i, target) for i in range(length if is_static(length) else count)]
-    items = known_items(frame, value, target)
+    items = known_items(frame, collected(frame, value, target), target)
     if items is None:
         frame.unsupported(target, f"a {type(value).__name__} cannot be unpacked")
     return items

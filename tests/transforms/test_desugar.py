@@ -651,7 +651,6 @@ REFUSED = {
     "try:\n        return x\n    finally:\n        x = 2.0": "`finally`",
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
     "with open(x) as f:\n        pass": "`with`",
-    "yield x": "generator",
     "global y": "`global`",
     "class A:\n        pass": "class",
     "match x:\n        case P(1):\n            pass": "`match`",
@@ -659,6 +658,7 @@ REFUSED = {
     "nonlocal y": "`nonlocal`",
     "x = eval('1')": "`eval`",
     "exec('1')": "`exec`",
+    "x = yield x": "the value of a `yield`",
 }
 
 

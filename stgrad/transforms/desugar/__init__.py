@@ -22,6 +22,7 @@ from stgrad.ir import Loc
 from stgrad.names import Names
 from stgrad.transforms.desugar.assigned import mark_unassigned
 from stgrad.transforms.desugar.cells import share_nonlocals
+from stgrad.transforms.desugar.generators import generator_functions
 from stgrad.transforms.desugar.inserted import inserted_blocks
 from stgrad.transforms.desugar.jumps import remove_jumps
 from stgrad.transforms.desugar.refuse import refuse
@@ -38,7 +39,7 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
         locate: The place of a node in the user's file (`Source.loc`), for errors.
 
     Raises:
-        UnsupportedSyntaxError: it uses what the compiler does not take (`try`, `yield`, `global`...).
+        UnsupportedSyntaxError: it uses what the compiler does not take (`global`, classes, `async`...).
 
     >>> print(to_text(desugar(gast.parse('''
     ... def first_above(xs, limit):
@@ -63,21 +64,26 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
         return _ret
     """
     names = Names(_names(tree))
-    tree = share_nonlocals(inserted_blocks(_copied(tree), names, locate), names)
+    tree = share_nonlocals(inserted_blocks(copied(tree), names, locate), names)
     refuse(tree, locate)
-    core = remove_jumps(mark_unassigned(simplify(tree, names), names), names)
-    return gast.fix_missing_locations(core)
+    for other in generator_functions(tree, names, locate, copied):
+        _core(other, names)
+    return _core(tree, names)
 
 
-def _copied(node: Any) -> Any:
+def _core(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:
+    return gast.fix_missing_locations(remove_jumps(mark_unassigned(simplify(tree, names), names), names))
+
+
+def copied(node: Any) -> Any:
     """A tree of nodes of its own. No node stands in two places, so nothing has to be remembered, as `copy.deepcopy` does."""
     if isinstance(node, list):
-        return [_copied(item) for item in node]
+        return [copied(item) for item in node]
     if not isinstance(node, gast.AST):
         return node
     kind: Any = type(node)
     new = kind.__new__(kind)
-    new.__dict__.update({name: _copied(value) for name, value in vars(node).items()})
+    new.__dict__.update({name: copied(value) for name, value in vars(node).items()})
     return new
 
 

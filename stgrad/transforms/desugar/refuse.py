@@ -13,7 +13,6 @@ from stgrad.transforms.desugar.jumps import jumps
 from stgrad.transforms.desugar.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
-_YIELD = ("a generator (`yield`)", "its execution is suspended between values", "return a list or an array of the values")
 _TRY = ("`try`", "which statements ran before the exception cannot be known", "test for the condition with `if`, before it fails")
 
 # node class -> what, why, what to write instead
@@ -23,8 +22,6 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "AsyncFor": _ASYNC,
     "AsyncWith": _ASYNC,
     "Await": _ASYNC,
-    "Yield": _YIELD,
-    "YieldFrom": _YIELD,
     "With": ("`with`", "what the context manager does on entry and exit is not visible", "do it outside of the function"),
     "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
     "Nonlocal": ("`nonlocal` of a variable outside", "the variable outlives the call", "pass the value in and return it"),
