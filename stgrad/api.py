@@ -27,7 +27,7 @@ LAST_RESORT.append(_last_resort)
 
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
-    jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
     checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
@@ -36,8 +36,9 @@ def grad(
         f: a Python function of numbers, NumPy arrays, and tuples, lists or dicts of them.
         argnums: the argument to differentiate in, by position or name; a tuple of those gives a tuple of gradients.
         has_aux: whether f returns `(value, auxiliary data)`; then the result is `(gradient, auxiliary data)`.
-        jit: compile with Numba. With False the same text runs in plain Python, so that pdb and print work in it. With False or "auto", a function
-            that the compiler does not take runs in plain Python and its derivative is recorded, with a `RunsPlainlyWarning`; see docs/limits.md#plain-python.
+        jit: "auto" compiles with Numba; what the compiler does not take runs in plain Python and its derivative is recorded, with a
+            `RunsPlainlyWarning` that names the line, see docs/limits.md#plain-python. True refuses that instead. False runs the text of the
+            gradient, and what there is none for, in plain Python, so that pdb and print work in it.
         parallel: run loops on threads where their trips are independent.
         precise: use the C library's elementary functions (below 1 ulp) rather than our vectorised ones (below 3 ulp, several times faster).
         without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
@@ -70,7 +71,7 @@ def grad(
 
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
-    jit: bool | str = True, parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
     checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""

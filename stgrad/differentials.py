@@ -19,7 +19,7 @@ from stgrad.values import closed, leaves, map_leaves, opened
 
 
 def vjp(
-    f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = True, parallel: bool = False, precise: bool = False,
+    f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its pullback: `(value, pullback)`, as in JAX.
@@ -52,7 +52,7 @@ def vjp(
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, *, jit: bool | str = True, parallel: bool = False,
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, *, jit: bool | str = "auto", parallel: bool = False,
     precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The value of a function and its derivative in a direction: `(value, tangent)`, as in JAX.
@@ -77,7 +77,7 @@ def jvp(
 
 
 def linearize(
-    f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = True, parallel: bool = False, precise: bool = False,
+    f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its derivative as a function of the direction: `(value, f_jvp)`, as in JAX.
@@ -116,7 +116,7 @@ def _pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Option
 
 
 def jacobian(
-    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = True, parallel: bool = False, precise: bool = False,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of every number of a result in every number of an argument.
@@ -158,7 +158,7 @@ def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: 
 
 
 def elementwise_grad(
-    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool | str = True, parallel: bool = False, precise: bool = False,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of each element of a result in the same element of an argument, of a function that works element by element.
@@ -173,7 +173,7 @@ def elementwise_grad(
 
 
 def hvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, jit: bool | str = True, parallel: bool = False, precise: bool = False,
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The Hessian of a function that returns one real number, times a vector, without the Hessian: the gradient program, pushed forward.

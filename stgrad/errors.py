@@ -9,6 +9,7 @@ Locations are duck-typed (`file`, `line`, `col`, `end_col`, `text`, as in `stgra
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 LIMITS_PAGE = "docs/limits.md"
@@ -94,6 +95,15 @@ class StgradError(Exception):
         """The error itself, now with a location where it had none."""
         self.loc = self.loc or loc
         return self
+
+
+def presented(error: StgradError) -> StgradError:
+    """An error as users see it: without the frames of the compiler, and without what led to it; `STGRAD_TRACEBACK=full` keeps both."""
+    if os.environ.get("STGRAD_TRACEBACK") != "full":
+        error.__cause__ = None
+        error.__context__ = None
+        error.with_traceback(None)
+    return error
 
 
 class UnsupportedSyntaxError(StgradError, NotImplementedError):
@@ -219,6 +229,15 @@ class UnsupportedCallerError(StgradError, TypeError):
     """
 
     anchor = "compiled-callers"
+
+
+class NotCompiledError(StgradError, TypeError):
+    """Numba does not compile the program that stgrad made: a bug of the compiler. The reason is what Numba says.
+
+    Fix: `jit="auto"` or `jit=False` runs the same text in plain Python.
+    """
+
+    anchor = "internal-errors"
 
 
 class InternalError(StgradError, AssertionError):

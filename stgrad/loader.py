@@ -20,9 +20,10 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaPerformanceWarning
+from numba.core.errors import ForceLiteralArg, NumbaError, NumbaPerformanceWarning
 
 from stgrad.cache import write_source
+from stgrad.errors import NotCompiledError, StgradError
 from stgrad.native import keep
 from stgrad.runtime import casts  # noqa: F401  (Numba learns them)
 
@@ -101,15 +102,26 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
 
 
 def _hush(dispatcher: Any) -> None:
-    """No advice on performance: the code is not the user's."""
+    """No advice on performance, and no words of Numba: the code is not the user's."""
     original = dispatcher._compiler.compile
 
     def compiled(args: Any, return_type: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaPerformanceWarning)
-            return original(args, return_type)
+            try:
+                return original(args, return_type)
+            except ForceLiteralArg:  # Numba's own way to ask for another type
+                raise
+            except NumbaError as problem:
+                raise _translated(dispatcher.py_func, problem) from problem
 
     dispatcher._compiler.compile = compiled
+
+
+def _translated(function: Any, problem: NumbaError) -> StgradError:
+    said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines()
+    message = f"Numba does not compile the program `{function.__name__}`"
+    return NotCompiledError(message, reason=said[0].strip(), hint='jit="auto" runs it in plain Python; please report the function')
 
 
 class _Patience(event.Listener):  # type: ignore[misc]

@@ -19,15 +19,11 @@ from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
+from stgrad.readings import prepared_reading
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
-from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.held import check_held, keep_taken
-from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
-from stgrad.transforms.positions import guard_positions
-from stgrad.transforms.refusals import refuse
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
 
@@ -74,34 +70,11 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
         reading = read_twice(lambda: read_closure(request, specs) if isinstance(request, Closure) else read(request, specs))
-        check_held(reading.function, reading.puts, reading.moves)
-        reading = replace(reading, function=keep_taken(reading.function, reading.replaced, {id(s) for s, _ in reading.puts} | {id(s) for s in reading.moves}))
-        reading = _with_cells(reading)
-        return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
+        return prepared_reading(reading, checked)
     inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)
-
-
-def _with_cells(reading: Reading) -> Reading:
-    """A reading with variables in place of its arrays without axes."""
-    names = {v.name for v in leaves(reading.result) if isinstance(v, Sym) and isinstance(v.operand, Var)}
-    check_looks(reading.function, reading.looks, names)
-    fn, one = cells(reading.function, names)
-
-    def leaf(value: Value, _: str) -> Value:
-        mine = isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in one
-        return Sym(Var(one[value.name]), fn.types[value.name]) if mine else value
-
-    return replace(reading, function=fn, result=map_leaves(leaf, reading.result)) if one else reading
-
-
-def _guarded(reading: Reading, *, everything: bool) -> Function:
-    """The program with tests of what Python would refuse, or compute differently."""
-    fn = guard_positions(reading.function, reading.tested)  # the first: a line that may raise keeps tests behind it
-    fn = guard_integers(fn, reading.tested)
-    return refuse(fn, reading.tested | reading.library, everything=everything)
 
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:

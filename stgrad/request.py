@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,11 @@ class Options:
         flags = [name for name in ("parallel", "precise", "broadcast", "check_nan") if getattr(self, name)]
         chosen = [*tests, *flags, *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether plain Python may run what cannot be compiled: `plain`, but for `STGRAD_PLAIN=0` in the environment."""
+        return self.plain and os.environ.get("STGRAD_PLAIN") != "0"
 
 
 DEFAULT = Options()

@@ -30,6 +30,7 @@ def names(path: Path) -> str:
 def test_code_runs_and_prints_what_is_shown(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("STGRAD_PLAIN", "1")  # as a reader has it
     found = updated(Page(path, tmp_path))
     if UPDATE:
         path.write_text(found)

@@ -4,6 +4,7 @@ import doctest
 
 import pytest
 
+import stgrad
 from stgrad import errors
 from stgrad.ir import Loc
 
@@ -23,6 +24,7 @@ CLASSES = [
     (errors.UndefinedNameError, NameError),
     (errors.NeedStaticError, TypeError),
     (errors.UnsupportedCallerError, TypeError),
+    (errors.NotCompiledError, TypeError),
     (errors.InternalError, AssertionError),
 ]
 
@@ -72,3 +74,19 @@ def test_internal_error_prints_the_program():
 
 def test_doctests():
     assert doctest.testmod(errors).failed == 0
+
+
+def opened(x):
+    with open("never") as file:
+        return x * len(file.read())
+
+
+def test_a_traceback_is_the_users(monkeypatch):
+    """The frames of the user, and of the call; those of the compiler and what led to the error with STGRAD_TRACEBACK=full."""
+    counts = []
+    for wish in ("", "full"):
+        monkeypatch.setenv("STGRAD_TRACEBACK", wish)
+        with pytest.raises(errors.UnsupportedSyntaxError) as refused:
+            stgrad.grad(opened)(1.0)
+        counts.append(len(refused.traceback))
+    assert counts[0] == 3 and counts[1] > 6

@@ -10,7 +10,8 @@ import numba
 import numpy as np
 import pytest
 
-from stgrad import cache, loader
+import stgrad
+from stgrad import cache, errors, loader
 from stgrad.loader import load
 from tests.test_cache import ROOT, cache_dir, python  # noqa: F401  (a fixture)
 
@@ -182,3 +183,37 @@ def test_no_advice_on_performance_for_generated_code(recwarn):
     assert not recwarn.list
     with pytest.warns(numba.NumbaPerformanceWarning):
         numba.njit(lambda a: a[::2] @ a[::2])(np.ones(5))
+
+
+UNTYPED = "def h(x):\n    return x + [1]\n"
+
+
+def test_numba_does_not_speak_to_users():
+    with pytest.raises(errors.NotCompiledError, match="Numba does not compile the program `h`") as refused:
+        load(UNTYPED, "h")(1.0)
+    assert isinstance(refused.value.__cause__, numba.core.errors.NumbaError)
+
+
+def squared(x):
+    return x * x
+
+
+@pytest.mark.parametrize("jit", [True, "auto"])
+def test_what_numba_does_not_compile_runs_as_text(jit, monkeypatch):
+    """A program of ours that Numba refuses is a bug of the compiler; with "auto" the user has the right number all the same."""
+
+    def refused(args, return_type):
+        raise numba.core.errors.TypingError("no such type")
+
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    gradient = stgrad.grad(squared, jit=jit)
+    dispatcher = gradient._load(gradient._ready({"x": 1.5})[0])
+    monkeypatch.setattr(dispatcher._compiler, "compile", refused)
+    loader._hush(dispatcher)
+    if jit is True:
+        with pytest.raises(errors.NotCompiledError, match="no such type"):
+            gradient(1.5)
+    else:
+        with pytest.warns(UserWarning, match="runs in plain Python"):
+            assert gradient(1.5) == 3.0
+        assert gradient(2.5) == 5.0 == gradient(2.5)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes, growing, operations
@@ -124,6 +125,29 @@ def _log(frame: Frame, x: Value, *base: Value) -> Value:
     if not base:
         return call_python(frame, math.log, (x,), {})
     return operations.binary(frame, gast.Div, call_python(frame, math.log, (x,), {}), call_python(frame, math.log, base, {}))
+
+
+@handles(math.prod)
+def _prod(frame: Frame, values: Value, *, start: Value = 1) -> Value:
+    """Of items that are known one by one, the chain of their products."""
+    from stgrad.frontend.calls import call_python
+
+    if isinstance(values, Sym):
+        return call_python(frame, math.prod, (values,), {"start": start})
+    first = () if is_static(start) and static_of(start) == 1 and known_items(frame, values, None) else (start,)
+    return frame.call(functools.reduce, (operator.mul, values, *first), {})
+
+
+@handles(np.prod)
+def _np_prod(frame: Frame, a: Value, *args: Value, **kwargs: Value) -> Value:
+    """Of a tuple of integers, as shapes are, without an array."""
+    from stgrad.frontend.calls import call_python
+
+    types = [type_of(v) for v in a if isinstance(v, Sym) or is_number(v)] if isinstance(a, (tuple, list)) else []
+    whole = types and len(types) == len(a) and all(t.dtype == "int64" and t.weak and not t.array for t in types)
+    if not whole or args or kwargs:
+        return call_python(frame, np.prod, (a, *args), kwargs)
+    return frame.call(np.int64, (frame.call(math.prod, (a,), {}),), {})
 
 
 @handles(math.fsum)

@@ -16,7 +16,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_number, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 from stgrad.lookups import called
 
@@ -184,21 +184,29 @@ def _axes(entry: Value) -> int:
 
 def _entry(frame: Frame, entry: Value, node: Any) -> Value:
     if isinstance(entry, slice):
-        return slice(*(None if v is None else _keep_static(v) for v in (entry.start, entry.stop, entry.step)))
+        return slice(*(None if v is None else _whole(frame, _keep_static(v), node) for v in (entry.start, entry.stop, entry.step)))
     if isinstance(entry, Growing):
         return lists().as_array(frame, entry)
     if type(entry).__name__ == "Range":
         entry = frame.call(np.arange, (entry.start, entry.stop, entry.step), {})
-    if isinstance(entry, (list, np.ndarray)):
+    if isinstance(entry, (list, tuple, np.ndarray)):
         entry = frame.call(np.array, (entry,), {})
     if isinstance(entry, Known):
-        return entry.const if not entry.type.array else entry
-    if not type_of(entry).array and type_of(entry).dtype == "bool" if isinstance(entry, (Sym, bool, np.bool_)) else False:
+        entry = entry if entry.type.array else entry.const
+    return entry if entry is None or entry is Ellipsis else _whole(frame, entry, node)
+
+
+def _whole(frame: Frame, entry: Value, node: Any) -> Value:
+    """An entry or a bound of a slice: an integer, or an array of integers or bools."""
+    if not isinstance(entry, Sym) and not is_number(entry):
+        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {type(entry).__name__}")
+    t = type_of(entry)
+    if t.dtype == "bool" and not t.array:
         raise errors.TypeInferenceError(
             "an index is a bool", frame.loc(node), reason="it would select all or nothing along a new axis", hint="write int(...), or an array of bools"
         )
-    if isinstance(entry, Sym) and entry.type.dtype.startswith(("float", "complex")):
-        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {entry.type}", hint="write int(...)")
+    if t.dtype.startswith(("float", "complex")):
+        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {t}", hint="write int(...)")
     return entry
 
 

@@ -7,7 +7,6 @@ derivative that is differentiated again), and what has no derivative at all, sta
 from __future__ import annotations
 
 import inspect
-import os
 import types
 import warnings
 from collections.abc import Callable
@@ -19,10 +18,12 @@ from stgrad import errors, source
 from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
 from stgrad.request import Derivative, Options, function_name, signature_of
 
+_SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningregistry__`
+
 
 def can_run(derivative: Derivative, options: Options, refused: errors.StgradError) -> bool:
     """Whether a refused program is to run in plain Python."""
-    if not options.plain or isinstance(refused, errors.NotDifferentiableError) or os.environ.get("STGRAD_PLAIN") == "0":
+    if not options.falls_back or isinstance(refused, errors.NotDifferentiableError):
         return False
     function = derivative.function
     if derivative.mode == "jvp" or not callable(function) or hasattr(function, "derivative"):
@@ -74,9 +75,11 @@ def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
     except errors.StgradError as problem:
         refused.add_note(f"Nor can it be recorded in plain Python: {problem}")
         raise refused from None
-    place = f" ({refused.loc.file}:{refused.loc.line})" if refused.loc is not None else ""
-    text = f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}{place}"
-    warnings.warn(RunsPlainlyWarning(text), stacklevel=4)
+    warning = RunsPlainlyWarning(f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}")
+    if refused.loc is None:
+        warnings.warn(warning, stacklevel=4)
+    else:  # said of the line that was refused, once
+        warnings.warn_explicit(warning, None, refused.loc.file, refused.loc.line, registry=_SAID)  # type: ignore[call-overload]
     return found
 
 

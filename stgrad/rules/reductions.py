@@ -72,8 +72,10 @@ def rows(a, axis):
     """`a` (..., n) with the reduced axes as one last axis."""
     if axis is None:
         return np.ravel(a)
-    moved = np.moveaxis(a, axes(axis, np.ndim(a)), tuple(range(-len(axes(axis, np.ndim(a))), 0)))
-    return np.reshape(moved, np.shape(moved)[: np.ndim(a) - len(axes(axis, np.ndim(a)))] + (-1,))
+    count = len(axes(axis, np.ndim(a)))
+    moved = np.moveaxis(a, axes(axis, np.ndim(a)), tuple(range(-count, 0)))
+    last = math.prod(np.shape(moved)[np.ndim(a) - count :])  # -1 would be open where there are no rows
+    return np.reshape(moved, np.shape(moved)[: np.ndim(a) - count] + (last,))
 
 
 def unrows(r, like, axis):

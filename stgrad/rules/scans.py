@@ -14,9 +14,9 @@ from .reductions import axes, back, last, leading_axis, part, restore, rows, unr
 
 def others(r):
     """Product of all the other elements of each row (..., n): nothing is divided, so zeros are exact."""
-    ones = np.ones_like(r[..., :1])
-    before = np.cumprod(np.concatenate((ones, r[..., :-1]), axis=-1), axis=-1)
-    after = np.cumprod(np.concatenate((ones, r[..., :0:-1]), axis=-1), axis=-1)
+    one = np.ones(np.shape(r)[:-1] + (1,), r.dtype)
+    before = np.cumprod(np.concatenate((one, r), axis=-1)[..., :-1], axis=-1)  # cut behind: a row may be empty
+    after = np.cumprod(np.concatenate((one, r[..., ::-1]), axis=-1)[..., :-1], axis=-1)
     return before * after[..., ::-1]
 
 

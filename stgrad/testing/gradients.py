@@ -99,7 +99,7 @@ def check_gradient(
     args: Sequence[Any],
     order: int = 2,
     modes: Sequence[str] = ("reverse", "forward"),
-    argnums: Sequence[int] | None = None,
+    argnums: int | str | Sequence[int | str] | None = None,
     *,
     jit: bool = False,
     stages: bool = False,
@@ -112,7 +112,7 @@ def check_gradient(
         f: a function of numbers, arrays and structures of them that returns one real number. args: its arguments, away from kinks.
         order: 1, or 2 for the gradient of the gradient program too.
         modes: which derivatives to check: 'reverse', and 'forward', which is held against it by the dot product.
-        argnums: positions of the arguments to differentiate in; all that hold floats by default.
+        argnums: the arguments to differentiate in, by position or name, or several of them; all that hold floats by default.
         jit: compile with Numba; else the same text runs in plain Python.
         stages: also run the text of every stage that is a complete program.
         seed: of the random directions. tolerances: see `Tolerances`.
@@ -147,11 +147,14 @@ def _asked_for(args: Any, modes: Sequence[str]) -> None:
 class _Check:
     """One function at one point. Directions are tuples with an entry for each argument."""
 
-    def __init__(self, f: Function, args: tuple[Any, ...], argnums: Sequence[int] | None, jit: bool, rng: Any, tolerances: Tolerances) -> None:
+    def __init__(
+        self, f: Function, args: tuple[Any, ...], argnums: int | str | Sequence[int | str] | None, jit: bool, rng: Any, tolerances: Tolerances
+    ) -> None:
         self.f, self.args, self.jit, self.rng, self.tolerances = f, args, jit, rng, tolerances
         floats = tuple(i for i, a in enumerate(args) if any(map(is_float, leaves(a))))
-        self.argnums = floats if argnums is None else tuple(argnums)
         names = list(signature_of(f).parameters)
+        chosen = (argnums,) if isinstance(argnums, (int, str)) else floats if argnums is None else argnums
+        self.argnums = tuple(names.index(a) if isinstance(a, str) else a for a in chosen)
         self.names = [names[min(i, len(names) - 1)] for i in range(len(args))]
         self.gradient = grad(f, self.argnums, jit=jit)
         self.single = any(np.asarray(leaf).dtype in (np.float32, np.complex64) for leaf in leaves(list(args)) if is_float(leaf))

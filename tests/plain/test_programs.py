@@ -6,6 +6,8 @@ import collections
 import contextlib
 import functools
 import heapq
+import inspect
+import linecache
 import math
 import operator
 import warnings
@@ -198,11 +200,12 @@ def test_derivatives(f, x):
     assert type(gradient) is type(x)
 
 
-@pytest.mark.parametrize("jit", [False, "auto"])
-def test_the_last_resort_of_a_call(jit):
-    with pytest.warns(RunsPlainlyWarning, match="run_time_keys.*plain Python.*test_programs.py"):
-        value, pullback = stgrad.vjp(run_time_keys, V, jit=jit)
+@pytest.mark.parametrize("options", [{"jit": False}, {"jit": "auto"}, {}])
+def test_the_last_resort_of_a_call(options):
+    with pytest.warns(RunsPlainlyWarning, match="run_time_keys.*plain Python") as said:
+        value, pullback = stgrad.vjp(run_time_keys, V, **options)
         (gradient,) = pullback({k: 1.0 for k in value})
+    assert said[0].filename == __file__ and linecache.getline(__file__, said[0].lineno).strip() in inspect.getsource(run_time_keys)
     np.testing.assert_allclose(gradient, 2 * V)
     with pytest.raises(stgrad.errors.StgradError):
         stgrad.vjp(run_time_keys, V, jit=True)
