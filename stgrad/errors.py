@@ -240,6 +240,15 @@ class NotCompiledError(StgradError, TypeError):
     anchor = "internal-errors"
 
 
+class ShardError(StgradError, RuntimeError):
+    """An evaluation over shards cannot be made, or was given up: shards that do not fit together, workers that are lost again and again, or hang.
+
+    Fix: as many shards of each argument; smaller ones where workers run out of memory.
+    """
+
+    anchor = "shards"
+
+
 class InternalError(StgradError, AssertionError):
     """A bug of the compiler: an invariant of the IR is broken. `dump` is the program in which it was found."""
 

@@ -1,0 +1,81 @@
+"""What is evaluated for each shard: a `Transformed`, which of its arguments come in shards, and its programs as they travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stgrad import errors, wrapper
+from stgrad.distributed.portable import Call, FromShard, Kind, Portable, kind_of, portable
+from stgrad.distributed.worker import Job
+from stgrad.prepared import Program
+from stgrad.request import function_name
+from stgrad.transformed import Transformed
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A derivative of `function`.
+
+    `shards` are the positions of the arguments that come in shards, `names` their names. Where `split` is a number, the target takes two tuples: of
+    that many first arguments, and of the others; with `all_in_one` it takes one, as `*args`.
+    """
+
+    target: Transformed
+    function: Any
+    mode: str
+    shards: tuple[int, ...]
+    names: tuple[str, ...]
+    split: int | None = None
+    all_in_one: bool = False
+
+    @property
+    def title(self) -> str:
+        """For messages: the sharded arguments, the function and its place."""
+        code = getattr(self.function, "__code__", None)
+        place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
+        return f"{', '.join(self.names)} in `{function_name(self.target.derivative) if code is None else self.function.__name__}`{place}"
+
+    def job(self, values: Sequence[Any], examples: Mapping[Any, tuple[Any, ...]], reduction: str, table: dict[str, Portable]) -> Job:
+        """The calls for arguments like `values`, whose sharded ones are replaced by each of the examples; their programs go to the table."""
+        self.target._renew()
+        calls: dict[Kind, Call] = {}
+        for example in examples.values():
+            given = list(values)
+            for position, value in zip(self.shards, example, strict=True):
+                given[position] = value
+            kind, call = self._call(self.target, given, table)
+            calls[kind] = call
+        return Job(self.mode, reduction, calls, self.title)
+
+    def _call(self, target: Transformed, values: list[Any], table: dict[str, Portable]) -> tuple[Kind, Call]:
+        program = target._program_for(self._arguments(target, values))
+        travelling = portable(target, program)
+        table[travelling.key] = travelling
+        nodes = self._nodes(program)
+        groups: list[Any] = [list(wrapper.leaves(node, value)) for node, value in zip(nodes, values, strict=True)]
+        for index, position in enumerate(self.shards):
+            groups[position] = FromShard(index, nodes[position])
+        otherwise = None
+        if program.ready.optimistic:
+            try:
+                otherwise = self._call(target._other(), values, table)[1]
+            except errors.StgradError:  # it cannot broadcast as it runs: extents that differ are an error then
+                otherwise = None
+        kind = kind_of([nodes[position] for position in self.shards])
+        return kind, Call(travelling.key, tuple(groups), tuple(program.hidden), otherwise)
+
+    def _arguments(self, target: Transformed, values: list[Any]) -> dict[str, Any]:
+        if self.all_in_one:
+            return target._bind(tuple(values), {})
+        if self.split is None:
+            return dict(zip(target._signature.parameters, values, strict=True))
+        return target._bind((tuple(values[: self.split]), tuple(values[self.split :])), {})
+
+    def _nodes(self, program: Program) -> list[Any]:
+        if self.all_in_one:
+            return list(program.nodes[0].items)
+        if self.split is None:
+            return program.nodes
+        return [*program.nodes[0].items, *program.nodes[1].items]

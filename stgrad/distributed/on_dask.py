@@ -1,0 +1,139 @@
+"""The engine of `dask.distributed`: a LocalCluster, or any Client.
+
+Lineage is Dask's: what was made by functions is made again where a worker is lost. What was sent from here (blocks of arrays, large arguments) has
+none; where it is lost, functions that take it are cancelled, which is `Lost`, and the evaluation sends it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import queue
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+import distributed
+from distributed.comm.core import CommClosedError
+
+from stgrad.distributed.engines import Lost, Tell
+from stgrad.distributed.shards import Partition, as_array
+from stgrad.distributed.worker import Block, Load, Loaded
+from stgrad.errors import ShardError
+
+SMALL = 1 << 15  # bytes that go with each function rather than to the workers before
+_GONE = (CancelledError, asyncio.CancelledError, CommClosedError)
+
+
+class Dask:
+    """A cluster by its Client."""
+
+    copies = trees = True
+
+    def __init__(self, client: Any = None, workers: int | None = None) -> None:
+        self._cluster = None
+        if client is None:
+            self._cluster = client = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
+        self._own = not isinstance(client, distributed.Client)
+        self.client = distributed.Client(client, set_as_default=False) if self._own else client
+
+    @property
+    def workers(self) -> int:
+        return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+
+    @property
+    def dashboard(self) -> str:
+        """The address of Dask's dashboard."""
+        return str(self.client.dashboard_link)
+
+    def place(self, block: Block) -> Any:
+        if not block.waits:
+            return self._scattered(block.load())
+        rows = [tuple(self._computed(value) for value in row) for row in block.rows]
+        return self.client.submit(_load, block.first, rows, block.names, pure=False)
+
+    def _computed(self, value: Any) -> Any:
+        return self.client.compute(value.delayed) if isinstance(value, Partition) else value
+
+    def lost(self, placed: Any) -> bool:
+        return isinstance(placed, distributed.Future) and placed.status in ("cancelled", "lost", "error")
+
+    def share(self, value: Any) -> Any:
+        buffers: list[pickle.PickleBuffer] = []
+        size = len(distributed.protocol.pickle.dumps(value, buffer_callback=buffers.append, protocol=5)) + sum(b.raw().nbytes for b in buffers)
+        return value if size < SMALL else self._scattered(value)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        if self.client.status != "running":
+            raise self._disconnected()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self.client.submit(function, *args, pure=False)
+
+    def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
+        ready: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for position, ref in enumerate(refs):
+            ref.add_done_callback(lambda _, at=position: ready.put(at))
+        for _ in refs:
+            try:
+                tell(ready.get(timeout=patience))
+            except queue.Empty:
+                raise TimeoutError from None
+        return self._results(refs)
+
+    def _results(self, refs: Sequence[Any]) -> list[Any]:
+        if all(ref.status == "finished" for ref in refs):
+            try:
+                return list(self.client.gather(list(refs)))
+            except _GONE as problem:
+                return [self._gone(problem)] * len(refs)
+        return [self._result(ref) for ref in refs]
+
+    def _result(self, ref: Any) -> Any:
+        try:
+            return ref.result()
+        except distributed.KilledWorker as problem:  # after Dask has tried it again by itself
+            return Lost(f"{problem.allowed_failures + 1} workers in turn ended while they ran it: out of memory, or killed", cost=2)
+        except _GONE as problem:
+            return self._gone(problem)
+
+    def _gone(self, problem: BaseException) -> Lost:
+        if self.client.status != "running":
+            raise self._disconnected() from problem
+        return Lost(str(problem) or type(problem).__name__)
+
+    def _disconnected(self) -> ShardError:
+        return ShardError(
+            "the connection to the scheduler is lost",
+            reason=f"the Client is {self.client.status}: the scheduler ended or was started anew, and what workers held is gone",
+            hint="make a new Client and a new function with it",
+        )
+
+    def _scattered(self, value: Any) -> Any:
+        if self.client.status != "running":
+            raise self._disconnected()
+        try:
+            return self.client.scatter(value, hash=False)
+        except (*_GONE, OSError) as problem:  # a TimeoutError is one
+            reason = "no worker is there" if isinstance(problem, TimeoutError) else str(problem) or type(problem).__name__
+            raise ShardError("data cannot be sent to the workers", reason=reason, hint="see the logs of the scheduler and of the workers") from problem
+
+    def drop(self, shared: Any) -> None:
+        """The last reference frees it."""
+
+    def cancel(self, refs: Sequence[Any]) -> None:
+        if self.client.status == "running":
+            self.client.cancel(list(refs), force=True)
+
+    def close(self) -> None:
+        if self._own:
+            self.client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+
+def _load(first: int, rows: list[tuple[Any, ...]], names: tuple[str, ...]) -> Loaded:
+    """A block whose partitions Dask has computed."""
+    made = [tuple(v if isinstance(v, Load) else as_array(v) for v in row) for row in rows]
+    return Block(first, made, names).load()
