@@ -265,10 +265,10 @@ class Transformed(Programs):
 
     def _other(self) -> Transformed:  # whose programs broadcast as they run
         with self._lock:
-            if self._general is None:
-                self._general = _restore(type(self).__bases__[0], self.derivative, replace(self.options, broadcast=True))
-            return self._general
+            general = self._general or _restore(type(self).__bases__[0], self.derivative, replace(self.options, broadcast=True))
+            self._general = general
+            return general
 
 
-def _restore(cls: Any, derivative: Derivative, options: Options) -> Any:
+def _restore(cls: Callable[[Derivative, Options], Transformed], derivative: Derivative, options: Options) -> Transformed:
     return cls(derivative, options)
