@@ -169,7 +169,7 @@ class Directions(Tangents):
         self.builder.emit(For(Var(k.name), Const(0), operand_of(self.size()), Const(1), tuple(body), self.builder.loc))
         return results
 
-    def bind(self, name: str, g: Value, y: Sym, *, shared: bool) -> None:
+    def bind(self, name: str, g: Value, y: Sym, *, shared: bool, view: bool = False) -> None:
         self.diagonals.pop(name, None)
         if isinstance(g, Diagonal):
             self.present.discard(name)
@@ -178,7 +178,7 @@ class Directions(Tangents):
                 self.present.add(name)
                 return
             g = self.block(g, y.type)
-        super().bind(name, g, Sym(y.operand, replace(y.type, array=True)) if not y.type.array else y, shared=shared)
+        super().bind(name, g, Sym(y.operand, replace(y.type, array=True)) if not y.type.array else y, shared=shared, view=view)
 
     def _kept(self, entries: Sym | None) -> Sym | None:
         """The entries under a name that nobody binds again."""

@@ -17,6 +17,7 @@ a view or a copy, whichever Numba can, unless its source is known to be contiguo
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -82,6 +83,8 @@ class _Foreign:
         return tuple(self.stmt(map_blocks(self.block, s), s) for s in block)
 
     def stmt(self, stmt: Stmt, original: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and stmt.kwargs:
+            stmt = without_defaults(stmt)
         if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
             stmt = with_new_axes(stmt, self.types)
         if isinstance(stmt, Assign) and not self.native(stmt):
@@ -230,6 +233,22 @@ class _Foreign:
         }
         text = re.sub(r"\b[aiv]\b", lambda m: places[m.group()](), body)
         return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
+
+
+def without_defaults(stmt: Assign) -> Assign:
+    """The call without options that say what NumPy does anyway: `np.sum(x, axis=None, keepdims=False)`."""
+    function = getattr(np, stmt.op[3:], None) if stmt.op.startswith("np.") and "." not in stmt.op[3:] else None
+    try:
+        parameters = inspect.signature(function).parameters if function is not None else {}
+    except (TypeError, ValueError):  # of C functions
+        return stmt
+
+    def is_default(name: str, value: Operand) -> bool:
+        if name not in parameters or not isinstance(value, Const):
+            return False
+        return value.value is False if name == "keepdims" else value.value is None is parameters[name].default
+
+    return replace(stmt, kwargs=tuple([(k, v) for k, v in stmt.kwargs if not is_default(k, v)]))
 
 
 def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:

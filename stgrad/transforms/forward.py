@@ -287,7 +287,7 @@ class _Forward:
         results = [d.result(stmt, y, partials) for d in moving]
         for d, dots in zip(moving, results, strict=True):
             for target, dot, v in zip(stmt.targets, dots, y, strict=True):
-                d.bind(target.name, dot, v, shared=d.shares(stmt))
+                d.bind(target.name, dot, v, shared=d.shares(stmt), view=d.views(stmt))
 
     def settled(self, stmt: Assign, moving: list[Tangents]) -> None:
         """Refuse what may be a view or a copy, where it matters which: the tangent may become the other one."""

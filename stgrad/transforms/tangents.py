@@ -194,12 +194,15 @@ class Tangents:
 
     # ------------------------------------------------------------- into the name
 
-    def bind(self, name: str, g: Value, y: Sym, *, shared: bool) -> None:
-        """Give a name its tangent g; `y` is its value, `shared` whether g may stand in memory that is written to."""
+    def bind(self, name: str, g: Value, y: Sym, *, shared: bool, view: bool = False) -> None:
+        """Give a name its tangent g; `y` is its value, `shared` whether g may stand in memory that is written to.
+
+        The tangent of a `view` has the extents of the value as it is: it stays the memory that it is of.
+        """
         self.present.discard(name)
         if name not in self.active:
             return
-        g = None if g is None or is_number(g) and g == 0 else self.fit(g, y)
+        g = None if g is None or is_number(g) and g == 0 else g if view and isinstance(g, Sym) else self.fit(g, y)
         if g is None:
             if self.owns(name):
                 self.zero(name, y)

@@ -101,13 +101,14 @@ def main(
     order: Annotated[int, typer.Option(help="1, or 2 for second derivatives too")] = 1,
     jit: Annotated[bool, typer.Option("--jit", help="compile with Numba")] = False,
     parallel: Annotated[bool, typer.Option("--parallel", help="with threads, under Numba")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="as refused programs run: recorded in plain Python")] = False,
     limit: Annotated[float | None, typer.Option(help="seconds for one program")] = None,
     out: Annotated[Path | None, typer.Option(help="a file for every result, as JSON lines")] = None,
     only: Annotated[int | None, typer.Option("--show", help="print the program of this seed, and what becomes of it")] = None,
     shrinking: Annotated[float, typer.Option("--shrink", help="seconds for making a program that is shown small")] = 0.0,
 ) -> None:
     """Random programs, differentiated and held against differences."""
-    mode = Mode(jit or parallel, parallel, order)
+    mode = Mode(jit or parallel, parallel, order, recorded)
     if only is not None:
         show(only, mode, shrinking)
         return

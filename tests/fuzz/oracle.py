@@ -19,6 +19,7 @@ import numpy as np
 
 import stgrad
 from stgrad.errors import InternalError, StgradError
+from stgrad.plain import recorded
 
 from .generator import Draft
 from .poison import poisoned
@@ -68,11 +69,12 @@ def place_of(problem: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Mode:
-    """How a program is run: with Numba, in parallel, to which order."""
+    """How a program is run: with Numba, in parallel, to which order; or recorded in plain Python, as refused programs are, whatever the compiler does."""
 
     jit: bool = False
     parallel: bool = False
     order: int = 1
+    recorded: bool = False
 
 
 def check(draft: Draft, mode: Mode = Mode(), seed: int = 0) -> Outcome:
@@ -100,7 +102,7 @@ def _compared(draft: Draft, mode: Mode, seed: int, reference: Reference, value: 
     try:
         found = _run(names["f"], given, mode, seed)
     except StgradError as refusal:
-        return _refused(refusal)
+        return Outcome("refused", f"{type(refusal).__name__}: {refusal}") if mode.recorded else _refused(refusal)  # users see the compiler's refusal
     except Exception as problem:  # noqa: BLE001
         if raised is not None and _same_class(problem, raised):
             return Outcome("raised", type(problem).__name__)
@@ -132,6 +134,9 @@ def _refused(refusal: StgradError) -> Outcome:
 def _run(f: Any, args: list[Any], mode: Mode, seed: int) -> tuple[Any, Any, Any, Any]:
     """The value (None where it was not asked for), the gradients, the tangent and the second derivative along a direction (None at order one)."""
     chosen = [i for i, a in enumerate(args) if any(True for _ in floats(a))]
+    if mode.recorded:
+        found = recorded(f, tuple(args), {}, tuple([(0, i) for i in chosen]))
+        return found.value, found.pullback(1.0), None, None
     asked = stgrad.grad if seed % 2 else stgrad.value_and_grad
     with contextlib.nullcontext() if mode.jit else poisoned():
         found = asked(f, chosen, jit=mode.jit, parallel=mode.parallel)(*args)
@@ -155,7 +160,7 @@ def _judged(draft: Draft, mode: Mode, seed: int, reference: Reference, want: Any
             return Outcome("wrong", f"shape: a gradient of {np.shape(g)}, its argument has {np.shape(a)}")
     v = direction(reference.args, seed)
     outcome = _slopes(reference, v, list(gradients), tolerance)
-    if outcome.kind == "ok":
+    if outcome.kind == "ok" and pushed is not None:
         outcome = _pushed(direction(reference.args, seed + 2), found, want, pushed, tolerance)
     if outcome.kind != "ok" or second is None:
         return outcome
