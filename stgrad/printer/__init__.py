@@ -73,8 +73,8 @@ def _arguments(fn: ir.Function, write: Expressions) -> ast.arguments:
 def _imports(modules: Iterable[str]) -> list[str]:
     """Import statements, the standard library first.
 
-    >>> _imports({"np.linalg", "np", "math", "scipy.special", "runtime"})
-    ['import math', '', 'import numpy as np', 'import scipy.special', '', 'from stgrad import runtime']
+    >>> _imports({"np.linalg", "np", "math", "scipy.special", "runtime"})[-3:]
+    ['', 'from stgrad import runtime', 'from stgrad.runtime import special  # lets Numba compile scipy.special']
     """
     groups: dict[int, set[str]] = {0: set(), 1: set(), 2: set()}
     for module in modules:
@@ -85,6 +85,8 @@ def _imports(modules: Iterable[str]) -> list[str]:
             groups[2].add("from stgrad import runtime")
         else:
             groups[0 if first in ("math", "cmath", "operator") else 1].add(f"import {module}")
+        if module == "scipy.special":
+            groups[2].add("from stgrad.runtime import special  # lets Numba compile scipy.special")
     lines: list[str] = []
     for group in groups.values():
         if group:

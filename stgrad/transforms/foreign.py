@@ -111,11 +111,22 @@ class _Foreign:
             return not gathers(index, self.types) or self.supported("getitem", stmt)
         if stmt.op.startswith("math."):
             return stmt.op[5:] in _MATH and len(stmt.args) == _MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
+        if stmt.op.startswith("scipy.special.") and self.called_by_address(stmt):
+            return True
         if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
             return False
         if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in _NATIVE and not self.odd(stmt)):
             return True
         return self.supported(stmt.op, stmt)
+
+    def called_by_address(self, stmt: Assign) -> bool:
+        """Whether a function of SciPy is called with real numbers, as compiled code can."""
+        from stgrad.runtime.special import ARITY
+
+        described = [self.describe(a) for a in stmt.args]
+        kinds = [np.dtype(d.dtype).kind if isinstance(d, Value) else np.asarray(d).dtype.kind for d in described]
+        numbers = all(not isinstance(d, Value) or not d.rank for d in described) and all(kind in "fiub" for kind in kinds)
+        return numbers and not stmt.kwargs and ARITY.get(stmt.op.rpartition(".")[2]) == len(kinds)
 
     def odd(self, stmt: Assign) -> bool:
         """Options, or arithmetic of arrays and scalars of two dtypes, where Numba promotes in its own way."""
