@@ -38,6 +38,7 @@ LAYERS = [
     {"api"},
     {"compressed", "inside"},
     {"batches", "differentials", "sparse"},
+    {"distributed"},
     {"eager", "testing", "command_request"},
     {"cli"},
     {"__init__", "__main__"},

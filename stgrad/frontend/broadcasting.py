@@ -79,6 +79,8 @@ def _agree_along(frame: Frame, values: list[Value], column: list[_Axis], name: s
     certain = [a for a in apart if a.position == target or not extents.may_be_one(a.dim)]
     never = any(a.dim.symbol is not None and a.dim.symbol == b.dim.symbol for a, b in combinations([replace(a, dim=extents.find(a.dim)) for a in apart], 2))
     if len(certain) < len(apart) and (never or ASSUMPTION.get().run_time):
+        if not ASSUMPTION.get().run_time:
+            ASSUMPTION.get().note(inside=True)  # `x[1:]` of no items has none, not n - 1
         size = _joint(frame, values, apart, certain)
         for a in column:
             if a.position != target and extents.may_be_one(a.dim):

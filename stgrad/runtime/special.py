@@ -1,8 +1,8 @@
 """The functions of scipy.special for compiled code: SciPy's own C functions, called by their address.
 
-Generated text calls `scipy.special.psi`, in plain Python and under Numba, which this module teaches to compile it: as a call of a symbol that is known to the
-linker of each process that imports the module, so that native code can be kept on disk. Those of SciPy's functions that are no C functions of numbers (`zeta`, `polygamma`) are
-written here.
+Generated text calls `scipy.special.psi`, in plain Python and under Numba, which this module teaches to compile it: as a call of a symbol that is
+known to the linker of each process that imports the module, so that native code can be kept on disk. Those of SciPy's functions that are no C functions
+of numbers (`zeta`, `polygamma`) are written here.
 
 >>> import numba
 >>> from stgrad.runtime import special
@@ -83,7 +83,7 @@ def _called(name: str) -> Callable[..., Any]:
 
 
 @register_jitable
-def _zeta(x: float, q: float) -> float:
+def _zeta(x: float, q: float) -> Any:
     """Hurwitz's zeta function by Euler and Maclaurin's formula (DLMF 25.11.5), with the bounds of Cephes' `zeta`."""
     if x == 1.0:
         return math.inf

@@ -150,3 +150,15 @@ def test_extents_of_one_array_that_differ_are_broadcast(jit):
 
 def test_a_comparison_negated_twice():
     check_gradient(negated_twice, (1.3, 2))
+
+
+def shifted_over_itself(x):
+    v = x[1:]
+    return np.sum(x * v) + np.sum(np.sin(v))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_extents_that_are_equal_where_there_are_no_items(n, jit):
+    """n and n - 1 are one extent for n = 0, and stretch for n = 1 and n = 2."""
+    check_gradient(shifted_over_itself, (np.arange(n) + 0.5,), order=1, jit=jit)

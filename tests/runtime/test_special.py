@@ -18,7 +18,8 @@ POINTS = [(0.31, 0.83, 0.57, 0.44), (1.0, 2.0, 1.0, 3.0), (2.6, 1.7, 0.9, 1.2), 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_every_function_gives_what_scipy_gives(count):
     names = sorted(name for name, n in special.ARITY.items() if n == count and name != "polygamma")
-    text = "def run(p, out):\n" + "".join(f"    out[{i}] = scipy.special.{name}({', '.join(f'p[{k}]' for k in range(count))})\n" for i, name in enumerate(names))
+    given = ", ".join(f"p[{k}]" for k in range(count))
+    text = "def run(p, out):\n" + "".join(f"    out[{i}] = scipy.special.{name}({given})\n" for i, name in enumerate(names))
     scope = {"scipy": scipy}
     exec(text, scope)
     run = numba.njit(scope["run"])
