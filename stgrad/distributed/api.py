@@ -10,7 +10,7 @@ import numpy as np
 from stgrad import pushforwards
 from stgrad.api import Argnums, parameter_names
 from stgrad.as_python import as_python
-from stgrad.batches import vmap
+from stgrad.batches import vmap as mapped_over
 from stgrad.distributed.engines import engine_of
 from stgrad.distributed.evaluation import Evaluator, Setting
 from stgrad.distributed.kernels import Kernel
@@ -197,7 +197,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, *, chunk: int = 1024, **option
     if any(a not in (0, None) for a in axes) or len(axes) != len(names) or 0 not in axes:
         raise ShardError(f"in_axes={in_axes!r}: shards are cut along the first axis", hint="0 or None for each argument; move other axes: np.moveaxis(x, k, 0)")
     mapped = tuple(i for i, a in enumerate(axes) if a == 0)
-    kernel = Kernel(vmap(f, axes), _innermost(f), "map", mapped, tuple(names[i] for i in mapped), all_in_one=True)
+    kernel = Kernel(mapped_over(f, axes), _innermost(f), "map", mapped, tuple(names[i] for i in mapped), all_in_one=True)
     setting = _setting(options.pop("engine", None), "list", **({"progress": False, "timeout": 3600.0, "retries": 5, "blocks": 2} | options))
     return Sharded(kernel, signature, setting, lambda state: _stacked(state[0]), cut=chunk)
 
