@@ -213,6 +213,17 @@ class NeedStaticError(StgradError, TypeError):
         self.parameter = parameter
 
 
+class RecursionDepthError(NeedStaticError):
+    """A function calls itself as often as values say that are known when the program runs; `tree` is its tree.
+
+    The compiler catches it, and compiles the function as one that calls itself.
+    """
+
+    def __init__(self, message: str, loc: Location | None = None, *, reason: str = "", hint: str = "", tree: object = None) -> None:
+        super().__init__(message, loc, reason=reason, hint=hint)
+        self.tree = tree
+
+
 class NotANumberError(StgradError, FloatingPointError):
     """A program that was made with `check_nan=True` has made a NaN, of numbers; the place is the user's statement, the reason its operands.
 

@@ -91,14 +91,32 @@ def _module(text: str, path: Path) -> types.ModuleType:
 def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **options: bool) -> Callable[..., Any]:
     key = (str(path), function.__name__)
     if key not in _compiled:
-        dispatcher: Any = numba.njit(**(OPTIONS | options))(function)
+        whole = compiled_units(function, options)
+        dispatcher: Any = numba.njit(**(OPTIONS | options))(whole)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
-            keep(dispatcher, path)
+            if whole is function:  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles
+                keep(dispatcher, path)
             _hush(dispatcher)
             if tell:
                 _watch(dispatcher)
         _compiled[key] = dispatcher
     return _compiled[key]
+
+
+def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Callable[..., Any]:
+    """The function with compiled versions of the units of its module, if it has any; in the module they stay plain ones."""
+    assert isinstance(function, types.FunctionType)
+    units = {name: unit for name, unit in function.__globals__.items() if getattr(unit, "_stgrad_unit_", False)}
+    if not units:
+        return function
+    scope = dict(function.__globals__)
+    for name, unit in units.items():
+        scope[name] = numba.njit(**(OPTIONS | options | {"parallel": False}))(_in_scope(unit, scope))
+    return _in_scope(function, scope)
+
+
+def _in_scope(function: types.FunctionType, scope: dict[str, Any]) -> types.FunctionType:
+    return types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
 
 
 def _hush(dispatcher: Any) -> None:

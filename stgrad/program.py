@@ -16,10 +16,12 @@ from stgrad import source as sources
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
+from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
+from stgrad.recursion import text_of
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
@@ -69,12 +71,27 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     checked = getattr(target, "options", None) and target.options.checked if checked is None else checked
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        reading = read_twice(lambda: read_closure(request, specs) if isinstance(request, Closure) else read(request, specs))
-        return prepared_reading(reading, checked)
+        return prepared_reading(_read(request, specs), checked)
     inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)
+
+
+def _read(function: Any, specs: Mapping[str, Spec]) -> Reading:
+    """The program of a function; functions that call themselves too deeply to be read in place become units beside it."""
+    recursive = RECURSIVE.get()
+    while True:
+        token = RECURSIVE.set(recursive)
+        try:
+            found: Reading = read_twice(lambda: read_closure(function, specs) if isinstance(function, Closure) else read(function, specs))
+            return found
+        except errors.RecursionDepthError as problem:
+            if id(problem.tree) in recursive:
+                raise
+            recursive |= {id(problem.tree)}
+        finally:
+            RECURSIVE.reset(token)
 
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
@@ -303,7 +320,7 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))
-    return Compiled(reading, fn, to_source(fn), trace)
+    return Compiled(reading, fn, text_of(fn, getattr(target, "options", DEFAULT)), trace)
 
 
 def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:

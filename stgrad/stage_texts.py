@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stgrad import source
-from stgrad.request import Derivative
+from stgrad.request import Derivative, Options
 
 if TYPE_CHECKING:
     from stgrad.transforms.pipeline import Trace
 
 
-def texts_of(derivative: Derivative, trace: Trace) -> dict[str, str]:
+def texts_of(derivative: Derivative, trace: Trace, options: Options) -> dict[str, str]:
     """The stages by name: 'desugar' is the function as it is read, the others are programs that were kept on the way."""
     from stgrad.frontend.inlining import desugared
-    from stgrad.printer import to_source
+    from stgrad.recursion import text_of
     from stgrad.transforms.desugar import to_text
 
     function = derivative.function
     while hasattr(function, "derivative"):
         function = function.derivative.function
     tree = desugared(source.load(source.unwrap(function).function))
-    return {"desugar": to_text(tree)} | {name: to_source(fn, nest=name != "anf") for name, fn in trace.stages.items()}
+    return {"desugar": to_text(tree)} | {name: text_of(fn, options, nest=name != "anf") for name, fn in trace.stages.items()}

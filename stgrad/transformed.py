@@ -81,7 +81,7 @@ class Transformed(Programs):
         """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', every later pass by name, 'specialised'."""
         from stgrad.stage_texts import texts_of
 
-        return texts_of(self.derivative, self._program(args, kwargs, keep=True).trace)
+        return texts_of(self.derivative, self._program(args, kwargs, keep=True).trace, self.options)
 
     # ------------------------------------------------------------- ahead of time
 

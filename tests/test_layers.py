@@ -26,6 +26,7 @@ LAYERS = [
     {"transforms"},
     {"implicit_calls"},
     {"readings"},
+    {"recursion"},
     {"program", "as_python", "memory", "stage_texts", "straight"},
     {"program_units"},
     {"adapter", "callable_type"},

@@ -43,7 +43,7 @@ class TypesOnly(CompilerBase):
 
 def inferred(text: str, name: str, arguments: list[Any]) -> dict[str, Any]:
     """Numba's type for every name of a generated program, `x.1` for the second that `x` is bound to."""
-    function = loader.load(text, name, jit=False)
+    function = loader.compiled_units(loader.load(text, name, jit=False), {})
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
     flags = Flags()

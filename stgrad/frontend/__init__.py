@@ -27,6 +27,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     numpy_calls,
     sequences,
     statements,
+    unit_rules,
 )
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol

@@ -121,7 +121,11 @@ def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
 
 
 def _hashable(function: Any) -> bool:
-    return getattr(type(function), "__hash__", None) is not None
+    try:
+        hash(function)
+    except TypeError:
+        return False
+    return True
 
 
 def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -9,6 +9,7 @@ from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
+from stgrad.frontend.units import call_unit, is_unit
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read
 from stgrad.rules.core import NotCovered
@@ -66,6 +67,10 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
         bound = Frame(frame.builder, source)
         bind_arguments(bound, tree, defaults, args, kwargs)
         return MAKE_GENERATOR[0](frame, tree, source, parent, bound.env, unroll)
+    if is_unit(tree):
+        bound = Frame(frame.builder, source)
+        bind_arguments(bound, tree, defaults, args, kwargs)
+        return call_unit(frame, tree, source, parent, bound.env)
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
     begin(inner, tree)
     try:
@@ -78,11 +83,12 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
 
 
 def too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
-    return errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
+    return errors.RecursionDepthError(  # with the integers among the arguments compiled in, it may end
         f"`{tree.name}` calls itself too deeply",
         frame.builder.loc,
         reason="recursion is followed at compile time, and this one does not end there",
         hint="write the recursion as a loop",
+        tree=tree,
     )
 
 

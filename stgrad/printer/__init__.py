@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stgrad import ir
@@ -21,7 +21,7 @@ from stgrad.printer.unparse import text
 _TEMPORARY = re.compile(r"_t(_\d+)?$")
 
 
-def to_source(fn: ir.Function, *, nest: bool = True) -> str:
+def to_source(fn: ir.Function, *, nest: bool = True, units: Sequence[ir.Function] = ()) -> str:
     """The text of a module with the imports that the function needs, and the function.
 
     Names in `fn.constants` stay free: the module that runs the text must define them.
@@ -29,6 +29,7 @@ def to_source(fn: ir.Function, *, nest: bool = True) -> str:
     Args:
         fn: The function.
         nest: Whether to put temporaries back into expressions; without, a line for each statement of the IR.
+        units: Functions that it calls, to stand before it.
 
     >>> x, t, y = ir.Var("x"), ir.Var("_t"), ir.Var("y")
     >>> body = (ir.Assign((t,), "np.multiply", (x, x)), ir.Assign((y,), "math.sin", (t,)))
@@ -41,6 +42,15 @@ def to_source(fn: ir.Function, *, nest: bool = True) -> str:
         return y
     <BLANKLINE>
     """
+    written = [_definition(unit, nest) for unit in units]
+    definition, modules = _definition(fn, nest)
+    imports = "\n".join(_imports({m for _, own in written for m in own} | modules | ({"runtime"} if units else set())))
+    before = "".join(f"@runtime.unit\n{text(unit)}\n\n\n" for unit, _ in written)
+    return (imports + "\n\n\n" if imports else "") + before + text(definition) + "\n"
+
+
+def _definition(fn: ir.Function, nest: bool) -> tuple[ast.FunctionDef, set[str]]:
+    """A function, and the modules that it needs."""
     body, result = fold(fn.body, fn.result, fn.types) if nest else (fn.body, fn.result)
     spell = _spelling(fn, body, result)
     writer = Statements(fn.types, spell)
@@ -51,8 +61,7 @@ def to_source(fn: ir.Function, *, nest: bool = True) -> str:
         [*_docstring(fn.doc), *statements, ast.Return(writer.write.expr(result))],
         [],
     )
-    imports = "\n".join(_imports(writer.write.modules))
-    return (imports + "\n\n\n" if imports else "") + text(definition) + "\n"
+    return definition, writer.write.modules
 
 
 def print_block(block: ir.Block, types: Mapping[str, ir.Type] | None = None) -> str:

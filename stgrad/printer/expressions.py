@@ -207,9 +207,9 @@ class Expressions:
 
     def function(self, dotted: str) -> ast.expr:
         """`np.linalg.solve` as a chain of attributes; notes the module to import."""
-        module, _, last = dotted.rpartition(".")
+        module, _, last = dotted.rpartition(":")[2].rpartition(".")  # a unit that has no name yet goes by that of the function
         if not module:
-            return ast.Name(dotted, ast.Load())
+            return ast.Name(last, ast.Load())
         self.modules.add(module)
         node: ast.expr = ast.Name(module.split(".")[0], ast.Load())
         for part in [*module.split(".")[1:], last]:

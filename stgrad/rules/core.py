@@ -77,6 +77,7 @@ class Rule:
 TABLE: dict[str, Rule] = {}  # by name
 _NAMES: dict[Any, str] = {}  # callable -> name
 LATE: dict[str, Callable[[], None]] = {}  # module -> what registers its rules, run once the module is imported
+UNIT_RULE: list[Callable[[str], Rule | None]] = []  # the rule of a call of a unit (`stgrad.frontend.unit_rules`)
 STATIC: set[Any] = set()  # helpers that run at compile time on static arguments
 
 
@@ -204,7 +205,7 @@ def samples(*ops: Callable[..., Any]) -> Callable[[F], F]:
 
 def _find(op: Any) -> Rule | None:
     if isinstance(op, str):
-        return TABLE.get(op)
+        return TABLE.get(op) or (UNIT_RULE[0](op) if op.startswith("unit:") else None)
     try:
         name = _NAMES.get(op)
     except TypeError:  # unhashable callables have no rule

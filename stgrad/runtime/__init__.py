@@ -14,6 +14,7 @@ from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
+from stgrad.runtime.units import unit
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "tan",
     "tanh",
     "unbroadcast",
+    "unit",
     "unsigned",
     "vmax",
     "vmin",

@@ -34,6 +34,7 @@ from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.transforms.tidy import tidy
+from stgrad.transforms.units import with_gradients, without_repeats
 from stgrad.verify import verify
 
 CHECK = os.environ.get("STGRAD_CHECK", "") not in ("", "0")
@@ -60,6 +61,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     fn = small_arrays(simplify(fn))
     if trace.keep:
         trace.add("activity", annotate(fn, wrt))
+    fn = with_gradients(fn, wrt)
     fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
     return trace.add("optimised", simplify(fn))
 
@@ -71,7 +73,7 @@ def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any,
     if trace.keep:
         trace.add("activity", annotate(fn, sorted({name for direction in directions for name in direction})))
     fn = trace.add("forward", forward(fn, directions, splice, **options))
-    return trace.add("optimised", simplify(fn))
+    return trace.add("optimised", simplify(without_repeats(fn)))
 
 
 Pass = Callable[[Function], Function]

@@ -1,0 +1,259 @@
+"""Recursion by value: a function that calls itself as often as its arguments say is read once, as a unit beside the program.
+
+Its parameters have types without values; the type of its result is found by reading it until it does not change: first the branches that do not
+recur. What it sees around it are parameters too. Nothing that a caller could see is changed by it: such functions are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.captured import Captures
+from stgrad.frontend.flags import begin
+from stgrad.frontend.frame import Frame, Leaves, binding_counts, counters_read_later
+from stgrad.frontend.values import (
+    Closure,
+    Generator,
+    Growing,
+    Method,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    leaves,
+    map_leaves,
+    operand_of,
+    type_of,
+)
+from stgrad.ir import Assign, Dim, Operand, Type, Var, map_blocks, operand_vars
+from stgrad.ir import read as read_names
+from stgrad.ir.units import Unit
+
+RECURSIVE: ContextVar[frozenset[int]] = ContextVar("recursive", default=frozenset())  # trees of functions that are units
+READINGS = 5  # until the types of the results have settled
+MANY = 12  # kinds of arguments that one function is called with
+
+
+@dataclass
+class Open:
+    """A unit that is being read: for which arguments, and what is known of its results."""
+
+    tree: Any
+    arguments: Mapping[str, Value]
+    unit: Unit
+    results: Value = None
+    known: bool = False
+    parent: Frame | None = None
+
+
+_open: ContextVar[tuple[Open, ...]] = ContextVar("open", default=())
+
+
+def is_unit(tree: Any) -> bool:
+    return id(tree) in RECURSIVE.get()
+
+
+def call_unit(frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value]) -> Value:
+    """The value of a call of a function that is a unit; `given` are its arguments by name."""
+    around = _open.get()
+    last = around[-1] if around else None
+    mine = last if last is not None and last.tree is tree and last.parent is parent and _alike(last.arguments, given) else None
+    if mine is not None:
+        if not mine.known:
+            raise Leaves(None)  # the other branches tell what it returns
+        return _emit(frame, mine.unit, mine.results, _operands(given))
+    if sum(o.tree is tree for o in around) > MANY or any(o.tree is tree and _alike(o.arguments, given) for o in around):
+        raise errors.NeedStaticError(f"`{tree.name}` calls itself through other functions that do", frame.builder.loc)
+    unit, results, reading = _read(frame, tree, source, parent, given)
+    more = [operand_of(v) for v in reading.around.values()]
+    for capture in reading.captures:
+        stands_for = frame.captured.take(frame.builder, capture)
+        if capture.variable is not None:
+            more.append(operand_of(stands_for))
+    return _emit(frame, unit, results, [*_operands(given), *more])
+
+
+def _operands(given: Mapping[str, Value]) -> list[Operand]:
+    return [operand_of(leaf) for value in given.values() for leaf in leaves(value) if isinstance(leaf, Sym) or is_number(leaf)]
+
+
+def _alike(params: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
+    """Whether a unit with these parameters takes these arguments."""
+    if _structure(dict(params)) != _structure(dict(given)):
+        return False
+    return all(_fits(a, b) for a, b in zip(leaves(dict(params)), leaves(dict(given)), strict=True))
+
+
+def _structure(value: Value) -> Any:
+    """The kinds of containers, without what is in them."""
+    if isinstance(value, (tuple, list)):
+        return type(value), [_structure(v) for v in value]
+    if isinstance(value, (dict, Record)):
+        inner = value if isinstance(value, dict) else value.fields
+        return getattr(value, "cls", dict), [(k, _structure(v)) for k, v in inner.items()]
+    return None
+
+
+def _fits(param: Value, given: Value) -> bool:
+    if isinstance(param, Sym) and (isinstance(given, Sym) or is_number(given)):
+        return _key(param.type) == _key(_general(given))
+    return param is given or not isinstance(param, Sym) and not isinstance(given, Sym) and type(param) is type(given) and bool(param == given)
+
+
+def _key(t: Type) -> tuple[Any, ...]:
+    return t.dtype, t.array, t.weak, tuple(d.constant == 1 for d in t.dims)
+
+
+def _general(value: Value) -> Type:
+    """The type of a value without what it is: its extents are any but 1."""
+    t = type_of(value)
+    return replace(t, value=None, dims=tuple(d if d.constant == 1 else Dim("?") for d in t.dims))
+
+
+# --------------------------------------------------------------------------- reading
+
+
+def _read(frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value]) -> tuple[Unit, Value, Any]:
+    """The unit for these arguments, the types of its results in their structure, and what has been read."""
+    for leaf in (leaf for value in given.values() for leaf in leaves(value)):
+        if isinstance(leaf, (Growing, Generator, Method)):
+            raise _refused(frame, tree, f"an argument is a {type(leaf).__name__}")
+    results, known = None, False
+    for _ in range(READINGS):
+        unit = Unit(tree.name, "primal")
+        found, reading = _once(frame, tree, source, parent, given, unit, results, known)
+        joined = found if not known else map_leaves_of(results, found, _joined)
+        if known and [_result_key(v) for v in leaves(joined)] == [_result_key(v) for v in leaves(results)]:
+            unit.results = tuple(leaf for leaf in leaves(results) if isinstance(leaf, Type))
+            return unit, results, _closed(tree, unit, reading)
+        results, known = joined, True
+    raise _refused(frame, tree, "the types of its results do not settle")
+
+
+def _result_key(leaf: Value) -> Any:
+    return _key(leaf) + (len(leaf.dims),) if isinstance(leaf, Type) else leaf
+
+
+def map_leaves_of(a: Value, b: Value, join: Callable[[Value, Value], Value]) -> Value:
+    """Two structures as one."""
+    others = iter(leaves(b))
+    return map_leaves(lambda leaf, _: join(leaf, next(others)), a)
+
+
+def _joined(a: Value, b: Value) -> Value:
+    if not isinstance(a, Type) or not isinstance(b, Type):
+        return a
+    if (a.array, a.rank) != (b.array, b.rank):
+        raise errors.NeedStaticError("the results of a recursive function have different numbers of axes", None)
+    return replace(a, dtype=np.result_type(a.dtype, b.dtype).name, weak=a.weak and b.weak)
+
+
+def _once(
+    frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value], unit: Unit, results: Value, known: bool
+) -> tuple[Value, Any]:
+    """One reading of the body."""
+    from stgrad.frontend import Copies
+
+    builder = Builder(symbols=frame.builder.symbols)
+    copies = Copies(builder)
+    outer = copies.frame(parent)
+    params: list[Var] = []
+
+    def param(leaf: Value, path: str) -> Value:
+        if not isinstance(leaf, Sym) and not is_number(leaf):
+            return copies.value(leaf) if isinstance(leaf, (Closure, Record)) else leaf
+        general = _general(leaf)
+        made = builder.variable(path, replace(general, dims=tuple(d if d.constant == 1 else builder.fresh_dim() for d in general.dims)))
+        for axis, dim in enumerate(made.type.dims):
+            if dim.symbol is not None:
+                builder.extents.wide.add(dim.symbol)
+                builder.given.setdefault(dim.symbol, (made.name, axis))
+        params.append(Var(made.name))
+        return made
+
+    values = {name: map_leaves(param, value, name) for name, value in given.items()}
+    captured = outer.captured if outer is not None else Captures()
+    inner = Frame(builder, source, {}, outer, binding_counts(tree), 1, False, None, captured, set(), counters_read_later(tree))
+    builder.loc = frame.builder.loc
+    with _reading(Open(tree, values, unit, results, known, outer)):
+        result = _executed(frame, inner, tree, values)
+    found = map_leaves(lambda leaf, _: _general(leaf) if isinstance(leaf, Sym) or is_number(leaf) else leaf, result)
+    return found, (builder, params, values, result, captured, copies.around)
+
+
+def _executed(frame: Frame, inner: Frame, tree: Any, values: Mapping[str, Value]) -> Value:
+    from stgrad.frontend import _result
+    from stgrad.frontend.optionals import unwrapped
+
+    holder = Frame(inner.builder, inner.source, dict(values), inner.parent, captured=inner.captured)  # what is given or around it must not change
+    begin(inner, tree)
+    inner.env.update(values)
+    try:
+        with holder.active(), holder.speculate(closed=True), inner.active():
+            inner.execute(tree.body)
+            return _result(inner, unwrapped(inner, inner.result))
+    except Leaves as leaves_it:
+        if leaves_it.kind is not None:
+            raise
+        raise _refused(frame, tree, "no path through it ends") from None
+
+
+@contextmanager
+def _reading(state: Open) -> Iterator[None]:
+    token = _open.set((*_open.get(), state))
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def _refused(frame: Frame, tree: Any, reason: str) -> errors.NeedStaticError:
+    return errors.NeedStaticError(f"`{tree.name}` calls itself, and cannot be compiled as a function", frame.builder.loc, reason=reason, hint="write a loop")
+
+
+def _closed(tree: Any, unit: Unit, read: Any) -> Any:
+    """The program of a unit; what it sees around it stands behind its arguments, in its own calls too."""
+    from stgrad.frontend import Reading, _held, _program, _used, result_operand
+
+    builder, params, values, result, captured, around = read
+    used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
+    seen = {name: value for name, value in around.items() if name in used}
+    captures = _used(captured, used)
+    more = (*map(Var, seen), *(Var(c.variable) for c in captures if c.variable is not None))
+
+    def completed(block: Any) -> Any:
+        return tuple(replace(s, args=(*s.args, *more)) if isinstance(s, Assign) and s.op == unit.op else map_blocks(completed, s) for s in block)
+
+    builder.out[:] = completed(builder.out)
+    program = _program(builder, tree.name, (*params, *map(Var, seen)), result, captures)
+    program = replace(program, constants={}, result=result_operand(result))
+    unit.params = tuple(program.types[p.name] for p in program.params)
+    unit.reading = Reading(program, result, values, (), {}, frozenset(builder.tested), frozenset(builder.library), **_held(builder))
+    return replace(unit.reading, captures=captures, around=seen)
+
+
+def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand]) -> Value:
+    """The statement of a call; its results."""
+    builder, flat = frame.builder, list[Var]()
+
+    def made(leaf: Value, path: str) -> Value:
+        if not isinstance(leaf, Type):
+            return leaf
+        found = builder.variable(f"_t{path}", replace(leaf, dims=tuple(d if d.constant is not None else builder.fresh_dim() for d in leaf.dims)))
+        flat.append(Var(found.name))
+        return found
+
+    value = map_leaves(made, results)
+    builder.emit(Assign(tuple(flat), unit.op, tuple(operands), (), builder.loc, builder.note))
+    return value
+
+
+__all__ = ["RECURSIVE", "call_unit", "is_unit"]

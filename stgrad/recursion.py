@@ -1,0 +1,135 @@
+"""The programs of units: what recurs by value becomes functions beside the program, which call each other and themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stgrad import errors
+from stgrad.frontend import result_operand, splice
+from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks, stored, walk
+from stgrad.ir.units import UNITS, Unit
+from stgrad.names import Names
+from stgrad.printer import to_source
+from stgrad.readings import prepared_reading
+from stgrad.request import Options
+from stgrad.transforms.dataflow import Classes
+from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
+
+DEPTH = 3000  # of calls, of which each takes some hundred bytes of a stack of 8 MB
+
+
+def with_units(fn: Function, options: Options) -> tuple[Function, list[Function]]:
+    """A lowered program under names that can be printed, and the lowered functions that it calls, directly or not."""
+    units: dict[str, Function] = {}
+    names: dict[str, str] = {}
+    taken = Names([fn.name, *fn.types])
+    todo = [fn]
+    while todo:
+        for stmt in walk(todo.pop().body):
+            unit = UNITS.get(stmt.op) if isinstance(stmt, Assign) else None
+            if unit is not None and unit.op not in units:
+                names[unit.op] = taken.fresh(f"{unit.name}_function" if unit.kind == "primal" else f"{unit.name}")
+                if options.key not in unit.lowered:
+                    unit.lowered[options.key] = specialise(array_program_of(unit, options.checked), Trace(), replace(options, parallel=False))
+                units[unit.op] = unit.lowered[options.key]
+                todo.append(units[unit.op])
+    if not units:
+        return fn, []
+    return _named(fn, names, Const(0)), [replace(_limited(u, names), name=names[op], doc=_doc(UNITS[op])) for op, u in units.items()]
+
+
+def _limited(fn: Function, names: dict[str, str]) -> Function:
+    """A unit that counts how deep it is called, and raises before the memory for calls ends."""
+    own = Names([*fn.types, *(p.name for p in fn.params), *names.values()])
+    depth, below, deep = (own.fresh(wish) for wish in ("depth", "below", "deep"))
+    error = Effect("raise", (Const("RecursionError"), Const("maximum recursion depth exceeded")))
+    start = (
+        Assign((Var(deep),), "np.greater", (Var(depth), Const(DEPTH))),
+        If(Var(deep), (error,), ()),
+        Assign((Var(below),), "np.add", (Var(depth), Const(1))),
+    )
+    integer, flag = Type("int64", weak=True), Type("bool", weak=True)
+    fn = _named(fn, names, Var(below))
+    return replace(fn, params=(*fn.params, Var(depth)), body=(*start, *fn.body), types={**fn.types, depth: integer, below: integer, deep: flag})
+
+
+def _doc(unit: Unit) -> str:
+    what = {"primal": "", "vjp": "Vector-Jacobian product of", "jvp": "Value and tangent of", "gradient": "Value and gradient of"}[unit.kind]
+    return f"{what} {unit.base.name}." if unit.base is not None else ""
+
+
+def _named(fn: Function, names: dict[str, str], depth: Operand) -> Function:
+    """A program with the names of units in its calls, which tell how deep they are."""
+
+    def statement(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Assign) and stmt.op in names:
+            return replace(stmt, op=names[stmt.op], args=(*stmt.args, depth))
+        return map_blocks(lambda block: tuple(map(statement, block)), stmt)
+
+    return replace(fn, body=tuple(map(statement, fn.body)))
+
+
+def array_program_of(unit: Unit, checked: bool | None) -> Function:
+    """The array-level program of a unit; results are memory of its own."""
+    if unit.function is None:
+        unit.function = _own_results(_primal(unit, checked) if unit.base is None else _derived(unit, unit.base, checked))
+    return unit.function
+
+
+def _primal(unit: Unit, checked: bool | None) -> Function:
+    reading = prepared_reading(unit.reading, checked)
+    fn = replace(reading.function, result=result_operand(reading.result), name=unit.name)
+    classes = Classes(fn.body, fn.types)
+    params = {classes.find(p.name) for p in fn.params}
+    written = [s for s in walk(fn.body) if isinstance(s, Store) and classes.find(s.target.name) in params]
+    if written or any(classes.find(name) in params for name in stored(fn.body)):
+        raise errors.NeedStaticError(
+            f"`{unit.name}` calls itself and writes to an array that it is given",
+            written[0].loc if written else None,
+            reason="its caller may see the change",
+            hint="work on a copy, and return it",
+        )
+    return fn
+
+
+def _derived(unit: Unit, base: Unit, checked: bool | None) -> Function:
+    fn = array_program_of(base, checked)
+    wrt = [fn.params[i].name for i in base.moving]
+    if unit.kind == "jvp":
+        return push_forward(fn, [wrt], splice, Trace(), outputs=base.outputs)
+    pull = unit.kind == "vjp"
+    return differentiate(fn, wrt, splice, Trace(), seeds=pull, with_value=not pull, outputs=base.outputs)
+
+
+def _own_results(fn: Function) -> Function:
+    """A program whose array results are neither its parameters nor each other."""
+    classes, names, types = Classes(fn.body, fn.types), Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
+    taken = {classes.find(p.name) for p in fn.params}
+    copies: list[Stmt] = []
+
+    def own(operand: Operand) -> Operand:
+        if not isinstance(operand, Var) or not fn.types[operand.name].array:
+            return operand
+        if classes.find(operand.name) not in taken:
+            taken.add(classes.find(operand.name))
+            return operand
+        copy = Var(names.fresh(operand.name))
+        types[copy.name] = _plain(fn.types[operand.name])
+        copies.append(Assign((copy,), "np.copy", (operand,)))
+        return copy
+
+    result = Pack(tuple(map(own, fn.result.items))) if isinstance(fn.result, Pack) else own(fn.result)
+    return replace(fn, body=(*fn.body, *copies), result=result, types=types)
+
+
+def _plain(t: Type) -> Type:
+    return replace(t, value=None)
+
+
+def text_of(fn: Function, options: Options, *, nest: bool = True) -> str:
+    """The text of a program and of the functions that it calls."""
+    fn, units = with_units(fn, options)
+    return to_source(fn, nest=nest, units=units)
+
+
+__all__ = ["array_program_of", "text_of", "with_units"]

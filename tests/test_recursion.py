@@ -1,0 +1,142 @@
+"""Recursion by value at run time: functions that call each other, and what is refused of them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+X = np.array([0.5, 0.8, 1.3])
+
+
+def deep(x, n):
+    if n <= 0:
+        return x
+    return math.sin(deep(x, n - 1.0)) + x
+
+
+def by_hand(x, n):
+    y, dy = x, 1.0
+    while n > 0:
+        y, dy, n = math.sin(y) + x, math.cos(y) * dy + 1.0, n - 1.0
+    return y, dy
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_as_deep_as_python_goes(jit, mode):
+    assert np.isclose(stgrad.grad(deep, jit=jit, mode=mode)(0.3, 200.5), by_hand(0.3, 200.5)[1])
+
+
+def test_deeper_raises_as_python_does():
+    with pytest.raises(RecursionError, match="maximum recursion depth exceeded"):
+        stgrad.grad(deep)(0.3, 1e9)
+
+
+def test_the_value_comes_with_the_gradient():
+    """Each call makes its gradient once: what is below it runs once, however deep it is."""
+    text = stgrad.grad(deep).source(0.3, 2.0)
+    assert text.count("@runtime.unit") == 1
+    assert "def deep_gradient(x, n, depth)" in text
+
+
+
+def fibonacci(x, n):
+    return x if n <= 1 else fibonacci(x, n - 1.0) * 0.9 + fibonacci(x, n - 2.0) * x
+
+
+def test_called_from_compiled_code_and_with_the_operators():
+    gradient = stgrad.grad(fibonacci)
+    expected = (fibonacci(0.7 + 1e-6, 6.0) - fibonacci(0.7 - 1e-6, 6.0)) / 2e-6
+    caller = numba.njit(lambda x: gradient(x, 6.0))
+    assert np.isclose(caller(0.7), expected)
+    value, pullback = stgrad.vjp(fibonacci, 0.7, 6.0)
+    assert np.isclose(value, fibonacci(0.7, 6.0)) and np.isclose(pullback(2.0)[0], 2.0 * expected)
+    assert np.isclose(stgrad.jvp(lambda x: fibonacci(x, 6.0), (0.7,), (2.0,))[1], 2.0 * expected)
+
+
+def test_another_process_calls_it(tmp_path):
+    """Numba does not load code that calls itself: it is compiled again there."""
+    (tmp_path / "program.py").write_text(
+        "import math, stgrad\n"
+        "def deep(x, n):\n    return x if n <= 0 else math.sin(deep(x, n - 1.0)) + x\n"
+        "print(stgrad.grad(deep)(0.3, 20.5))\n"
+    )
+    found = [float(subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout) for _ in range(2)]
+    assert np.allclose(found, by_hand(0.3, 20.5)[1])
+
+
+def writes(x):
+    y = np.zeros(len(x))
+
+    def go(i):
+        if i >= len(x):
+            return 0.0
+        y[i] = x[i] * 2.0
+        return y[i] + go(i + 1)
+
+    return go(0)
+
+
+def appends(x):
+    found = []
+
+    def go(i):
+        if i >= len(x):
+            return 0.0
+        found.append(x[i] ** 2)
+        return go(i + 1)
+
+    return go(0) + sum(found) + x[0]
+
+
+def endless(x):
+    return endless(x * 2.0) + x[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (writes, errors.NeedStaticError, "`go` calls itself and writes to an array that it is given"),
+        (appends, errors.UnsupportedSyntaxError, "changes a list, dict or object from outside of it"),
+        (endless, errors.NeedStaticError, "no path through it ends"),
+    ],
+)
+def test_refused_with_the_line(function, error, message):
+    with pytest.raises(error, match=message) as caught:
+        stgrad.grad(function, jit=True)(X)
+    assert f"{__file__}:" in str(caught.value)
+
+
+def test_integers_that_become_floats_deeper_down():
+    def total(x, acc, i):
+        return acc if i >= len(x) else total(x, acc + x[i] ** 2, i + 1)
+
+    def function(x):
+        return total(x, 0, 0) * x[0]
+
+    expected = 2.0 * X * X[0]
+    expected[0] += np.sum(X**2)
+    assert np.allclose(stgrad.grad(function)(X), expected)
+
+
+def test_captured_arrays():
+    table = np.array([2.0, -1.0, 0.5])
+
+    def weighted(x, i):
+        return 0.0 if i >= len(table) else table[i] * math.exp(x) + x * weighted(x, i + 1)
+
+    def plain(x):
+        return math.exp(x) * (2.0 - x + 0.5 * x * x)
+
+    expected = (plain(0.7 + 1e-6) - plain(0.7 - 1e-6)) / 2e-6
+    assert np.isclose(stgrad.grad(lambda x: weighted(x, 0))(0.7), expected)
+    table[0] = 0.0
+    assert np.isclose(stgrad.grad(lambda x: weighted(x, 0))(0.7), expected - 2.0 * math.exp(0.7))
