@@ -9,10 +9,13 @@ BIN := .venv/bin
 demo: .venv/.demo  ## fit the hare and lynx data by a compiled gradient
 	$(BIN)/python examples/lotka_volterra.py
 
-examples: .venv/.test  ## all three examples
+examples: .venv/.test  ## all examples
 	$(BIN)/python examples/lotka_volterra.py
 	$(BIN)/python examples/asian_option.py
 	$(BIN)/python examples/digits.py
+	$(BIN)/python examples/shards_logistic.py
+	$(BIN)/python examples/shards_paths.py
+	$(BIN)/python examples/shards_ensemble.py
 
 test: .venv/.test  ## all tests and doctests
 	$(BIN)/python -m pytest -q -n $(WORKERS) $(TESTS) || [ $$? -eq 5 ]  # 5: nothing was collected

@@ -55,3 +55,17 @@ def test_eager_guide(run, tmp_path):
     assert float(re.search(r"asymmetry ([\d.e+-]+)", shown)[1]) < 1e-6
     assert float(re.search(r"blocks ([\d.e+-]+)", shown)[1]) == 0.0
     assert len(list((tmp_path / "examples" / "output").glob("eager_*.png"))) == 3
+
+
+def test_shards_logistic(run):
+    shown = run("shards_logistic")
+    assert "200,000 rows in 10 shards" in shown
+    assert float(re.search(r"largest error ([\d.]+)", shown)[1]) < 0.05
+
+
+def test_shards_paths(run):
+    assert float(re.search(r"farthest off ([\d.]+)", run("shards_paths"))[1]) < 4.0
+
+
+def test_shards_ensemble(run):
+    assert float(re.search(r"largest relative error ([\d.]+)", run("shards_ensemble"))[1]) < 0.01
