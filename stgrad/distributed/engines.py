@@ -46,6 +46,9 @@ class Engine(Protocol):
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """A result in the making."""
 
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+        """The results of `function(p, table, shared)` for what is placed; `stay`: they can be arguments of `submit`, and may run anywhere."""
+
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
         """The results in order, `Lost` for some. What a function raised is raised.
 

@@ -178,8 +178,9 @@ class _Run:
         if blocks:
             yield self._submit(blocks)
 
-    def _submit(self, blocks: list[Block]) -> _Batch:
-        refs = [self.engine.submit(evaluate, self.owner.held(block, self.keep), self.table, self.shared[-1]) for block in blocks]
+    def _submit(self, blocks: list[Block], again: bool = False) -> _Batch:
+        held = [self.owner.held(block, self.keep) for block in blocks]
+        refs = self.engine.submit_all(evaluate, held, self.table, self.shared[-1], stay=again or self._together())
         return _Batch(blocks, refs, frozenset(self.owner.examples))
 
     def _settled(self, batch: _Batch, tell: Tell) -> list[Any]:
@@ -188,7 +189,7 @@ class _Run:
         firsts = [block.first for block in batch.blocks]
         lost = 0
         while True:
-            together = self._together(batch)
+            together = self._together()
             found = self._gathered(batch, [self._summed(batch.refs)] if together else batch.refs, tell)
             blocks = batch.blocks[: len(found)]
             states.update({block.first: s for block, s in zip(blocks, found, strict=True)})
@@ -196,7 +197,7 @@ class _Run:
             if not missing:
                 return [states[first] for first in firsts if first in states]
             lost += self._mended(batch, missing, [states[block.first] for block in missing], lost)
-            batch = self._submit(batch.blocks if together else missing)
+            batch = self._submit(batch.blocks if together else missing, again=True)
 
     def _summed(self, refs: list[Any]) -> Any:
         """Results added where they are made, by the same tree."""
@@ -205,7 +206,7 @@ class _Run:
             tree.add(ref)
         return tree.result()
 
-    def _together(self, batch: _Batch) -> bool:
+    def _together(self) -> bool:
         """Whether results stay with the workers until they are added: these are all blocks, and results are large."""
         if not self.engine.trees or not self.keep or self.reduction == "list":
             return False

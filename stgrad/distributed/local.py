@@ -82,6 +82,9 @@ class Threads:
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         return self._pool.submit(_resolved, function, args)
 
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+        return [self.submit(function, p, table, shared) for p in placed]
+
     def gather(self, refs: Sequence[Future[Any]], patience: float, tell: Tell) -> list[Any]:
         return gathered(refs, patience, tell)
 
@@ -217,6 +220,9 @@ class Processes:
                 self._pool.shutdown(wait=False, cancel_futures=True)
                 self._pool = self._new()
                 return self._pool.submit(function, *args)
+
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+        return [self.submit(function, p, table, shared) for p in placed]
 
     def gather(self, refs: Sequence[Future[Any]], patience: float, tell: Tell) -> list[Any]:
         return gathered(refs, patience, tell)

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import pickle
 import queue
+import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from typing import Any
 
 import distributed
 from distributed.comm.core import CommClosedError
 
+from stgrad.distributed.dask_direct import Direct, Part
 from stgrad.distributed.engines import Lost, Tell
 from stgrad.distributed.shards import Partition, as_array
 from stgrad.distributed.worker import Block, Load, Loaded
 from stgrad.errors import ShardError
 
 SMALL = 1 << 15  # bytes that go with each function rather than to the workers before
+PATIENCE = 30.0  # seconds in which a worker should be there
 _GONE = (CancelledError, asyncio.CancelledError, CommClosedError)
 
 
@@ -37,6 +40,8 @@ class Dask:
             self._cluster = client = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         self._own = not isinstance(client, distributed.Client)
         self.client = distributed.Client(client, set_as_default=False) if self._own else client
+        self._direct = Direct(self.client)
+        self._large: tuple[Any, Any] = (None, None)  # what was shared last through the workers' memory
 
     @property
     def workers(self) -> int:
@@ -62,7 +67,11 @@ class Dask:
     def share(self, value: Any) -> Any:
         buffers: list[pickle.PickleBuffer] = []
         size = len(distributed.protocol.pickle.dumps(value, buffer_callback=buffers.append, protocol=5)) + sum(b.raw().nbytes for b in buffers)
-        return value if size < SMALL else self._scattered(value)
+        if size < SMALL:
+            return value
+        found = self._scattered(value)
+        self._large = found.key, value
+        return found
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         if self.client.status != "running":
@@ -71,7 +80,26 @@ class Dask:
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.client.submit(function, *args, pure=False)
 
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+        programs: Any = table
+        if isinstance(table, distributed.Future):
+            programs = self._large[1] if self._large[0] == table.key else None
+        sent = programs is None or isinstance(shared, distributed.Future)
+        ready = all(isinstance(p, distributed.Future) and p.status == "finished" for p in placed)
+        plan = self._planned(placed) if placed and ready and not sent and not stay else None
+        if plan is None:
+            return [self.submit(function, p, table, shared) for p in placed]
+        return list(self._direct.submit(function, placed, plan, programs, shared))
+
+    def _planned(self, placed: Sequence[Any]) -> dict[str, list[str]] | None:
+        try:
+            return self._direct.plan(placed)
+        except (*_GONE, OSError):
+            return None  # the scheduler will say what is wrong
+
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
+        if refs and isinstance(refs[0], Part):
+            return self._parts(refs, patience, tell)
         ready: queue.SimpleQueue[int] = queue.SimpleQueue()
         for position, ref in enumerate(refs):
             ref.add_done_callback(lambda _, at=position: ready.put(at))
@@ -81,6 +109,32 @@ class Dask:
             except queue.Empty:
                 raise TimeoutError from None
         return self._results(refs)
+
+    def _parts(self, refs: Sequence[Part], patience: float, tell: Tell) -> list[Any]:
+        until = time.monotonic() + patience
+        while not wait([refs[0].answer], timeout=min(1.0, patience)).done:
+            if time.monotonic() > until:
+                self._direct.forget()
+                raise TimeoutError
+            gone = self._gone_workers()
+            if gone:  # a message to one that is not there waits for half a minute
+                self._direct.forget()
+                return [Lost(gone)] * len(refs)
+        problem = refs[0].answer.exception()
+        if problem is not None and not isinstance(problem, (*_GONE, OSError)):
+            raise problem
+        results = [self._gone(problem) if problem is not None else ref.result() for ref in refs]
+        if any(isinstance(result, Lost) for result in results):
+            self._direct.forget()
+        for at, _ in enumerate(refs):
+            tell(at)
+        return results
+
+    def _gone_workers(self) -> str:
+        try:
+            return ", ".join(sorted(self._direct.gone()))
+        except (*_GONE, OSError) as problem:
+            return self._gone(problem).reason
 
     def _results(self, refs: Sequence[Any]) -> list[Any]:
         if all(ref.status == "finished" for ref in refs):
@@ -111,22 +165,28 @@ class Dask:
         )
 
     def _scattered(self, value: Any) -> Any:
-        if self.client.status != "running":
-            raise self._disconnected()
-        try:
-            return self.client.scatter(value, hash=False)
-        except (*_GONE, OSError) as problem:  # a TimeoutError is one
-            reason = "no worker is there" if isinstance(problem, TimeoutError) else str(problem) or type(problem).__name__
-            raise ShardError("data cannot be sent to the workers", reason=reason, hint="see the logs of the scheduler and of the workers") from problem
+        """The value in some worker's memory. A worker that ends meanwhile closes a connection: then to another one, for a while."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            if self.client.status != "running":
+                raise self._disconnected()
+            try:
+                return self.client.scatter(value, hash=False)
+            except (*_GONE, OSError) as problem:  # a TimeoutError is one
+                if time.monotonic() > until:
+                    reason = "no worker is there" if isinstance(problem, TimeoutError) else str(problem) or type(problem).__name__
+                    raise ShardError("data cannot be sent to the workers", reason=reason, hint="see the logs of the scheduler and of the workers") from problem
+            time.sleep(0.2)
 
     def drop(self, shared: Any) -> None:
         """The last reference frees it."""
 
     def cancel(self, refs: Sequence[Any]) -> None:
         if self.client.status == "running":
-            self.client.cancel(list(refs), force=True)
+            self.client.cancel([ref for ref in refs if isinstance(ref, distributed.Future)], force=True)
 
     def close(self) -> None:
+        self._direct.close()
         if self._own:
             self.client.close()
         if self._cluster is not None:

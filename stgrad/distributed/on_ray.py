@@ -40,6 +40,9 @@ class Ray:
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._run.remote(function, *args)
 
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+        return [self.submit(function, p, table, shared) for p in placed]
+
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
         waiting, places = list(refs), {ref: at for at, ref in enumerate(refs)}
         while waiting:

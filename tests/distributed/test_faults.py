@@ -94,7 +94,9 @@ def test_random_kills_of_dask_workers(client):
     killed = []
 
     def killer():
-        while not stop.wait(chance.uniform(1.0, 3.0)):
+        while not stop.wait(chance.uniform(0.2, 2.0)):
+            if len(client.scheduler_info(n_workers=-1)["workers"]) < 2:  # one is still starting
+                continue
             pid = chance.choice([w.process.pid for w in client.cluster.workers.values() if w.process is not None and w.process.pid])
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
