@@ -1,6 +1,6 @@
 """Which calls of NumPy functions Numba compiles, with which arguments, with NumPy's value and dtype: prints the rows of `_MEASURED`.
 
-Run it after an upgrade of Numba and paste the result into `stgrad/runtime/support.py`. It takes about ten minutes.
+Run it after an upgrade of Numba and paste the result into `stgrad/ir/ops/support.py`. It takes about ten minutes.
 """
 
 # ruff: noqa: E501, BLE001  (tables; whatever either library raises counts as "does not work")
@@ -259,7 +259,7 @@ def works(name, arguments, dtype, contiguous=True):
 
 
 def pattern(name, arguments):
-    """The case in the language of `stgrad.runtime.support`."""
+    """The case in the language of `stgrad.ir.ops.support`."""
     text = re.sub(r"\((-?\d+,)+-?\d+\)|\[(\d+,?)+\]|\(\(\d.*\)\)", "t", arguments)
     text = re.sub(r"(?<![\w.'])-?\d+\.\d+", "x", text)
     text = re.sub(r"(?<![\w.'])-?\d+(?![\w.'])", "n", text)

@@ -27,8 +27,7 @@ from stgrad.ir import (
     blocks,
     walk,
 )
-
-_SIGNS = {"np.add": "+", "np.subtract": "-", "np.multiply": "*", "np.floor_divide": "//"}
+from stgrad.ir.ops import operation
 
 
 @dataclass(frozen=True)
@@ -95,14 +94,12 @@ def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:
             yield Kept(name, lines.get(name), "array", dtype, f"{np.dtype(dtype).itemsize} * {width}", steps)
 
 
-_PLACES = {"np.empty": "array", "runtime.empty": "array", "runtime.empty_near": "array", "runtime.new_stack": "growable stack"}
-
 
 def _place(stack: str, lowered: Function) -> str:
     """How a stack ended up; empty where it keeps its form or is gone."""
     for stmt in walk(lowered.body):
         if isinstance(stmt, Assign) and stmt.targets == (Var(stack),):
-            return _PLACES.get(stmt.op, "variable")
+            return {"creation": "array", "stack": "growable stack"}.get(operation(stmt.op).kind, "variable")
         if isinstance(stmt, Stack) and stmt.name == stack:
             return ""
     return "variable"
@@ -158,9 +155,10 @@ def _text(operand: Operand, definitions: dict[str, Assign]) -> str:
         return operand.name
     if made.op == "shape":
         return f"{_text(made.args[0], {})}.shape[{_text(made.args[1], {})}]"
-    if made.op in _SIGNS:
+    symbol = operation(made.op).symbol
+    if symbol and len(made.args) == 2:
         left, right = (_text(a, definitions) for a in made.args)
-        return f"{left} {_SIGNS[made.op]} {right}" if " " not in right else f"{left} {_SIGNS[made.op]} ({right})"
+        return f"{left} {symbol} {right}" if " " not in right else f"{left} {symbol} ({right})"
     return _text(made.args[0], definitions) if made.op == "alias" else operand.name
 
 

@@ -14,13 +14,14 @@ ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
     {"errors", "names", "hooks", "cache", "contents", "implicit", "instances", "types"},
+    {"rules"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
     {"loader", "registered"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},
-    {"program_cache", "rules", "transforms.desugar", "guess"},
+    {"program_cache", "transforms.desugar", "guess"},
     {"calling"},
     {"frontend"},
     {"transforms"},

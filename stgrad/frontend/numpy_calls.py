@@ -22,6 +22,12 @@ from stgrad.frontend.library import unit
 from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
 
+@handles(np.astype)
+def _astype(frame: Frame, x: Value, dtype: Value, /, *, copy: Value = True, device: Value = None) -> Value:
+    """The method, which gives the array itself where its dtype is the one asked for and `copy` is false."""
+    return frame.call(Method(x, "astype"), (dtype,), {"copy": copy})
+
+
 @handles(np.shape)
 def _shape(frame: Frame, a: Value) -> Value:
     return operations.shape_of(frame, a)
@@ -275,8 +281,33 @@ def _like_scalar(function: Any, value: Any) -> Callable[..., Value]:
     return handler
 
 
-HANDLERS[np.zeros_like] = _like_scalar(np.zeros_like, 0)
-HANDLERS[np.ones_like] = _like_scalar(np.ones_like, 1)
+def _given_shape(like: Callable[..., Value], maker: Any) -> Callable[..., Value]:
+    """`np.zeros_like(x, shape=s)` has nothing of `x` but its dtype: it is `np.zeros(s, x.dtype)`."""
+
+    def handler(frame: Frame, a: Value, *args: Value, shape: Value = None, **options: Value) -> Value:
+        fill, args = (args[:1], args[1:]) if maker is np.full else ((), args)
+        shape = args[3] if len(args) > 3 else shape
+        if shape is None:
+            return like(frame, a, *fill, *args, **options)
+        dtype = args[0] if args else options.get("dtype")
+        fill = fill or ((options["fill_value"],) if maker is np.full else ())
+        return frame.call(maker, (shape, *fill), {"dtype": np.dtype(type_of(a).dtype) if dtype is None else dtype})
+
+    return handler
+
+
+def _full_like(frame: Frame, *args: Value, **options: Value) -> Value:
+    return operations.emit(frame, np.full_like, args, options)
+
+
+def _empty_like(frame: Frame, *args: Value, **options: Value) -> Value:
+    return operations.emit(frame, np.empty_like, args, options)
+
+
+HANDLERS[np.zeros_like] = _given_shape(_like_scalar(np.zeros_like, 0), np.zeros)
+HANDLERS[np.ones_like] = _given_shape(_like_scalar(np.ones_like, 1), np.ones)
+HANDLERS[np.empty_like] = _given_shape(_empty_like, np.empty)
+HANDLERS[np.full_like] = _given_shape(_full_like, np.full)
 
 
 @handles(np.where)

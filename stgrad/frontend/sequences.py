@@ -17,6 +17,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Mapped, Range, Zip
 from stgrad.frontend.operations import shape_of
 from stgrad.frontend.values import Sym, Value, is_static, static_of, type_of
+from stgrad.rules.products import parsed
 
 
 def indexed(frame: Frame, owner: Any, index: Value) -> Value:
@@ -109,7 +110,23 @@ def _einsum(frame: Frame, *operands: Value, **options: Value) -> Value:
     dtype = options.pop("dtype", None)
     if dtype is not None:
         operands = (operands[0], *(frame.call(np.asarray, (x, dtype), {}) for x in operands[1:]))
-    return call_python(frame, np.einsum, operands, options)
+    found = _rearranged(frame, *operands) if len(operands) == 2 and isinstance(operands[0], str) and dtype is None else None
+    return call_python(frame, np.einsum, operands, options) if found is None else found
+
+
+def _rearranged(frame: Frame, subscripts: str, x: Value) -> Value:
+    """`np.einsum("ij->ji", x)`, which sums nothing and gives a view: diagonals, then the axes in another order."""
+    if not isinstance(x, Sym) or not x.type.rank:
+        return None
+    (term,), output = parsed(subscripts, (x.type.rank,))  # type: ignore[no-untyped-call]
+    if set(term) != set(output) or len(set(output)) != len(output) or len(term) != x.type.rank:
+        return None
+    for letter in sorted(set(term)):
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            x = frame.call(np.diagonal, (x, 0, first, second), {})
+            term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
+    return frame.call(np.transpose, (x, tuple(term.index(c) for c in output)), {})
 
 
 def _written_out(operands: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -85,7 +85,7 @@ def _full(frame: Frame, shape: Value, fill_value: Value, dtype: Value = None, or
 
 @shaped(np.zeros_like, np.ones_like, np.empty_like)
 def _like(frame: Frame, a: Value, dtype: Value = None, order: Value = "K", subok: Value = True, shape: Value = None) -> Type | None:
-    if not (isinstance(a, Sym) or is_number(a)) or shape is not None:
+    if not (isinstance(a, Sym) or is_number(a)):
         return None
     t = type_of(a)
     return Type(dtype_of(frame, dtype, t.dtype), t.dims, array=True)

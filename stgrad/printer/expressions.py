@@ -16,6 +16,7 @@ import numpy as np
 
 from stgrad import ir
 from stgrad.errors import InternalError
+from stgrad.ir.ops import operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +30,22 @@ class Call:
 
 Expr = Union[ir.Operand, Call]
 
+# How Python writes an operation between, or before, its operands.
 BINARY: dict[str, type[ast.operator]] = {
-    "np.add": ast.Add,
-    "np.subtract": ast.Sub,
-    "np.multiply": ast.Mult,
-    "np.divide": ast.Div,
-    "np.true_divide": ast.Div,
-    "np.floor_divide": ast.FloorDiv,
-    "np.remainder": ast.Mod,
-    "np.mod": ast.Mod,
-    "np.power": ast.Pow,
-    "np.matmul": ast.MatMult,
-    "np.bitwise_and": ast.BitAnd,
-    "np.bitwise_or": ast.BitOr,
-    "np.bitwise_xor": ast.BitXor,
-    "np.left_shift": ast.LShift,
-    "np.right_shift": ast.RShift,
-}
-UNARY: dict[str, type[ast.unaryop]] = {
-    "np.negative": ast.USub,
-    "np.positive": ast.UAdd,
-    "np.invert": ast.Invert,
-}
-COMPARE: dict[str, type[ast.cmpop]] = {
-    "np.less": ast.Lt,
-    "np.less_equal": ast.LtE,
-    "np.greater": ast.Gt,
-    "np.greater_equal": ast.GtE,
-    "np.equal": ast.Eq,
-    "np.not_equal": ast.NotEq,
-}
-# Operations that give their first argument as it is.
-IDENTITY = frozenset({"alias", "stop_gradient"})
-_SPELLING = {**{name: f"runtime.{name}" for name in ("joint", "shrink", "stretch", "unbroadcast")}, "np.absolute": "np.abs"}
+    "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod, "**": ast.Pow, "@": ast.MatMult,
+    "&": ast.BitAnd, "|": ast.BitOr, "^": ast.BitXor, "<<": ast.LShift, ">>": ast.RShift,
+}  # fmt: skip
+UNARY: dict[str, type[ast.unaryop]] = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert}
+COMPARE: dict[str, type[ast.cmpop]] = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "==": ast.Eq, "!=": ast.NotEq}
+
+
+def is_comparison(op: str) -> bool:
+    return operation(op).symbol in COMPARE
+
+
+def is_identity(op: str) -> bool:
+    """Whether an operation gives its first argument as it is."""
+    return op in ("alias", "stop_gradient")
 
 
 def children(expr: Any) -> tuple[Any, ...]:
@@ -138,7 +122,7 @@ class Expressions:
 
     def call(self, op: str, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...] = ()) -> ast.expr:
         """One operation."""
-        if op in IDENTITY:
+        if is_identity(op):
             return self.expr(args[0])
         if not kwargs and len(args) in (1, 2):
             written = self.operator(op, args)
@@ -156,8 +140,8 @@ class Expressions:
                 return ast.BoolOp(joined, [self.expr(arg) for arg in args])
             case "if", (condition, value, other):
                 return ast.IfExp(self.test(condition), self.expr(value), self.expr(other))
-        keywords = [ast.keyword(key, self.expr(value)) for key, value in kwargs]
-        return ast.Call(self.function(_SPELLING.get(op, op)), [self.expr(arg) for arg in args], keywords)
+        known, keywords = operation(op), [ast.keyword(key, self.expr(value)) for key, value in kwargs]
+        return ast.Call(self.function(known.call or op), [self.expr(arg) for arg in args], keywords)
 
     def test(self, expr: Any) -> ast.expr:
         """A condition: only whether it is true counts, so `bool(x)` is `x`."""
@@ -182,19 +166,18 @@ class Expressions:
     def operator(self, op: str, args: tuple[Any, ...]) -> ast.expr | None:
         """The operation as an operator, where it has one."""
         if op == "not":
-            exact = isinstance(args[0], Call) and args[0].op in COMPARE and is_scalar(args[0], self.types)
+            exact = isinstance(args[0], Call) and is_comparison(args[0].op) and is_scalar(args[0], self.types)
             return self.negated(args[0]) if exact else ast.UnaryOp(ast.Not(), self.test(args[0]))
-        if op in UNARY and len(args) == 1:
-            return ast.UnaryOp(UNARY[op](), self.expr(args[0]))
-        if op in COMPARE and len(args) == 2:
-            return ast.Compare(self.expr(args[0]), [COMPARE[op]()], [self.expr(args[1])])
-        if op not in BINARY or len(args) != 2:
+        symbol = operation(op).symbol
+        if len(args) == 1:
+            return ast.UnaryOp(UNARY[symbol](), self.expr(args[0])) if symbol in UNARY else None
+        if symbol in COMPARE:
+            return ast.Compare(self.expr(args[0]), [COMPARE[symbol]()], [self.expr(args[1])])
+        if symbol not in BINARY:
             return None
         left, right = args
-        negated = negation(right)
-        if negated is not None and op in ("np.add", "np.subtract"):  # a + -b is a - b, exactly
-            op, right = "np.subtract" if op == "np.add" else "np.add", negated
-        return ast.BinOp(self.expr(left), BINARY[op](), self.expr(right))
+        symbol, right = signed(symbol, right)
+        return ast.BinOp(self.expr(left), BINARY[symbol](), self.expr(right))
 
     def index(self, index: Any) -> ast.expr:
         """What stands between the brackets."""
@@ -256,6 +239,12 @@ class Expressions:
 
     def dtype(self, dtype: np.dtype[Any]) -> ast.expr:
         return self.function("np.bool_" if dtype.name == "bool" else f"np.{dtype.name}")
+
+
+def signed(symbol: str, right: Any) -> tuple[str, Any]:
+    """`a + -b` is `a - b`, exactly."""
+    negated = negation(right)
+    return ("-" if symbol == "+" else "+", negated) if negated is not None and symbol in ("+", "-") else (symbol, right)
 
 
 def negation(expr: Any) -> Any | None:

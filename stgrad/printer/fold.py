@@ -18,13 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stgrad import ir
-from stgrad.printer.expressions import BINARY, COMPARE, IDENTITY, Call, children, is_scalar, names, replace_leaves
+from stgrad.ir.ops import operation
+from stgrad.printer.expressions import Call, children, is_comparison, is_identity, is_scalar, names, replace_leaves
 
 WIDTH = 96  # a line gets no longer by nesting
 CONDITIONAL_WIDTH = 72
 
-# Operations that look at the extents of their array arguments, not at the contents.
-_STRUCTURE = IDENTITY | {"shape", "np.shape", "np.ndim", "np.size", "len", "np.zeros_like", "np.empty_like", "np.ones_like"}
 
 
 def fold(body: ir.Block, result: Any, types: Mapping[str, ir.Type]) -> tuple[ir.Block, Any]:
@@ -125,8 +124,9 @@ class _Facts:
         if isinstance(expr, ir.Var):
             known = self.types.get(expr.name)
             return known is None or known.array
-        if isinstance(expr, Call) and expr.op in _STRUCTURE:
-            return any(self.reads_memory(arg) for arg in expr.args if not isinstance(arg, ir.Var))
+        if isinstance(expr, Call):
+            skipped = (0,) if is_identity(expr.op) else operation(expr.op).extents  # names of arrays, and their extents
+            return any(self.reads_memory(a) for i, a in enumerate(children(expr)) if i not in skipped or not isinstance(a, ir.Var))
         return any(map(self.reads_memory, children(expr)))
 
 
@@ -135,7 +135,7 @@ class _Facts:
 
 def as_expr(stmt: ir.Assign) -> Any:
     """The right-hand side of an assignment."""
-    return stmt.args[0] if stmt.op in IDENTITY else Call(stmt.op, stmt.args, stmt.kwargs)
+    return stmt.args[0] if is_identity(stmt.op) else Call(stmt.op, stmt.args, stmt.kwargs)
 
 
 def _substitute(name: str, by: Any, expr: Any) -> Any:
@@ -259,7 +259,7 @@ class _Context:
                 return True
             case Call(op="and" | "or", args=args):
                 return all(map(self.is_bool, args))
-            case Call(op=op, args=args) if op in COMPARE:
+            case Call(op=op, args=args) if is_comparison(op):
                 return all(is_scalar(arg, self.types) for arg in args)
         return False
 
@@ -313,7 +313,7 @@ def _conditional(stmt: ir.If, context: _Context) -> ir.Stmt:
         return stmt
     yes, no = as_expr(value), as_expr(other)
     op, args = "if", [stmt.cond, yes, no]
-    truth = context.is_bool(stmt.cond) or isinstance(stmt.cond, Call) and stmt.cond.op in COMPARE  # a condition is no array
+    truth = context.is_bool(stmt.cond) or isinstance(stmt.cond, Call) and is_comparison(stmt.cond.op)  # a condition is no array
     if truth and isinstance(no, ir.Const) and no.value is False:
         op, args = "and", [stmt.cond, yes]
     elif truth and isinstance(yes, ir.Const) and yes.value is True:
@@ -344,11 +344,11 @@ def width(expr: Any) -> int:
             return len(expr.name)
         case ir.Const():
             return len(repr(expr.value))
-        case Call(op=op) if op in BINARY or op in COMPARE or op in ("and", "or"):
+        case Call(op=op) if operation(op).symbol and len(children(expr)) == 2 or op in ("and", "or"):
             return sum(map(width, children(expr))) + 3 + 2 * any(isinstance(c, Call) for c in children(expr))
         case Call(op=op):
             named = sum(len(key) + 1 for key, _ in expr.kwargs)
-            return len(op) * (op not in IDENTITY) + named + sum(width(c) + 2 for c in children(expr))
+            return len(op) * (not is_identity(op)) + named + sum(width(c) + 2 for c in children(expr))
     return sum(width(c) + 2 for c in children(expr))
 
 

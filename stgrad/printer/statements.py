@@ -8,10 +8,11 @@ from typing import Any
 
 from stgrad import ir
 from stgrad.errors import InternalError
-from stgrad.printer.expressions import BINARY, Expressions, negation
+from stgrad.ir.ops import operation
+from stgrad.printer.expressions import BINARY, Expressions, signed
 from stgrad.printer.unparse import Comment
 
-_IN_PLACE = frozenset({"np.add", "np.subtract", "np.multiply", "np.divide"})
+_IN_PLACE = ("+", "-", "*", "/")
 
 
 class Statements:
@@ -75,7 +76,7 @@ class Statements:
 
     def in_place(self, stmt: ir.Assign) -> ast.stmt | None:
         """`x += v`, for scalars only: with arrays it would write through other names."""
-        if stmt.op not in _IN_PLACE or len(stmt.targets) != 1 or len(stmt.args) != 2 or stmt.kwargs:
+        if operation(stmt.op).symbol not in _IN_PLACE or len(stmt.targets) != 1 or len(stmt.args) != 2 or stmt.kwargs:
             return None
         known = self.types.get(stmt.target.name)
         if stmt.args[0] != stmt.target or known is None or known.array:
@@ -83,10 +84,8 @@ class Statements:
         return self.augmented(self.write.var(stmt.target, store=True), stmt.op, stmt.args[1])
 
     def augmented(self, target: ast.Name | ast.Subscript, op: str, value: Any) -> ast.stmt:
-        negated = negation(value)
-        if negated is not None and op in ("np.add", "np.subtract"):
-            op, value = "np.subtract" if op == "np.add" else "np.add", negated
-        return ast.AugAssign(target, BINARY[op](), self.write.expr(value))
+        symbol, value = signed(operation(op).symbol, value)
+        return ast.AugAssign(target, BINARY[symbol](), self.write.expr(value))
 
     def store(self, stmt: ir.Store) -> ast.stmt:
         if stmt.mode == "add_at":

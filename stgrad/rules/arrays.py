@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .core import adjoint, composite, linear, refuse, samples, static, tangent
+from .core import composite, linear, refuse, samples, static
 
 # ------------------------------------------------------------------ shapes and orders
 
@@ -76,14 +76,11 @@ def broadcast_to(y, y_bar, array, shape):
     return unbroadcast(y_bar, array)
 
 
-@adjoint(np.broadcast_arrays)
-def broadcast_arrays(y, y_bar, *args):
-    return tuple(unbroadcast(b, a) for a, b in zip(args, y_bar))
-
-
-@tangent(np.broadcast_arrays)
-def broadcast_arrays_dot(y, *args_and_dots):
-    return np.broadcast_arrays(*args_and_dots[len(args_and_dots) // 2 :])
+@composite(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    """Views of the arguments, each of its own."""
+    shape = np.broadcast_shapes(*tuple(np.shape(a) for a in args))
+    return tuple(np.broadcast_to(a, shape) for a in args)
 
 
 @static

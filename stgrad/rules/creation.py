@@ -154,11 +154,12 @@ def geomspace(start, stop, num=50, endpoint=True):
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     rank = len(xi)
     order = (1, 0, *tuple(range(2, rank))) if indexing == "xy" and rank > 1 else tuple(range(rank))
-    columns = tuple(np.reshape(x, tuple(-1 if order[i] == k else 1 for k in range(rank))) for i, x in enumerate(xi))
+    columns = tuple(np.reshape(np.copy(x) if copy and sparse else x, tuple(-1 if order[i] == k else 1 for k in range(rank))) for i, x in enumerate(xi))
     if sparse:
         return columns
     shape = tuple(np.size(xi[order[k]]) for k in range(rank))
-    return tuple(np.copy(np.broadcast_to(c, shape)) for c in columns)
+    grids = tuple(np.broadcast_to(c, shape) for c in columns)
+    return tuple(np.copy(g) for g in grids) if copy else grids
 
 
 @composite(np.vander)

@@ -72,11 +72,11 @@ from stgrad.ir import (
     operand_vars,
     reads,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.dataflow import Liveness, observed
 
 ONE = Const(1.0)
-_LINEAR = {"np.multiply", "np.divide", "np.negative", "np.add", "np.subtract", "alias"}
 DEPTH = 2  # a chain of fewer operations gains nothing
 
 
@@ -198,7 +198,7 @@ class _Run:
 
     def _rewritable(self, stmt: Assign) -> bool:
         t = self.state.types[stmt.target.name]
-        return stmt.op in _LINEAR and not t.array and t.dtype == "float64" and _is_linear(stmt, set(self.coefficients))
+        return bool(operation(stmt.op).linear) and not t.array and t.dtype == "float64" and _is_linear(stmt, set(self.coefficients))
 
     def protect(self, bound: Iterable[str], stmt: Stmt) -> None:
         """Coefficients that read a name which is about to change are copied first."""

@@ -10,11 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, assigned, blocks, operand_vars, rule_reads
-from stgrad.rules import lookup
+from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import Classes, result_names
-
-# Operations that carry no derivative from their operands to their result.
-_CUTS = frozenset({"shape", "stop_gradient", "bool", "int", "not"})
 
 
 @dataclass(frozen=True)
@@ -101,10 +98,7 @@ def _pairs(operand: object, targets: list[str], types: Mapping[str, Type]) -> It
 
 def differentiable(op: str) -> bool:
     """Whether a derivative may pass through an operation."""
-    if op in _CUTS:
-        return False
-    rule = lookup(op)
-    return rule is None or rule.kind != "nondiff"
+    return operation(op).differentiable
 
 
 __all__ = ["Activity", "Var", "activity", "differentiable"]

@@ -37,6 +37,7 @@ from stgrad.ir import (
     reads,
     stored,
 )
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
@@ -45,7 +46,6 @@ from stgrad.transforms.dataflow import Classes, gathers, viewed
 from stgrad.transforms.places import Place
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
-_CASTS = frozenset({"float", "cast", "alias", "complex"})
 
 
 @dataclass
@@ -208,7 +208,7 @@ class Adjoints:
         bars = [self._moved(b) if b is not None and t.name in set(reads(stmt)) else b for b, t in zip(bars, stmt.targets, strict=True)]
         if not differentiable(stmt.op):
             return
-        if stmt.op in _CASTS:
+        if operation(stmt.op).kind in ("cast", "identity"):
             self._pass_on(stmt, bars[0])
         elif stmt.op == "getitem":
             self._read(stmt, bars[0])

@@ -13,6 +13,7 @@ import numpy as np
 
 from stgrad.frontend.values import Sym, Value, is_number
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Var, operand_vars
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.tangents import value_of
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from stgrad.transforms.directions import Directions
 
 Partials = Callable[[], tuple[Value, ...]]
-_CASTS = frozenset({"float", "cast", "alias"})
-_NO_FLOATS = frozenset({"np.zeros_like", "np.ones_like", "np.empty_like"})
-_SAME = frozenset({"np.copy", "np.astype", "np.real", "np.imag", "np.conjugate", "np.asarray", "np.asanyarray", "np.array"})
-_RESHAPED = frozenset({"np.reshape", "np.ravel", "np.squeeze", "np.expand_dims"})
-_SPREAD = {"np.full_like": 1, "np.full": 1, "np.broadcast_to": 0}
-_JOINS = frozenset({"np.stack", "np.concatenate"})
 
 # --------------------------------------------------------------------------- spliced
 
@@ -127,7 +122,7 @@ def turned(b: Any, entries: Any) -> Any:
 def tangent_of(d: Directions, stmt: Assign, y: tuple[Sym, ...], partials: Partials) -> Value:
     """The tangent of the one target of a statement: a block, a diagonal, None for zero; NotImplemented where there is no rule for blocks."""
     operands = (*stmt.args, *(v for _, v in stmt.kwargs))
-    if not differentiable(stmt.op) or stmt.op in _NO_FLOATS or not any(map(d.moves, operands)):
+    if not differentiable(stmt.op) or not operation(stmt.op).contents or not any(map(d.moves, operands)):
         return None if len(y) == 1 else NotImplemented
     if len(y) != 1:
         return NotImplemented
@@ -225,11 +220,12 @@ def product(d: Directions, op: str, factors: tuple[Value, Value], i: int, argume
 
 def structural(d: Directions, stmt: Assign, y: Sym) -> Value:
     """Operations that move numbers about, or add them up."""
-    op, first = stmt.op, stmt.args[0]
-    if op in _CASTS:
+    op, first, known = stmt.op, stmt.args[0], operation(stmt.op)
+    if known.kind in ("cast", "identity"):
         return d.diagonal(first) or d.of(first)
-    if op in _SPREAD and not any(d.moves(a) for i, a in enumerate(stmt.args) if i != _SPREAD[op]):
-        return d.of(stmt.args[_SPREAD[op]])
+    spread = 0 if op == "np.broadcast_to" else known.filled
+    if spread is not None and not any(d.moves(a) for i, a in enumerate(stmt.args) if i != spread):
+        return d.of(stmt.args[spread])
     if op == "getitem":
         return item(d, stmt, y)
     if op == "np.where" and len(stmt.args) == 3:
@@ -238,10 +234,10 @@ def structural(d: Directions, stmt: Assign, y: Sym) -> Value:
     if op == "np.linalg.solve" and not d.moves(first) and y.type.rank == 1:
         value = value_of(d.builder)
         return d.builder.call(op, (value(first), d.of(stmt.args[1])), d.block_type(y.type))
-    if op in _RESHAPED and not d.owns(y.name) and d.moves(first):
+    if known.made in ("reshaped", "rowwise") and not d.owns(y.name) and d.moves(first):
         return d.splice(d.builder, reshaped, (d.of(first), y, d.size()), {})
-    if op in _SAME and d.moves(first):
-        if op in ("np.copy", "np.asarray", "np.asanyarray") and d.diagonal(first) is not None:
+    if known.kind in ("copy", "part") and d.moves(first):
+        if known.kind == "copy" and d.diagonal(first) is not None:
             return d.diagonal(first)
         return same(d, stmt, y, d.full(first), stmt.args[1:], dict(stmt.kwargs))
     return along_axes(d, stmt, y)
@@ -257,7 +253,7 @@ def along_axes(d: Directions, stmt: Assign, y: Sym) -> Value:
     """Operations with an axis, which counts from the front here."""
     op, kwargs = stmt.op, dict(stmt.kwargs)
     first = stmt.args[0]
-    if op in _JOINS and isinstance(first, Pack) and len(stmt.args) == 1 and kwargs.keys() <= {"axis"}:
+    if op in ("np.stack", "np.concatenate") and isinstance(first, Pack) and len(stmt.args) == 1 and kwargs.keys() <= {"axis"}:
         axis = _static(kwargs.get("axis", Const(0)))
         if not isinstance(axis, int):
             return NotImplemented

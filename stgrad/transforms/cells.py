@@ -38,14 +38,10 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import Classes, Liveness
 
-_VALUES = {"np.zeros": 0, "np.ones": 1, "np.empty": 0, "np.zeros_like": 0, "np.ones_like": 1, "np.empty_like": 0}
-_FILLS = ("np.full", "np.full_like")
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}
-_LOOKS = (
-    "shape", "np.reshape", "np.ravel", "np.squeeze", "np.expand_dims", "np.broadcast_to", "np.atleast_1d", "np.atleast_2d", "np.atleast_3d", "np.transpose",
-)  # fmt: skip
 
 
 def cells(fn: Function, results: set[str]) -> tuple[Function, dict[str, str]]:
@@ -144,9 +140,10 @@ def _makes(fn: Function, stmt: Stmt) -> bool:
     """Whether a statement makes a new array from a number."""
     if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
         return False
-    if stmt.op in _FILLS:
-        return len(stmt.args) > 1 and _is_number(fn, stmt.args[1])
-    return stmt.op in _VALUES or stmt.op == "np.copy"
+    made = operation(stmt.op)
+    if made.filled is not None:
+        return len(stmt.args) > made.filled and _is_number(fn, stmt.args[made.filled])
+    return made.fill is not None or stmt.op == "np.copy"
 
 
 def _reads_value(fn: Function, stmt: Stmt, group: set[str]) -> bool:
@@ -154,7 +151,13 @@ def _reads_value(fn: Function, stmt: Stmt, group: set[str]) -> bool:
         return stmt.mode in ("set", "add") and (stmt.target.name not in group or _is_number(fn, stmt.value))
     if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var) and stmt.args[0].name in group:
         return not fn.types[stmt.targets[0].name].rank
-    return isinstance(stmt, Effect) or isinstance(stmt, Assign) and stmt.op not in _LOOKS
+    return isinstance(stmt, Effect) or isinstance(stmt, Assign) and not _looks(stmt.op)
+
+
+def _looks(op: str) -> bool:
+    """Whether an operation asks an array for its form, or gives a view of it."""
+    known = operation(op)
+    return known.kind == "extent" or known.kind == "move" and known.views is not None
 
 
 def _is_number(fn: Function, operand: Operand) -> bool:
@@ -177,9 +180,10 @@ def _rewritten(fn: Function, one: dict[str, str], types: dict[str, Type]) -> Blo
             return (replace(stmt, op="alias", args=stmt.args[:1]) if number else stmt,)
         if stmt.op in ("alias", "getitem"):
             return ()
-        if stmt.op in _VALUES:
-            return (assigned(target, Const(np.dtype(types[target].dtype).type(_VALUES[stmt.op]).item()), stmt),)
-        return (assigned(target, stmt.args[0 if stmt.op == "np.copy" else 1], stmt),)
+        made = operation(stmt.op)
+        if made.fill is not None:
+            return (assigned(target, Const(np.dtype(types[target].dtype).type(made.fill).item()), stmt),)
+        return (assigned(target, stmt.args[made.filled or 0], stmt),)
 
     def stored(stmt: Store) -> tuple[Stmt, ...]:
         target = stmt.target.name

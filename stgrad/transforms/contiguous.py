@@ -28,13 +28,9 @@ from stgrad.ir import (
     operand_vars,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.transforms.dataflow import gathers, viewed
-
-_MADE = frozenset({"np.empty", "np.zeros", "np.ones", "np.full", "runtime.empty", "np.eye", "np.arange", "np.ascontiguousarray"})
-_KEPT = frozenset({"alias", "stop_gradient"})
-_FOLLOWS = frozenset({"np.copy", "np.zeros_like", "np.ones_like", "np.empty_like", "np.full_like", "np.matmul", "np.dot", "np.outer", "np.roll"})
-RESHAPES = frozenset({"np.reshape", "np.ravel"})
 
 
 def contiguous(fn: Function) -> frozenset[str]:
@@ -70,11 +66,12 @@ def _scattered(stmt: Stmt, fn: Function, taken: set[str]) -> set[str]:
 
 def _in_order(stmt: Assign, type_: Type, fn: Function, taken: set[str]) -> bool:
     ordered = all(n not in taken for a in stmt.args for n in operand_vars(a) if fn.types[n].array)
-    if stmt.op in _MADE:
+    made = operation(stmt.op)
+    if made.made == "rows":
         return all(k == "dtype" for k, _ in stmt.kwargs) and not any(isinstance(a, Const) and isinstance(a.value, str) and a.value == "F" for a in stmt.args)
-    if stmt.op in _KEPT:
+    if made.kind == "identity":
         return ordered
-    if stmt.op in RESHAPES:
+    if made.made == "reshaped":
         return ordered and rowwise(stmt)
     if stmt.op == "getitem":
         return type_.rank == 1 if gathers(stmt.args[1], fn.types) else ordered and _rows(stmt.args[1])
@@ -83,7 +80,7 @@ def _in_order(stmt: Assign, type_: Type, fn: Function, taken: set[str]) -> bool:
 
 def _keeps(op: str) -> bool:
     rule = lookup(op)
-    return op in _FOLLOWS or rule is not None and rule.kind == "partials"
+    return operation(op).made == "follows" or rule is not None and rule.kind == "partials"
 
 
 def _rows(index: Operand) -> bool:

@@ -33,7 +33,7 @@ from stgrad.ir import (
     rule_reads,
     walk,
 )
-from stgrad.rules import lookup
+from stgrad.ir.ops import contents, operation
 
 # --------------------------------------------------------------------------- views and classes
 
@@ -42,16 +42,12 @@ def viewed(stmt: Stmt, types: Mapping[str, Type]) -> str | None:
     """The array whose memory the result of an assignment shares, or may share; None where it is fresh or a scalar."""
     if not isinstance(stmt, Assign) or not types[stmt.targets[0].name].array:
         return None
-    if stmt.op in ("alias", "stop_gradient"):
-        position: int | None = 0
-    elif stmt.op == "getitem":
-        position = None if gathers(stmt.args[1], types) else 0
-    else:
-        rule = lookup(stmt.op)
-        position = rule.views if rule is not None else None
-    if position is None or position >= len(stmt.args):
+    known = operation(stmt.op)
+    if known.views is None or known.sharing == "moves" or known.views >= len(stmt.args):
         return None
-    source = stmt.args[position]
+    if known.kind == "element" and gathers(stmt.args[1], types):
+        return None
+    source = stmt.args[known.views]
     return source.name if isinstance(source, Var) and types[source.name].array else None
 
 
@@ -146,16 +142,12 @@ class Liveness:
             head = head | entry | live
 
 
-_MEASURES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "np.full_like"})  # read no contents of their argument
-
-
 class ContentLiveness(Liveness):
     """Names whose contents are read later: an array that only gives its extents is not among them."""
 
     def _stmt(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:
-        if isinstance(stmt, Assign) and stmt.op in _MEASURES:
-            used = {n for a in (*stmt.args[1:], *(v for _, v in stmt.kwargs)) for n in operand_vars(a)}
-            return (live - set(assigns(stmt))) | used
+        if isinstance(stmt, Assign) and operation(stmt.op).extents:
+            return (live - set(assigns(stmt))) | contents(stmt)
         if isinstance(stmt, Push) and stmt.stack not in live or isinstance(stmt, Pop) and stmt.target.name not in live:
             return live
         return super()._stmt(stmt, live)

@@ -34,6 +34,7 @@ from stgrad.ir import (
     While,
     stored,
 )
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import Classes
@@ -62,12 +63,6 @@ from stgrad.transforms.sets import (
 )
 
 LONGEST = 10_000  # rounds of a loop whose end depends on floats
-_MOVES = frozenset(
-    """np.reshape np.ravel np.transpose np.swapaxes np.moveaxis np.squeeze np.expand_dims np.broadcast_to np.concatenate np.stack np.repeat
-    np.tile np.roll np.diag np.diagonal np.triu np.tril np.copy np.flip""".split()
-)
-_PASSES = frozenset("alias float cast complex np.astype np.asarray np.asanyarray np.ascontiguousarray np.asfortranarray np.real np.imag np.conjugate".split())
-_TOTALS = frozenset("np.sum np.mean np.prod np.max np.min np.amax np.amin np.nanmax np.nanmin np.var math.fsum".split())
 
 
 class _Raised(Exception):  # noqa: N818
@@ -277,11 +272,12 @@ class _Run:
 
     def sets_of(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Sets:
         rule = lookup(op)
-        if op in _PASSES:
-            first = sets_in(args[0])
-            return first.copy() if op != "alias" and first.ndim and op.startswith(("cast", "np.astype", "complex")) else first
+        known = operation(op)
         if op == "np.array":
             return stacked(args[0]).copy()
+        if known.kind in ("identity", "cast", "copy", "part"):
+            first = sets_in(args[0])
+            return first.copy() if known.views is None else first
         if op == "getitem":
             return self.item(*args)
         if op == "np.where" and len(args) == 3:
@@ -289,7 +285,7 @@ class _Run:
             return either(a, b) if is_unknown(args[0]) else wrapped(np.where(args[0], a, b))
         if rule is not None and rule.partials is not None:
             return self.elementwise(args)
-        if op in ("np.zeros_like", "np.ones_like", "np.empty_like"):
+        if not known.contents:
             return full(np.shape(example_of(args[0])))
         if op == "np.full_like":
             return wrapped(np.broadcast_to(sets_in(args[1]), np.shape(example_of(args[0]))).copy())
@@ -309,16 +305,17 @@ class _Run:
         return wrapped(array[index])
 
     def structural(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Sets:
+        kind = operation(op).kind
         if any(map(unknown_place, (*args[1:], *kwargs.values()))):
             return self.all_operands(op, args, kwargs)
         if op == "unbroadcast":
             return shrunk(sets_in(args[0]), np.shape(example_of(args[1])))
         if op == "stretch":
             return wrapped(np.broadcast_to(sets_in(args[0]), args[1]))
-        if op in _MOVES:
+        if kind == "move":
             first = tuple(map(sets_in, args[0])) if isinstance(args[0], (tuple, list)) else sets_in(args[0])
             return cleaned(wrapped(evaluated(op, [first, *args[1:]], kwargs)))
-        if op in _TOTALS and not isinstance(args[0], (tuple, list)) and kwargs.keys() <= {"axis", "keepdims", "ddof"} and len(args) == 1:
+        if kind == "reduction" and not isinstance(args[0], (tuple, list)) and kwargs.keys() <= {"axis", "keepdims", "ddof"} and len(args) == 1:
             return gathered(sets_in(args[0]), kwargs.get("axis"), bool(kwargs.get("keepdims", False)))
         if op in ("np.cumsum", "np.cumprod") and kwargs.keys() <= {"axis"} and len(args) == 1:
             a, axis = sets_in(args[0]), kwargs.get("axis")

@@ -1,6 +1,6 @@
 """Calls that Numba cannot compile go to Python: `y = runtime.call_python("lambda a: np.cumprod(a, axis=-1)", "float64[:]", a)`.
 
-The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.runtime.support`. The result
+The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.ir.ops.support`. The result
 of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused. A reshape is
 a view or a copy, whichever Numba can, unless its source is known to be contiguous: the same is refused there.
 
@@ -43,25 +43,12 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
 )
-from stgrad.runtime.support import Value, supported
+from stgrad.ir.ops import operation
+from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
 from stgrad.transforms.alias import updates_seen
 from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, gathers, viewed, views_of
 
-# Calls in the forms that lowering writes, or that Numba has for every type we use.
-_NATIVE = frozenset(
-    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.outer np.arange np.sqrt "
-    "np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
-    "np.power np.absolute np.maximum np.minimum np.floor_divide np.remainder np.logical_and np.logical_or np.logical_not np.isfinite np.floor np.sign".split()
-)
-_SHAPED = frozenset("np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange".split())
-_MATH = frozenset(
-    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
-    "copysign hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
-)
-
-_MATH_ARGUMENTS = {"log": 1, "hypot": 2}  # Numba has these forms alone
-_SOLVERS = frozenset({"np.linalg.solve", "np.linalg.inv", "np.linalg.det"})
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
 
 
@@ -110,12 +97,12 @@ class _Foreign:
             index = stmt.args[1]
             return not gathers(index, self.types) or self.supported("getitem", stmt)
         if stmt.op.startswith("math."):
-            return stmt.op[5:] in _MATH and len(stmt.args) == _MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
+            return stmt.op[5:] in MATH and len(stmt.args) == MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
         if stmt.op.startswith("scipy.special.") and self.called_by_address(stmt):
             return True
         if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
             return False
-        if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in _NATIVE and not self.odd(stmt)):
+        if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in NATIVE and not self.odd(stmt)):
             return True
         return self.supported(stmt.op, stmt)
 
@@ -133,7 +120,7 @@ class _Foreign:
         types = [self.types[a.name] if isinstance(a, Var) else None for a in stmt.args]
         if any(k not in ("dtype",) for k, _ in stmt.kwargs):
             return True
-        if stmt.op in _SHAPED or not any(t is not None and t.array for t in types):
+        if stmt.op in BY_SHAPE or not any(t is not None and t.array for t in types):
             return False
         wanted = {t.dtype for t in types if t is not None and t.array}
         scalars = {t.dtype for t in types if t is not None and not t.array}
@@ -277,12 +264,13 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
 
 def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`runtime.solve(a, b)` and its like for one real matrix, which do the smallest without LAPACK."""
-    if stmt.op not in _SOLVERS or stmt.kwargs or not all(isinstance(a, Var) and types[a.name].rank for a in stmt.args):
+    tuned = operation(stmt.op).tuned
+    if not tuned or stmt.kwargs or not all(isinstance(a, Var) and types[a.name].rank for a in stmt.args):
         return stmt
     kinds = [types[n] for n in operand_vars(Pack(stmt.args))]
     if kinds[0].rank != 2 or kinds[-1].rank > 2 or {t.dtype for t in kinds} not in ({"float64"}, {"float32"}):
         return stmt
-    return replace(stmt, op=stmt.op.replace("np.linalg", "runtime"))
+    return replace(stmt, op=tuned)
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

@@ -59,18 +59,18 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.rules import lookup
 from stgrad.transforms.activity import activity
 from stgrad.transforms.alias import shadowed, updated
-from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
+from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
 from stgrad.transforms.directions import Directions, Unbatched
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
 from stgrad.transforms.transpose import check_region, pushed, transposed
 
-_EITHER = RESHAPES | {"np.asarray", "np.asanyarray", "np.ascontiguousarray", "np.asfortranarray", "stop_gradient"}  # a view, or a tangent of its own
 Present = tuple[frozenset[str], ...]
 
 
@@ -292,9 +292,9 @@ class _Forward:
     def settled(self, stmt: Assign, moving: list[Tangents]) -> None:
         """Refuse what may be a view or a copy, where it matters which: the tangent may become the other one."""
         source = viewed(stmt, self.fn.types)
-        if source is None or stmt.op not in _EITHER or not moving or self.classes.find(source) not in self.in_conflict:
+        if source is None or not _either(stmt.op) or not moving or self.classes.find(source) not in self.in_conflict:
             return
-        if stmt.op not in RESHAPES or not (source in self.rows and rowwise(stmt)):
+        if operation(stmt.op).made != "reshaped" or not (source in self.rows and rowwise(stmt)):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
                 stmt.loc,
@@ -441,6 +441,12 @@ class _Forward:
 
 def _one_of(t: Type) -> Any:
     return 1.0 if t.dtype == "float64" else np.dtype(t.dtype).type(1)
+
+
+def _either(op: str) -> bool:
+    """Whether what may be a view may also be a copy, or have a tangent of its own."""
+    known = operation(op)
+    return known.made == "reshaped" or known.kind == "copy" or not known.differentiable
 
 
 __all__ = ["forward"]

@@ -20,6 +20,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Custom,
+    Effect,
     For,
     Function,
     If,
@@ -34,6 +35,7 @@ from stgrad.ir import (
     operands,
     walk,
 )
+from stgrad.ir.ops import read_operands
 from stgrad.transforms.dataflow import Classes, Liveness, viewed
 
 ROUNDS = 3  # of a loop: names reach names from one iteration to the next
@@ -66,13 +68,27 @@ def check_held(fn: Function, puts: Sequence[tuple[Stmt, str]], moves: Sequence[S
         return
     classes = Classes(fn.body, fn.types)
     ours = {id(s) for s, _ in puts} | {id(s) for s in moves}
+    steps = [(classes.find(name), classes.find(_buffer(put, name))) for put, name in puts]
     for put, name in puts:
-        target = put.target.name if isinstance(put, Store) else next(iter(assigns(put)), name)
+        holding = _reached(classes.find(_buffer(put, name)), steps)
         same = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(name))
-        buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(target))
+        buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) in holding)
         shared = bool(same & buffers)  # an item of the list itself was put in again: two places hold one array
         walk = _Walk(fn, put, same - buffers, buffers, ours, shared)
         walk.reads((fn.result,), walk.block(fn.body, None))
+
+
+def _buffer(put: Stmt, name: str) -> str:
+    """The buffer that a put fills."""
+    return put.target.name if isinstance(put, Store) else next(iter(assigns(put)), name)
+
+
+def _reached(first: str, steps: Sequence[tuple[str, str]]) -> set[str]:
+    """The buffers that hold what one of them does: a list may be copied into another, as `tuple(rows)` does."""
+    found = {first}
+    while more := {to for at, to in steps if at in found} - found:
+        found |= more
+    return found
 
 
 def keep_taken(fn: Function, replaced: Sequence[Stmt], ours: set[int]) -> Function:
@@ -142,7 +158,7 @@ class _Walk:
         if state is None:
             return None
         if id(stmt) not in self.ours:
-            self.reads(operands(stmt)[1:] if isinstance(stmt, Store) else operands(stmt) if _reads_contents(stmt) else (), state)
+            self.reads(operands(stmt)[1:] if isinstance(stmt, Store) else _read(stmt), state)
         return self.written(stmt, state) if isinstance(stmt, Store) else self.bound(stmt, state)
 
     def iteration(self, loop: For | While, state: State) -> State:
@@ -188,8 +204,8 @@ class _Walk:
         return replace(state, names=state.names | names if kept else state.names - names)
 
 
-def _reads_contents(stmt: Stmt) -> bool:
-    return not (isinstance(stmt, Assign) and stmt.op == "shape")
+def _read(stmt: Stmt) -> tuple[Operand, ...]:
+    return read_operands(stmt) if isinstance(stmt, (Assign, Effect)) else operands(stmt)
 
 
 def _join(a: State, b: State) -> State:

@@ -32,9 +32,10 @@ from stgrad.ir import (
     stored,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.alias import shadowed, updated, updates_seen
-from stgrad.transforms.contiguous import RESHAPES, contiguous, rowwise
+from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, viewed, views_of
 
 
@@ -73,7 +74,7 @@ def own_memory(fn: Function, names: Names) -> Function:
 
 def _own_reshapes(fn: Function, names: Names) -> Function:
     """Copies of reshaped arrays that are views or copies, where nobody can tell which: what is overwritten is not read through them."""
-    if not any(isinstance(s, Assign) and s.op in RESHAPES for s in walk(fn.body)):
+    if not any(isinstance(s, Assign) and operation(s.op).made == "reshaped" for s in walk(fn.body)):
         return fn
     classes, rows = Classes(fn.body, fn.types), contiguous(fn)
     written, targets, seen = updated(fn, classes), stored(fn.body), updates_seen(fn, classes)
@@ -84,7 +85,7 @@ def _own_reshapes(fn: Function, names: Names) -> Function:
 
     def own(stmt: Stmt) -> tuple[Stmt, ...]:
         source = viewed(stmt, fn.types)
-        if source is None or not isinstance(stmt, Assign) or stmt.op not in RESHAPES or classes.find(source) not in written:
+        if source is None or not isinstance(stmt, Assign) or operation(stmt.op).made != "reshaped" or classes.find(source) not in written:
             return (stmt,)
         target = stmt.target
         views = views_of(target.name, fn)
@@ -214,7 +215,8 @@ class _Lockstep:
             raise errors.AliasingError(
                 "an array that is overwritten may share memory with one that has no derivative", stmt.loc, hint="write `.copy()` here"
             )
-        if stmt.op not in ("alias", "getitem", "np.transpose") and not (stmt.op in RESHAPES and source in self.rows and rowwise(stmt)):
+        known = operation(stmt.op)
+        if not (known.sharing == "always" and known.differentiable) and not (known.made == "reshaped" and source in self.rows and rowwise(stmt)):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
                 stmt.loc,

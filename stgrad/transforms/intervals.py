@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from itertools import product
 
 from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var, assigns, walk
+from stgrad.ir.ops import operation
 
 Interval = tuple[int, int]  # both ends included
 
@@ -25,7 +26,6 @@ TRIPS = 2**48  # of all loops around a statement together
 LIMIT = 2**200  # beyond it, nothing is known
 ALL: Interval = (-LIMIT, LIMIT)
 _ROUNDS = 4  # before a name that still grows is taken to have no end
-_ALIAS = ("alias", "int", "stop_gradient")
 
 
 def intervals(fn: Function) -> dict[str, Interval]:
@@ -105,7 +105,7 @@ class _Ranges:
     def _step(self, name: str, stmt: Stmt) -> Interval | None:
         """By how much a definition changes a name: `i = i + 1`, also by way of a temporary."""
         seen = 0
-        while isinstance(stmt, Assign) and stmt.op in _ALIAS and isinstance(stmt.args[0], Var) and seen < 9:
+        while isinstance(stmt, Assign) and _same(stmt.op) and isinstance(stmt.args[0], Var) and seen < 9:
             inner = self.definitions.get(stmt.args[0].name, [])
             if len(inner) != 1:
                 return None
@@ -156,11 +156,11 @@ def result_of(op: str, parts: list[Interval]) -> Interval:
     match op, parts:
         case "shape", _:
             return 0, EXTENT
-        case ("alias" | "int" | "stop_gradient" | "np.positive"), [a]:
+        case _, [a] if _same(op):
             return a
         case "np.negative", [(low, high)]:
             return -high, -low
-        case ("abs" | "np.absolute" | "np.abs"), [(low, high)]:
+        case "np.absolute", [(low, high)]:
             return max(low, -high, 0), max(abs(low), abs(high))
         case "np.add", [a, b]:
             return _cut(a[0] + b[0], a[1] + b[1])
@@ -189,6 +189,11 @@ def result_of(op: str, parts: list[Interval]) -> Interval:
         case "np.bitwise_and", [a, b] if a[0] >= 0 or b[0] >= 0:
             return 0, min(x[1] for x in (a, b) if x[0] >= 0)
     return -WORD, WORD - 1
+
+
+def _same(op: str) -> bool:
+    """Whether an operation gives its integer as it is."""
+    return op == "int" or op == "np.positive" or operation(op).kind == "identity"
 
 
 def _cut(low: int, high: int) -> Interval:

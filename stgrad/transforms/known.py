@@ -16,6 +16,7 @@ from fractions import Fraction
 from math import lcm
 
 from stgrad.ir import Assign, Const, For, Operand, Var
+from stgrad.ir.ops import operation
 from stgrad.transforms.inequalities import contradictory
 from stgrad.transforms.intervals import LIMIT, Interval
 from stgrad.transforms.lower.integers import EXTENT, Integers, Sum, named, number
@@ -24,7 +25,6 @@ MANY = 30  # facts that one proof looks at
 Facts = tuple[Sum, ...]  # sums that are at least 0
 Truth = tuple[Facts | None, Facts | None]  # what holds where a bool is true, and where it is false; None where it never is
 
-_COMPARE = {"np.less": (1, -1), "np.less_equal": (1, 0), "np.greater": (-1, -1), "np.greater_equal": (-1, 0)}
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Known:
                 return (a - t.scaled(by), t.scaled(by) + Sum((), by - 1) - a)
             case "np.remainder", [_, Sum() as by] if self.proves(by - number(1)):
                 return (t, by - number(1) - t)
-            case ("abs" | "np.absolute" | "np.abs"), [Sum() as a]:
+            case "np.absolute", [Sum() as a]:
                 return (t, t - a, t + a)
         return ()
 
@@ -169,9 +169,8 @@ class Known:
 
     def _truth(self, stmt: Assign, parts: list[Sum | None]) -> Truth | None:
         match stmt.op, parts:
-            case ("np.less" | "np.less_equal" | "np.greater" | "np.greater_equal"), [Sum() as a, Sum() as b]:
-                sign, less = _COMPARE[stmt.op]
-                ahead = (b - a).scaled(sign)
+            case op, [Sum() as a, Sum() as b] if (symbol := operation(op).symbol) in ("<", "<=", ">", ">="):
+                ahead, less = b - a if symbol[0] == "<" else a - b, len(symbol) - 2
                 return (ahead + number(less),), (number(-1 - less) - ahead,)
             case "np.equal", [Sum() as a, Sum() as b]:
                 return (a - b, b - a), ()

@@ -28,9 +28,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad.ir import Assign, Block, Function, Stmt, map_blocks
-
-PRECISE = {f"runtime.{name}": f"np.{name}" for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh")}
-PRECISE |= {"runtime.erf": "math.erf", "runtime.pow": "np.power", "runtime.sigmoid": "runtime.expit"}
+from stgrad.ir.ops import operation
 
 
 def libm(fn: Function) -> Function:
@@ -40,6 +38,9 @@ def libm(fn: Function) -> Function:
         return tuple(one(map_blocks(block, s)) for s in statements)
 
     def one(stmt: Stmt) -> Stmt:
-        return replace(stmt, op=PRECISE[stmt.op]) if isinstance(stmt, Assign) and stmt.op in PRECISE else stmt
+        if not isinstance(stmt, Assign):
+            return stmt
+        precise = operation(stmt.op).precise
+        return replace(stmt, op=precise) if precise else stmt
 
     return fn.with_body(block(fn.body))

@@ -29,34 +29,12 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import Classes, viewed
 from stgrad.transforms.places import Place, Region, Version, reassigned, version
 from stgrad.transforms.subscripts import Access, Subscripts
 
-# Work of an operation that may be repeated, in additions. What is not listed is never repeated.
-COST = {
-    "np.add": 1, "np.subtract": 1, "np.multiply": 1, "np.negative": 1, "np.absolute": 1, "np.square": 1, "np.positive": 1,
-    "np.less": 1, "np.less_equal": 1, "np.greater": 1, "np.greater_equal": 1, "np.equal": 1, "np.not_equal": 1,
-    "not": 1, "np.maximum": 1, "np.minimum": 1, "max": 1, "min": 1, "getitem": 1, "alias": 0, "shape": 0, "np.floor_divide": 4,
-    "np.remainder": 4, "float": 0, "int": 1, "cast": 1, "np.sign": 1, "np.where": 2, "np.logical_and": 1, "np.logical_or": 1,
-    "np.logical_not": 1, "np.divide": 10, "np.sqrt": 8, "math.sqrt": 8, "math.fabs": 1, "np.fabs": 1,
-}  # fmt: skip
-_PURE = frozenset(
-    {
-        "np.divide",
-        "np.sqrt",
-        "math.sqrt",
-        "np.exp",
-        "math.exp",
-        "np.sin",
-        "math.sin",
-        "np.cos",
-        "math.cos",
-        "np.log",
-        "math.log",
-        "np.power",
-    }
-)
+REPEATED = 10  # the work of an operation, in additions, up to which it may be repeated
 SAVE = 10  # to put a number away and get it back
 SAVE_FLAG = 5
 GROWING = 3  # halves: where nobody knows how many there will be
@@ -109,22 +87,23 @@ class Makers:
         return self._again(found.name, stmt, place) if isinstance(stmt, Assign) else self._chosen(found.name, stmt, place)
 
     def is_view(self, stmt: Assign) -> bool:
-        return viewed(stmt, self.types) is not None and stmt.op in ("getitem", "alias", "np.transpose")
+        return viewed(stmt, self.types) is not None and operation(stmt.op).sharing == "always"
 
     def _invariant(self, stmt: Assign, place: Place) -> bool:
         """A scalar made from values that never change: compiled code makes it once, before the loop."""
-        if self.types[stmt.targets[0].name].array or (stmt.op not in COST and stmt.op not in _PURE):
+        if self.types[stmt.targets[0].name].array or (operation(stmt.op).cost is None):
             return False
         return all(not self.types[n].array and not reassigned(n, place, False) for n in reads(stmt))
 
     def _again(self, name: str, stmt: Assign, place: Place) -> Maker | None:
         """The statement once more."""
         array = self.types[name].array
-        if len(stmt.targets) != 1 or stmt.op not in COST:
+        work = repeated(stmt.op)
+        if len(stmt.targets) != 1 or work is None:
             return None
         if array and (len(self.subscripts.sites.get(name, [])) != 1 or self.classes.find(name) in self.stores):
             return None  # made again, it would be as it was before the writes
-        cost = min(COST[stmt.op], LANES) * elements(self.types[name]) if array else COST[stmt.op]
+        cost = min(work, LANES) * elements(self.types[name]) if array else work
         return Maker(stmt, place, _names(stmt), cost, self._contents(stmt, place))
 
     def _contents(self, stmt: Assign, place: Place) -> tuple[tuple[str, Access | None], ...]:
@@ -140,14 +119,14 @@ class Makers:
         if not isinstance(stmt, If) or self.types[name].array:
             return None
         inner = [s for b in blocks(stmt) for s in walk(b)]
-        if not all(isinstance(s, Assign) and len(s.targets) == 1 and s.op in COST and s.op != "getitem" for s in inner):
+        if not all(isinstance(s, Assign) and len(s.targets) == 1 and repeated(s.op) is not None and s.op != "getitem" for s in inner):
             return None
         if any(self.types[n].array for s in inner for n in (*reads(s), *assigned((s,)))):
             return None
         others = assigned((stmt,)) - {name}
         if any(len(self.subscripts.sites[n]) > 1 or not n.startswith("_") for n in others):
             return None
-        cost = BRANCH + sum(COST[s.op] for s in inner if isinstance(s, Assign))
+        cost = BRANCH + sum(repeated(s.op) or 0 for s in inner if isinstance(s, Assign))
         return Maker(stmt, place, tuple(dict.fromkeys(_exposed(stmt, name))), cost)
 
     def _stored(self, found: Version, made: Place) -> Maker | None:
@@ -211,6 +190,12 @@ class Makers:
         for name in maker.operands:
             if reassigned(name, maker.place, False):
                 yield version(name, maker.place, False)
+
+
+def repeated(op: str) -> int | None:
+    """Work of an operation that may be repeated, in additions; None where it is too much."""
+    cost = operation(op).cost
+    return cost if cost is not None and cost <= REPEATED else None
 
 
 def once_more(stmt: Assign | If, target: str, operands: Mapping[str, Operand], fresh: Mapping[str, str]) -> Block:
@@ -287,4 +272,4 @@ def weight(region: Region) -> int:
     return int(TRIPS ** len(loops))
 
 
-__all__ = ["COST", "SAVE", "Maker", "Makers", "elements", "once_more", "saving", "weight"]
+__all__ = ["SAVE", "Maker", "Makers", "elements", "once_more", "repeated", "saving", "weight"]

@@ -11,10 +11,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad.ir import ALL, Assign, Block, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 
 # What hands on or makes room, but computes nothing.
-_MOVES = frozenset({"alias", "getitem", "shape", "stop_gradient", "cast", "float", "np.copy"})
+
+
+def _moves(op: str) -> bool:
+    """Whether an operation computes nothing: a NaN in its result was there before. Memory that is not filled yet holds anything."""
+    known = operation(op)
+    return known.kind in ("identity", "element", "extent", "cast", "copy", "move", "creation", "like") and known.filled is None
 
 
 def check_nans(fn: Function) -> Function:
@@ -32,7 +38,7 @@ class _Tests:
         return tuple(new for stmt in block for new in self.statement(map_blocks(self.block, stmt)))
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
-        if isinstance(stmt, Assign) and stmt.op not in _MOVES and "empty" not in stmt.op:
+        if isinstance(stmt, Assign) and not _moves(stmt.op):
             return self.kept(stmt) if any(self.types[t.name].is_float for t in stmt.targets) else [stmt]
         if isinstance(stmt, Store) and stmt.mode == "add" and self.types[stmt.target.name].is_float and stmt.index != ALL:
             return [stmt, *self.sum_test(stmt)]

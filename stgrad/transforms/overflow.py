@@ -36,15 +36,14 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.conditions import BOOL, FLOAT, Maker, line_of, raised
 from stgrad.transforms.intervals import FITS, LIMIT, WORD, Interval, intervals, operand_interval, result_of
 
-_TESTED = frozenset({"np.add", "np.subtract", "np.multiply", "np.power", "np.left_shift"})
-_SCALING = frozenset({"alias", "np.multiply", "np.power", "np.left_shift", "np.negative"})  # as exact in floats as their operands are
-_COUNTS = frozenset({"math.factorial", "math.comb", "math.perm"})  # grow beyond any word
-_FLOAT_ARITHMETIC = frozenset({"np.multiply", "np.add", "np.subtract", "np.divide", "np.true_divide", "np.power", "float"})
-_ORDER = frozenset({"np.less", "np.less_equal", "np.greater", "np.greater_equal"})
+_SCALING = ("*", "**", "<<")  # as exact in floats as their operands are
+_FLOAT_ARITHMETIC = ("+", "-", "*", "/", "**")
+_ORDER = ("<", "<=", ">", ">=")
 
 
 def guard_integers(fn: Function, tested: Collection[str] = ()) -> Function:
@@ -70,6 +69,15 @@ def _large(operand: Operand) -> bool:
     return isinstance(operand, Const) and type(operand.value) is int and not -WORD <= operand.value < WORD
 
 
+def _scaling(op: str) -> bool:
+    return op in ("alias", "np.negative") or operation(op).symbol in _SCALING
+
+
+def _in_floats(op: str) -> bool:
+    """Whether an operation on floats computes with them, so that an integer may as well be one."""
+    return op == "float" or operation(op).symbol in _FLOAT_ARITHMETIC
+
+
 def _python(name: str, types: Mapping[str, Type]) -> bool:
     """Whether a name is an integer of Python's."""
     return types[name].dtype == "int64" and types[name].weak and not types[name].array
@@ -77,8 +85,8 @@ def _python(name: str, types: Mapping[str, Type]) -> bool:
 
 def _suspect(stmt: Assign, types: Mapping[str, Type], ranges: Mapping[str, Interval]) -> bool:
     """Whether Python's result of an operation on integers may not fit; or is no integer, as that of a negative power."""
-    if stmt.op not in _TESTED or len(stmt.targets) != 1 or not _python(stmt.target.name, types):
-        return stmt.op in _COUNTS and types[stmt.target.name].weak
+    if operation(stmt.op).integers != "grows" or len(stmt.targets) != 1 or not _python(stmt.target.name, types):
+        return operation(stmt.op).integers == "unbounded" and types[stmt.target.name].weak
     parts = [operand_interval(a, ranges) for a in stmt.args]
     low, high = result_of(stmt.op, parts)
     return low < -FITS or high > FITS or stmt.op in ("np.power", "np.left_shift") and parts[1][0] < 0
@@ -127,9 +135,9 @@ def _uses(stmt: Stmt) -> Iterator[tuple[str, int]]:
 def _scales(stmt: Stmt, ranges: Mapping[str, Interval]) -> bool:
     if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
         return False
-    if stmt.op in _COUNTS:
+    if operation(stmt.op).integers == "unbounded":
         return True
-    if stmt.op not in _SCALING and not (stmt.op == "np.add" and all(operand_interval(a, ranges)[0] >= 0 for a in stmt.args)):
+    if not _scaling(stmt.op) and not (stmt.op == "np.add" and all(operand_interval(a, ranges)[0] >= 0 for a in stmt.args)):
         return False
     return all(not isinstance(a, Const) or type(a.value) is int and abs(a.value) < LIMIT for a in stmt.args)
 
@@ -142,17 +150,17 @@ def _as_float(stmt: Stmt, at: int, types: Mapping[str, Type], found: Collection[
         return False
     target = stmt.target.name
     if target in found:
-        return stmt.op not in _COUNTS and (at == 0 or stmt.op not in ("np.power", "np.left_shift"))
-    if stmt.op in _ORDER:
+        return operation(stmt.op).integers != "unbounded" and (at == 0 or stmt.op not in ("np.power", "np.left_shift"))
+    if operation(stmt.op).symbol in _ORDER:
         return any(isinstance(a, Var) and types[a.name].is_float or isinstance(a, Const) and type(a.value) is float for a in stmt.args)
-    return types[target].is_float and (stmt.op in _FLOAT_ARITHMETIC and (stmt.op != "np.power" or at == 0) or stmt.op.startswith("math."))
+    return types[target].is_float and (_in_floats(stmt.op) and (stmt.op != "np.power" or at == 0) or stmt.op.startswith("math."))
 
 
 def _related(stmt: Stmt, found: Collection[str]) -> list[str]:
     """Names that one statement makes floats together."""
     if not isinstance(stmt, Assign) or stmt.targets[0].name not in found:
         return []
-    scaled = () if stmt.op in _COUNTS else stmt.args[:1] if stmt.op in ("np.power", "np.left_shift") else stmt.args
+    scaled = () if operation(stmt.op).integers == "unbounded" else stmt.args[:1] if stmt.op in ("np.power", "np.left_shift") else stmt.args
     return [stmt.target.name, *(a.name for a in scaled if isinstance(a, Var) and a.name in found)]
 
 
@@ -199,7 +207,7 @@ class _Writer(Maker):
 
     def in_floats(self, stmt: Assign) -> list[Stmt]:
         """An operation on integers, on floats of the same values."""
-        if stmt.op in _COUNTS:
+        if operation(stmt.op).integers == "unbounded":
             return [stmt]
         out: list[Stmt] = []
         first = self.as_float(stmt.args[0], out)
@@ -221,7 +229,7 @@ class _Writer(Maker):
         types = self.types[stmt.targets[0].name]
         if stmt.targets[0].name in self.floats:
             return stmt
-        if not (types.is_float and stmt.op in _FLOAT_ARITHMETIC or stmt.op in _ORDER or stmt.op == "alias" and types.is_float):
+        if not (types.is_float and _in_floats(stmt.op) or operation(stmt.op).symbol in _ORDER or stmt.op == "alias" and types.is_float):
             raise errors.IntegerSizeError(
                 f"an integer of more than 64 bits in `{stmt.op}`",
                 stmt.loc,
@@ -245,7 +253,7 @@ class _Writer(Maker):
 
     def tests(self, stmt: Assign) -> list[Stmt]:
         """Tests that the result of an operation fits, at the place itself or before loops around it."""
-        if stmt.op in _COUNTS:
+        if operation(stmt.op).integers == "unbounded":
             return []  # they raise it themselves
         if stmt.op == "np.multiply":
             return self.hoisted(stmt)
@@ -269,7 +277,7 @@ class _Writer(Maker):
 
     def no_negative(self, count: Operand, stmt: Assign, out: list[Stmt]) -> None:
         """Powers of integers to negative ones are floats, and shifts by negative numbers are errors."""
-        if stmt.op not in ("np.power", "np.left_shift", "np.right_shift") or operand_interval(count, self.ranges)[0] >= 0:
+        if operation(stmt.op).symbol not in ("**", "<<", ">>") or operand_interval(count, self.ranges)[0] >= 0:
             return
         if stmt.op == "np.power":
             error = raised("OverflowError", f"an integer to a negative power is a float{line_of(stmt.loc)}: write 2.0 ** n", stmt.loc)

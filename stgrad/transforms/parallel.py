@@ -62,15 +62,12 @@ from stgrad.ir import (
     operands,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.chunks import INNER, Chunks, work
 from stgrad.transforms.dataflow import Classes, Liveness, observed
 
 FEW = 32  # trips that are not worth a thread
-SUMS = ("np.add", "runtime.radd")
-FRESH = frozenset(
-    "np.empty runtime.empty runtime.empty_near np.zeros np.full np.ones np.empty_like np.zeros_like np.full_like np.ones_like".split()
-)
 Place = tuple[int, int]  # axis, offset from the counter
 
 
@@ -255,7 +252,7 @@ class _Body:
 
     def _made_here(self, members: set[str]) -> bool:
         made = [s for s in self.statements if isinstance(s, Assign) and any(t.name in members for t in s.targets)]
-        return all(s.op in FRESH or any(n in members for o in s.args for n in operand_vars(o)) for s in made)
+        return all(operation(s.op).kind in ("creation", "like") or any(n in members for o in s.args for n in operand_vars(o)) for s in made)
 
     def _accesses(self, stmt: Stmt, members: set[str]) -> Iterator[Operand]:
         """The indices with which a statement reads or writes these arrays."""
@@ -312,7 +309,7 @@ def _moves(stmt: Stmt) -> bool:
 
 
 def _is_sum(stmt: Stmt, name: str) -> bool:
-    if not isinstance(stmt, Assign) or stmt.op not in SUMS or stmt.targets != (Var(name),) or len(stmt.args) != 2:
+    if not isinstance(stmt, Assign) or operation(stmt.op).signs != (1, 1) or stmt.targets != (Var(name),) or len(stmt.args) != 2:
         return False
     return stmt.args[0] == Var(name) and name not in operand_vars(stmt.args[1])
 

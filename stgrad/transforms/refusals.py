@@ -4,7 +4,7 @@
     y = 1.0 / x                       if x == 0.0: raise ZeroDivisionError('float division by zero')
 
 Compiled code gives infinity or NaN there. The invariant that this pass establishes: where Python raises, the program does, with the class and the
-message of Python. Each operation says so in one table, `ROWS`: a condition, and arguments with which Python itself is asked what it raises. A
+message of Python. Each operation says so in one table, `stgrad.ir.ops.domains`: a condition, and arguments with which Python itself is asked what it raises. A
 condition that cannot hold is not tested: that of a literal, of a sum of squares, of an integer by its interval, or in a branch where it was compared.
 
 Scalars of NumPy divide by zero as NumPy does. In `for` loops, functions of them (items of arrays) are tested with `checked=True` alone: such loops
@@ -38,6 +38,8 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
 )
+from stgrad.ir.ops import operation
+from stgrad.ir.ops.domains import RAISES, Row
 from stgrad.names import Names
 from stgrad.transforms.conditions import BOOL, FLOAT, Maker, line_of
 from stgrad.transforms.intervals import Interval, intervals, operand_interval
@@ -45,49 +47,6 @@ from stgrad.transforms.lower.trips import Definitions
 from stgrad.transforms.signs import Signs
 
 LARGEST = 2.0**63
-Comparison = tuple[str, float]  # an operation of `COMPARE`, and what the operand is compared with
-
-
-@dataclass(frozen=True)
-class Row:
-    """An operation raises where all of `where`, comparisons of an argument (or of its size), hold.
-
-    `example` are arguments with which Python raises it. `at` is the argument; `sized` compares its absolute value.
-    """
-
-    where: tuple[Comparison, ...]
-    call: Callable[..., Any]
-    example: tuple[Any, ...]
-    at: int = 0
-    sized: bool = False
-    whole: bool = False  # and the argument is an integer
-
-
-def _rows(where: Sequence[Comparison], *calls: Callable[..., Any], example: float, sized: bool = False) -> dict[str, tuple[Row, ...]]:
-    return {f"math.{call.__name__}": (Row(tuple(where), call, (example,), sized=sized),) for call in calls}
-
-
-_FINITE = ("np.less", math.inf)
-ROWS: dict[str, tuple[Row, ...]] = {
-    **_rows([("np.less", 0.0)], math.sqrt, example=-1.0),
-    **_rows([("np.less_equal", 0.0)], math.log, math.log2, math.log10, example=0.0),
-    **_rows([("np.less_equal", -1.0)], math.log1p, example=-1.0),
-    **_rows([("np.greater", math.log(1.7976931348623157e308)), _FINITE], math.exp, math.expm1, example=1e3),
-    **_rows([("np.greater", 710.4758600739439), _FINITE], math.cosh, math.sinh, example=1e3, sized=True),
-    **_rows([("np.greater", 1.0)], math.asin, math.acos, example=2.0, sized=True),
-    **_rows([("np.greater_equal", 1.0)], math.atanh, example=1.0, sized=True),
-    **_rows([("np.less", 1.0)], math.acosh, example=0.0),
-    **_rows([("np.equal", math.inf)], math.sin, math.cos, math.tan, example=math.inf, sized=True),
-    **{
-        f"math.{call.__name__}": (Row((("np.less_equal", 0.0),), call, (0.0,), whole=True), Row((("np.greater", top), _FINITE), call, (1e308,)))
-        for call, top in ((math.gamma, 171.6243769563027), (math.lgamma, 2.55e305))
-    },
-    "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1),),
-}
-_DIVISIONS = {"np.divide": operator.truediv, "np.true_divide": operator.truediv, "np.floor_divide": operator.floordiv, "np.remainder": operator.mod}
-_MADE = {"np.zeros": 0, "np.ones": 0, "np.empty": 0, "np.full": 0, "np.eye": 0, "np.identity": 0}  # the argument that is a shape
-_WHOLE = frozenset({"int", "round", "math.floor", "math.ceil", "math.trunc"})  # integers of floats
-_RARE = frozenset({"math.sin", "math.cos", "math.tan"})  # tested with checked=True alone: infinity is rare, and loops of them are not
 
 
 def refuse(fn: Function, tested: Collection[str] = (), *, everything: bool = False) -> Function:
@@ -158,20 +117,22 @@ class _Search:
     def tests(self, stmt: Assign) -> list[Stmt]:
         types = [self.type_of(a) for a in stmt.args]
         target = self.fn.types[stmt.target.name]
-        if stmt.op in _MADE:
+        known = operation(stmt.op)
+        if known.shape is not None:
             return self.extents(stmt)
         if target.array or any(t is None or t.array for t in types):
             return []
-        if stmt.op in _WHOLE:
+        if known.kind == "whole" or stmt.op == "int":
             return self.whole(stmt, types[0]) if target.dtype == "int64" else []
         vectorised = self.loops > 0 and any(t is not None and not t.weak for t in types)
-        if not self.everything and (stmt.op in _RARE or vectorised):
+        rows = RAISES.get(stmt.op, ())
+        if not self.everything and (vectorised or any(row.rare for row in rows)):
             return []
         if stmt.op in ("np.power", "math.pow"):
             return self.power(stmt)
-        if stmt.op in _DIVISIONS:
+        if known.symbol in ("/", "//", "%"):
             return self.division(stmt, [t for t in types if t is not None])
-        return [s for row in ROWS.get(stmt.op, ()) for s in self.test(row, stmt)]
+        return [s for row in rows for s in self.test(row, stmt)]
 
     def type_of(self, operand: Operand) -> Type | None:
         if isinstance(operand, Var):
@@ -185,9 +146,10 @@ class _Search:
         """Numbers of Python's cannot be divided by zero."""
         if not all(t.weak or t.dtype == "bool" for t in types) or len(types) != 2 or types[1].dtype.startswith("complex"):
             return []
-        whole = all(t.dtype in ("int64", "bool") for t in types)
+        whole, division = all(t.dtype in ("int64", "bool") for t in types), operation(stmt.op).python
+        assert division is not None
         example = (1, 0) if whole else (1.0, 0.0)
-        return self.test(Row((("np.equal", 0 if whole or types[1].dtype == "int64" else 0.0),), _DIVISIONS[stmt.op], example, at=1), stmt)
+        return self.test(Row((("np.equal", 0 if whole or types[1].dtype == "int64" else 0.0),), division, example, at=1), stmt)
 
     def whole(self, stmt: Assign, type_: Type | None) -> list[Stmt]:
         """Only a finite number is near an integer."""
@@ -253,7 +215,7 @@ class _Search:
 
     def extents(self, stmt: Assign) -> list[Stmt]:
         """A new array has no negative extents."""
-        shape = stmt.args[_MADE[stmt.op]] if stmt.args else None
+        shape = stmt.args[operation(stmt.op).shape or 0] if stmt.args else None
         out: list[Stmt] = []
         for item in shape.items if isinstance(shape, Pack) else (shape,):
             negative = isinstance(item, (Var, Const)) and operand_interval(item, self.ranges)[0] < 0 and self.type_of(item) is not None
@@ -291,7 +253,7 @@ class _Search:
         """Whether a condition cannot hold."""
         if isinstance(operand, Const):
             value = abs(operand.value) if row.sized else operand.value
-            return not all(_COMPARE[op](value, bound) for op, bound in row.where)
+            return not all(holds(op, value, bound) for op, bound in row.where)
         type_ = self.type_of(operand)
         if type_ is not None and not type_.is_float:
             low, high = operand_interval(operand, self.ranges) if type_.dtype == "int64" else (0, 1)
@@ -309,18 +271,19 @@ class _Search:
         return op == "np.less_equal" and bound == 0.0 and self.signs.positive(operand)
 
 
-_COMPARE = {
-    "np.less": operator.lt, "np.less_equal": operator.le, "np.greater": operator.gt, "np.greater_equal": operator.ge,
-    "np.equal": operator.eq, "np.not_equal": operator.ne,
-}  # fmt: skip
+def holds(op: str, value: float, bound: float) -> bool:
+    """Whether two numbers compare so."""
+    compare = operation(op).python
+    assert compare is not None
+    return bool(compare(value, bound))
 
 
 def _outside(op: str, bound: float, low: int, high: int) -> bool:
     """Whether no integer of an interval compares so."""
-    return {
-        "np.less": low >= bound, "np.less_equal": low > bound, "np.greater": high <= bound, "np.greater_equal": high < bound,
-        "np.equal": not low <= bound <= high,
-    }.get(op, False)  # fmt: skip
+    if op == "np.equal":
+        return not low <= bound <= high
+    best = low if operation(op).symbol[0] == "<" else high
+    return op != "np.not_equal" and not holds(op, best, bound)
 
 
 def _error(call: Callable[..., Any], example: tuple[Any, ...], stmt: Assign) -> Effect:

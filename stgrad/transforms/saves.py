@@ -32,6 +32,7 @@ from stgrad.ir import (
     rule_reads,
     walk,
 )
+from stgrad.ir.ops import read_operands
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.fresh import holders
 from stgrad.transforms.makers import SAVE, Maker, Makers, once_more, shares_loop
@@ -41,7 +42,6 @@ from stgrad.transforms.recompute import choose
 from stgrad.transforms.subscripts import Access, Subscripts
 
 # Operations that read shapes and references of arrays, never contents; by position of the argument.
-_REFERENCES = {"shape": (0,), "np.zeros_like": (0,), "np.full_like": (0,), "np.empty_like": (0,), "np.ones_like": (0,)}
 
 
 @dataclass
@@ -219,10 +219,9 @@ class Saver:
     def _content_reads(self, block: Block) -> list[Content]:
         found = []
         for stmt in walk(block):
-            skip = _REFERENCES.get(getattr(stmt, "op", ""), ())
             operands: Iterable[Operand]
             if isinstance(stmt, Assign):
-                operands = [a for i, a in enumerate(stmt.args) if i not in skip] + [v for _, v in stmt.kwargs]
+                operands = read_operands(stmt)
             elif isinstance(stmt, Store):
                 operands = (stmt.index, stmt.value)
             elif isinstance(stmt, Push):

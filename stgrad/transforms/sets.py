@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 
 Sets = Any  # an array of frozensets
@@ -127,17 +127,11 @@ def put(target: Any, index: Any, value: Any, mode: str) -> None:
         target[index] = value
 
 
-_PYTHON: dict[str, Callable[..., Any]] = {
-    "alias": lambda x: x, "getitem": lambda x, i: x[i], "float": float, "int": int, "bool": bool, "complex": complex, "not": lambda x: not x,
-    "cast": lambda x, dtype: np.dtype(dtype).type(x), "stop_gradient": lambda x: x, "joint": lambda a, b: b if a == 1 else a,
-    "stretch": lambda x, shape: np.broadcast_to(x, shape), "shrink": lambda g, like: np.zeros_like(like), "unbroadcast": lambda g, like: np.zeros_like(like),
-}  # fmt: skip
-
 
 def evaluated(op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The operation on values; what it does not take is not known."""
     rule = lookup(op)
-    function = _PYTHON.get(op) or (rule.op if rule is not None else None)
+    function = rule.op if rule is not None else operation(op).python
     if function is None:
         raise Dynamic
     try:

@@ -9,16 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stgrad.ir import Assign, Const, Function, Operand, Var
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.trips import Definitions
 
 DEPTH = 8
 Fact = tuple[str, str]  # a name, and 'natural', 'positive' or 'nonzero'
-_TRUE = {
-    "np.greater": ("positive", "natural", "nonzero"), "np.greater_equal": ("natural",), "np.less": ("nonzero",), "np.less_equal": (),
-    "np.not_equal": ("nonzero",), "np.equal": (),
-}  # fmt: skip
-_SWAPPED = {"np.greater": "np.less", "np.less": "np.greater", "np.greater_equal": "np.less_equal", "np.less_equal": "np.greater_equal"}
-_NATURAL = frozenset({"math.exp", "np.exp", "np.absolute", "math.fabs", "math.sqrt", "np.sqrt", "math.cosh", "np.cosh", "math.hypot", "np.hypot", "shape"})
+_TRUE = {">": ("positive", "natural", "nonzero"), ">=": ("natural",), "<": ("nonzero",), "<=": (), "!=": ("nonzero",), "==": ()}  # compared with 0
 
 
 @dataclass
@@ -35,13 +31,13 @@ class Signs:
         if stmt.op == "not" and isinstance(stmt.args[0], Var) and stmt.args[0].name in self.compared:
             op, name, bound = self.compared[stmt.args[0].name]
             self.compared[stmt.target.name] = (op[4:] if op.startswith("not ") else f"not {op}", name, bound)
-        if stmt.op not in _TRUE or len(stmt.args) != 2:
+        if operation(stmt.op).kind != "comparison" or len(stmt.args) != 2:
             return
         match stmt.args:
             case (Var(name=name), Const(value=int() | float() as bound)):
                 self.compared[stmt.target.name] = (stmt.op, name, float(bound))
             case (Const(value=int() | float() as bound), Var(name=name)):
-                self.compared[stmt.target.name] = (_SWAPPED.get(stmt.op, stmt.op), name, float(bound))
+                self.compared[stmt.target.name] = (operation(stmt.op).swapped, name, float(bound))
 
     def forget(self, names: set[str]) -> None:
         """These names have other values now."""
@@ -57,10 +53,11 @@ class Signs:
             op, holds = op[4:], not holds
         if not holds:
             return frozenset({(name, "nonzero")}) if op == "np.equal" and bound == 0 else frozenset()
-        said = _TRUE[op] if bound == 0 else ()
-        if op in ("np.greater", "np.greater_equal") and bound > 0:
-            said = _TRUE["np.greater"]
-        if op in ("np.less", "np.less_equal") and bound < 0:
+        symbol = operation(op).symbol
+        said = _TRUE[symbol] if bound == 0 else ()
+        if symbol[0] == ">" and bound > 0:
+            said = _TRUE[">"]
+        if symbol[0] == "<" and bound < 0:
             said = ("nonzero",)
         return frozenset((name, fact) for fact in said)
 
@@ -82,7 +79,7 @@ class Signs:
         if stmt is None or not depth:
             return False
         match stmt.op, stmt.args:
-            case op, _ if op in _NATURAL:
+            case op, _ if operation(op).natural == "always":
                 return True
             case "np.multiply", (a, b) if a == b:
                 return True
@@ -90,7 +87,7 @@ class Signs:
                 return True
         if not self.stable(stmt):
             return False
-        if stmt.op in ("np.multiply", "np.divide", "np.add", "min", "np.minimum", "alias", "float"):
+        if operation(stmt.op).natural == "kept":
             return all(self.natural(a, depth - 1) for a in stmt.args)
         return stmt.op in ("max", "np.maximum") and any(isinstance(a, Const) and self.natural(a) for a in stmt.args)
 
@@ -101,14 +98,14 @@ class Signs:
         if isinstance(operand, Var) and (operand.name, "positive") in self.facts:
             return True
         stmt = self.made(operand)
-        if stmt is None or not depth or not self.stable(stmt) and stmt.op not in ("math.cosh", "np.cosh"):
+        if stmt is None or not depth or not self.stable(stmt) and operation(stmt.op).positive != "always":
             return False
-        if stmt.op in ("math.cosh", "np.cosh"):
+        if operation(stmt.op).positive == "always":
             return True
         if stmt.op == "np.add":
             a, b = stmt.args
             return self.positive(a, depth - 1) and self.natural(b, depth - 1) or self.natural(a, depth - 1) and self.positive(b, depth - 1)
-        if stmt.op in ("alias", "float", "math.sqrt", "np.sqrt", "np.absolute", "min", "np.minimum"):
+        if operation(stmt.op).positive == "kept":
             return all(self.positive(a, depth - 1) for a in stmt.args)
         return stmt.op in ("max", "np.maximum") and any(isinstance(a, Const) and self.positive(a) for a in stmt.args)
 

@@ -26,7 +26,6 @@ Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which i
 
 from __future__ import annotations
 
-import operator
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -63,6 +62,7 @@ from stgrad.ir import (
     rule_reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import eliminate_dead, observed, result_names
 
 _SIMPLE: weakref.WeakSet[Function] = weakref.WeakSet()  # programs in which nothing is left to simplify
@@ -204,8 +204,6 @@ class _Propagator:
         return stmt
 
 
-_PYTHON = {"max": max, "min": min, "np.add": operator.add, "np.subtract": operator.sub, "np.multiply": operator.mul, "np.negative": operator.neg}
-
 
 def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """One operation, simplified where that is exact."""
@@ -220,8 +218,10 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
             return stmt  # a new array must stay one: a later store would reach the operand
         return replace(stmt, op="alias", args=(operand,))
 
-    if stmt.op in _PYTHON and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
-        return replace(stmt, op="alias", args=(Const(_PYTHON[stmt.op](*(a.value for a in args))),))  # type: ignore[union-attr, operator]
+    known = operation(stmt.op)
+    folds = known.python if known.total and known.kind == "arithmetic" else None
+    if folds is not None and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
+        return replace(stmt, op="alias", args=(Const(folds(*(a.value for a in args))),))  # type: ignore[union-attr, operator]
     if stmt.op in ("float", "int") and isinstance(args[0], Const) and type(args[0].value) in (int, float, bool):
         return replace(stmt, op="alias", args=(Const(float(args[0].value) if stmt.op == "float" else int(args[0].value)),))
     if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":

@@ -62,6 +62,7 @@ from stgrad.ir import (
     stored,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.simplify import simplify
@@ -69,10 +70,6 @@ from stgrad.transforms.simplify import simplify
 EXTENT, STATEMENTS, PRODUCTS_WRITTEN_OUT = 4, 64, 27
 FLOAT, INT = Type("float64"), Type("int64", weak=True)
 Cells = Any  # an object array: the operand of each element
-FILLS = {"np.empty": 0.0, "np.zeros": 0.0, "np.ones": 1.0, "np.empty_like": 0.0, "np.zeros_like": 0.0, "np.ones_like": 1.0}
-UNARY = frozenset("np.negative np.sin np.cos np.tan np.exp np.tanh np.sqrt np.absolute np.arctan np.sinh np.cosh".split())
-ARITHMETIC = UNARY | {"np.add", "np.subtract", "np.multiply", "np.divide", "np.power", "np.square", "np.maximum", "np.minimum"}
-PRODUCTS = frozenset({"np.dot", "np.matmul"})
 
 
 class Unsupported(Exception):
@@ -248,7 +245,8 @@ class _State:
 
     def assign(self, stmt: Assign) -> None:
         name = stmt.target.name
-        if stmt.op in ("alias", "getitem", "np.transpose"):
+        known = operation(stmt.op)
+        if known.kind in ("identity", "element") or stmt.op == "np.transpose":
             self.view(stmt)
         elif name in self.candidates:
             self.bind(name, self.value(stmt))
@@ -280,18 +278,19 @@ class _State:
 
     def value(self, stmt: Assign) -> Cells:
         shape = self.shape(stmt.target.name)
-        if stmt.op in FILLS:
-            return np.full(shape, Const(FILLS[stmt.op]), object)
-        if stmt.op in ("np.full", "np.full_like") and isinstance(stmt.args[1], (Const, Var)):
-            return np.broadcast_to(self.read(stmt.args[1]), shape)
+        known = operation(stmt.op)
+        if known.fill is not None:
+            return np.full(shape, Const(known.fill), object)
+        if known.filled is not None and isinstance(stmt.args[known.filled], (Const, Var)):
+            return np.broadcast_to(self.read(stmt.args[known.filled]), shape)
         if stmt.op == "np.copy":
             return self.read(stmt.args[0])
-        if stmt.op in ARITHMETIC and not stmt.kwargs:
+        if known.unrolled and not stmt.kwargs:
             parts = [np.broadcast_to(self.read(a, shape), shape) for a in stmt.args]
             return _each(lambda *at: self.arithmetic(stmt.op, *at), *parts)
         if stmt.op == "np.sum" and all(o == NONE for _, o in stmt.kwargs) and len(stmt.args) == 1:
             return np.asarray(self.total(list(self.read(stmt.args[0]).flat)), object)
-        if stmt.op in PRODUCTS and not stmt.kwargs and all(isinstance(a, Var) and a.name in self.candidates for a in stmt.args):
+        if known.kind == "product" and not stmt.kwargs and all(isinstance(a, Var) and a.name in self.candidates for a in stmt.args):
             return self.product(*map(self.read, stmt.args))
         raise Unsupported
 

@@ -15,17 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from stgrad.ir import Assign, Const, For, If, Operand, Pack, Push, Slice, Store, Type, Var, assigns
+from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import Classes, viewed
 from stgrad.transforms.inequalities import Form, constant, contradictory, plus
 from stgrad.transforms.places import Place
 
 TESTS = 20_000  # pairs of subscripts that are compared, at most; a program beyond that is too long to look closer
 WHOLE = Slice(Const(None), Const(None), Const(None))
-_COMPARISONS = {  # and what holds where they do not
-    "np.less": "np.greater_equal", "np.less_equal": "np.greater", "np.greater": "np.less_equal", "np.greater_equal": "np.less",
-    "np.equal": "np.not_equal", "np.not_equal": "np.equal",
-}  # fmt: skip
-_LINEAR = ("np.add", "np.subtract", "np.multiply", "np.negative", "alias", "int")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +89,7 @@ class Subscripts:
 
     def _defined(self, name: str, site: Place, depth: int) -> Form | None:
         stmt = site.stmt
-        if isinstance(stmt, Assign) and stmt.op in _LINEAR:
+        if isinstance(stmt, Assign) and (stmt.op in ("int", "np.multiply") or operation(stmt.op).signs):
             parts = [self.form(a, site, depth + 1) for a in stmt.args]
             known = [p for p in parts if p is not None]
             result = _combined(stmt.op, known) if len(known) == len(parts) else None
@@ -126,12 +122,12 @@ class Subscripts:
         assert isinstance(stmt, If)
         sites = self.sites.get(stmt.cond.name, []) if isinstance(stmt.cond, Var) else []
         made = sites[0].stmt if len(sites) == 1 and any(sites[0].region is r for r in branch.region.chain()) else None
-        if not isinstance(made, Assign) or made.op not in _COMPARISONS:
+        if not isinstance(made, Assign) or operation(made.op).kind != "comparison":
             return []
         a, b = (self.form(o, sites[0]) for o in made.args)
         if a is None or b is None:
             return []
-        op = made.op if holds else _COMPARISONS[made.op]
+        op = made.op if holds else operation(made.op).opposite
         above, below = plus(a, b, -1), plus(b, a, -1)
         if op == "np.equal":
             return [above, below]
@@ -266,14 +262,11 @@ def _times(form: Form, factor: int) -> dict[str, int]:
 
 
 def _combined(op: str, parts: list[Form]) -> Form | None:
-    if op == "np.add":
-        return plus(parts[0], parts[1])
-    if op == "np.subtract":
-        return plus(parts[0], parts[1], -1)
-    if op == "np.negative":
-        return _times(parts[0], -1)
     if op == "np.multiply":
         fixed = [p for p in parts if not any(p)]
         other = [p for p in parts if any(p)]
         return _times(other[0] if other else parts[1], (fixed[0] if fixed else {}).get("", 0)) if fixed else None
-    return parts[0]
+    total: Form = {}
+    for part, sign in zip(parts, operation(op).signs or (1,), strict=True):
+        total = plus(total, part, sign)
+    return total

@@ -73,11 +73,10 @@ from stgrad.ir import (
     stored,
     walk,
 )
+from stgrad.ir.ops import contents, operation
 from stgrad.names import Names
 from stgrad.transforms.dataflow import Classes, Liveness, observed
 from stgrad.transforms.workspaces import Workspaces
-
-SHAPES = frozenset({"shape", "np.zeros_like", "np.empty_like", "np.ones_like"})  # operations that read no contents
 
 
 def unite_sweeps(fn: Function) -> Function:
@@ -196,13 +195,13 @@ class _Sweeps:
             array, axis = made[0].args
             if isinstance(array, Var) and isinstance(axis, Const) and len(self.definitions.get(array.name, [])) <= 1:
                 return f"{array.name}.shape[{axis.value}]", 0
-        if len(made) == 1 and isinstance(made[0], Assign) and made[0].op in ("np.add", "np.subtract", "alias"):
-            args = made[0].args
+        if len(made) == 1 and isinstance(made[0], Assign):
+            args, signs = made[0].args, operation(made[0].op).signs
             if made[0].op == "alias":
                 return self._affine(args[0]) if isinstance(args[0], (Var, Const)) else (operand.name, 0)
-            if isinstance(args[1], Const) and type(args[1].value) is int:
+            if len(signs) == 2 and isinstance(args[1], Const) and type(args[1].value) is int:
                 name, offset = self._affine(args[0])
-                return name, offset + (args[1].value if made[0].op == "np.add" else -args[1].value)
+                return name, offset + signs[1] * args[1].value
         return operand.name, 0
 
 
@@ -411,7 +410,7 @@ def _ways(block: Block, stack: str) -> list[tuple[Stmt, ...]]:
 
 def _contents(block: Block) -> set[str]:
     """Names that a block reads, without arrays of which it asks the shape alone."""
-    return {n for s in walk(block) for n in reads(s) if not (isinstance(s, Assign) and s.op in SHAPES)}
+    return {n for s in walk(block) for n in contents(s)}
 
 
 def _only_added(block: Block, name: str) -> bool:
@@ -422,7 +421,7 @@ def _only_added(block: Block, name: str) -> bool:
         if isinstance(stmt, Store) and stmt.target.name == name:
             if stmt.mode != "add" or name in {n for o in (stmt.index, stmt.value) for n in operand_vars(o)}:
                 return False
-        elif name in set(reads(stmt)) and not (isinstance(stmt, Assign) and stmt.op in SHAPES):
+        elif name in contents(stmt):
             return False
     return name in stored(block)
 

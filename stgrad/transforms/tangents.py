@@ -20,14 +20,13 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Store, Type, Var, operand_vars
+from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import Classes, viewed
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
-CASTS = frozenset({"float", "cast", "alias", "complex"})
-_NO_FLOATS = frozenset({"np.zeros_like", "np.ones_like", "np.empty_like"})
 
 
 @dataclass
@@ -103,9 +102,9 @@ class Tangents:
 
     def result(self, stmt: Assign, y: tuple[Sym, ...], partials: Callable[[], tuple[Value, ...]]) -> list[Value]:
         """The tangents of the targets of `y = op(...)`, whose values are `y`; None for zero."""
-        if not differentiable(stmt.op) or stmt.op in _NO_FLOATS or not any(map(self.moves, (*stmt.args, *(v for _, v in stmt.kwargs)))):
+        if not differentiable(stmt.op) or not operation(stmt.op).contents or not any(map(self.moves, (*stmt.args, *(v for _, v in stmt.kwargs)))):
             return [None] * len(y)
-        if stmt.op in CASTS:
+        if operation(stmt.op).kind in ("cast", "identity"):
             return [self.splice(self.builder, _complex, tuple(map(self.full, stmt.args)), {}) if stmt.op == "complex" else self.of(stmt.args[0])]
         rule = lookup(stmt.op)
         if stmt.op == "getitem" or rule is not None and rule.kind == "linear" and rule.tangent is None:
@@ -327,4 +326,4 @@ def _zeros(x: Any) -> Any:
     return np.zeros(np.shape(x))
 
 
-__all__ = ["CASTS", "Tangents", "value_of", "zero_of"]
+__all__ = ["Tangents", "value_of", "zero_of"]

@@ -34,22 +34,20 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
     read,
-    reads,
     rename,
     rule_binds,
     rule_reads,
     walk,
 )
 from stgrad.ir import Stack as StackStmt
+from stgrad.ir.ops import contents
 from stgrad.transforms.adjoints import Splice, written_bars
 from stgrad.transforms.dataflow import Classes, eliminate_dead, result_names
 from stgrad.transforms.regions import opened
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.tangents import zero_of
 
-_SHAPES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "check_equal"})  # what looks at the shape of an array alone
 _BY_EQUATION = frozenset({"custom_root", "custom_linear_solve"})  # what a solver starts with does not change what it finds
-_SHAPE_OF_SECOND = frozenset({"unbroadcast", "shrink"})
 
 
 def transposed(builder: Builder, splice: Splice, stmt: Custom, dots: Sequence[Value]) -> list[Value]:
@@ -146,7 +144,7 @@ def check_region(stmt: Custom, active: Set[str], types: Mapping[str, Type], mode
             hint="let the rule call another function, with a rule of its own",
         )
     given = {n for source in stmt.inputs for n in operand_vars(source)}
-    inside = {n for s in walk(stmt.body) if not (isinstance(s, (Assign, Effect)) and s.op in _SHAPES) for n in reads(s)}
+    inside = {n for s in walk(stmt.body) for n in contents(s)}
     fixed = {n for operand in stmt.fixed for n in operand_vars(operand)}
     if stmt.owner in _BY_EQUATION:
         inside = set()
@@ -231,9 +229,7 @@ def _depends(program: Function, names: Set[str]) -> bool:
 
 def _values(stmt: Stmt, classes: Classes) -> set[str]:
     """What a statement reads the values of."""
-    if isinstance(stmt, (Assign, Effect)) and (stmt.op in _SHAPES or stmt.op in _SHAPE_OF_SECOND):
-        return {classes.find(n) for n in operand_vars(stmt.args[0])} if stmt.op in _SHAPE_OF_SECOND else set()
-    names = set(reads(stmt)) - ({stmt.target.name} if isinstance(stmt, Store) else set())
+    names = contents(stmt) - ({stmt.target.name} if isinstance(stmt, Store) else set())
     return {classes.find(n) for n in names} | ({classes.find(stmt.stack)} if isinstance(stmt, Pop) else set())
 
 

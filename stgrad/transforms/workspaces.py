@@ -33,9 +33,8 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import contents, operation
 
-_MADE = frozenset({"np.empty", "np.zeros", "np.ones", "np.full", "np.empty_like", "np.zeros_like", "np.ones_like", "np.full_like"})
-_LIKE = frozenset({"np.empty_like", "np.zeros_like", "np.ones_like", "np.full_like"})
 Extent = tuple[str | None, int]  # a name plus a constant
 Affine = Callable[[Operand], Extent]
 
@@ -74,7 +73,7 @@ class Workspaces:
     def _private(self, name: str, forward: Block, reverse: Block) -> bool:
         """Whether an array is made once, here, and used by nothing but these loops."""
         made = self.definitions.get(name, [])
-        if len(made) != 1 or not isinstance(made[0], Assign) or made[0].op not in _MADE or not self.alone(name):
+        if len(made) != 1 or not isinstance(made[0], Assign) or operation(made[0].op).kind not in ("creation", "like") or not self.alone(name):
             return False
         if name in set(operand_vars(self.fn.result)) | self.fn.written:
             return False
@@ -89,7 +88,7 @@ class Workspaces:
         if len(made) != 1 or not isinstance(made[0], Assign):
             return None
         first = made[0].args[0]
-        if made[0].op in _LIKE:
+        if operation(made[0].op).kind == "like":
             if isinstance(first, Var) and self.definitions.get(first.name):
                 return self.extents(first.name)
             return [(f"{first.name}.shape[{k}]", 0) for k in range(self.fn.types[name].rank)] if isinstance(first, Var) else None
@@ -141,8 +140,7 @@ class Workspaces:
 def accesses(stmt: Stmt, name: str) -> Iterator[Stmt]:
     """Statements that read or write the contents of an array; not those that ask for its shape."""
     for inner in walk((stmt,)):
-        shape = isinstance(inner, Assign) and (inner.op == "shape" or inner.op in _LIKE)
-        if name in set(reads(inner)) and not shape:
+        if name in contents(inner):
             yield inner
 
 

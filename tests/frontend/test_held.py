@@ -57,6 +57,25 @@ def history_of_one_array(b, n):
     return np.sum(np.array(history) ** 2)
 
 
+def tuple_of_rows(b, n):
+    rows = tuple(b[k] for k in range(b.shape[0]))
+    b[0, 0] = 7.0 * b[1, 1]
+    return np.sum(rows[0] ** 2)
+
+
+def unstacked(b, n):
+    first = np.unstack(b)[0]
+    b[0, 0] = 7.0 * b[1, 1]
+    return np.sum(first * first)
+
+
+def copy_of_a_list(b, n):
+    rows = list(b)
+    again = list(rows)
+    again[0][0] = 7.0 * b[1, 1]
+    return np.sum(b * b)
+
+
 def slice_of_list(b, n):
     rows = []
     for i in range(n):
@@ -133,6 +152,7 @@ def written_before_and_list_not_read(b, n):
 
 REFUSED = [
     rows_then_array_written, row_written_then_array_read, part_of_row_written, one_array_many_times, written_while_read, history_of_one_array, slice_of_list,
+    tuple_of_rows, unstacked, copy_of_a_list,
 ]  # fmt: skip
 RIGHT = [
     made_in_each_iteration, copies, bound_anew, bound_anew_and_written, previous_one, items_changed_in_the_list, written_before_and_list_not_read,

@@ -415,3 +415,28 @@ def reads_in_a_branch_then_overwrites(x, steps):
             for i in range(4):
                 y[i, j] = 0.9 * y[i, j] + 0.1 * s
     return s + np.sum(y)
+
+
+@example(vector(3), jit=True)
+def the_same_array_as_its_own_dtype(x):
+    y = x * 1.0
+    v = np.astype(y, np.float64, copy=False)
+    y[0] = 7.0 * y[1] ** 2
+    return np.sum(v * v * x)
+
+
+@example(vector(3), jit=True)
+def sparse_grids_of_their_own(x):
+    y = x * 1.0
+    a, b = np.meshgrid(y, y, sparse=True)
+    a[0, 0] = 7.0 * x[1] ** 2
+    return np.sum(y * y) + np.sum(a * b)
+
+
+@example(matrix(3, 3), jit=True)
+def axes_moved_by_einsum(x):
+    y = x * 1.0
+    t = np.einsum("ij->ji", y)
+    t[0, 1] = x[0, 0] ** 2
+    y[2, 0] = x[1, 1] ** 2
+    return np.sum(y * y) + np.sum(t * x) + np.sum(np.einsum("ii->i", x) ** 2) + np.sum(np.einsum("...ji", x) * x)

@@ -180,3 +180,12 @@ def position_that_no_path_takes(x):
     if m[0, 0] < 0.0:
         m[2, :] *= -1.0
     return m[0, 0] ** 2
+
+
+@example(matrix(3, 3), jit=True)
+def like_but_for_the_shape(x):
+    full = np.full_like(x, x[1, 0], shape=(x.shape[0] + 1, 2))
+    zeros = np.zeros_like(x, shape=(2, 5))
+    for i in range(2):
+        zeros[i, 4] = x[i, i] ** 2
+    return np.sum(full * full) + np.sum(zeros * zeros) + np.sum(np.ones_like(x, shape=7)) * x[0, 1]

@@ -80,15 +80,13 @@ from stgrad.ir import (
     operands,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import NO_BROADCAST, parameter_extents
-from stgrad.transforms.lower.integers import SAME_SHAPE, SHAPED
-from stgrad.transforms.lower.numeric import ELEMENTWISE
 from stgrad.transforms.lower.trips import INT, Definitions, mirrored
 from stgrad.transforms.lower.views import items_of
 
 ONE = Dim(None, 1)
-PRODUCTS = ("np.matmul", "np.dot")
 Pair = tuple[Dim, Dim]
 Dims = tuple[Dim | None, ...]
 
@@ -183,16 +181,16 @@ class _Places:
         if not isinstance(stmt, Assign) or not stmt.args:
             return None
         first = self.dims(stmt.args[0])
-        if stmt.op in ELEMENTWISE and not stmt.kwargs:
+        if operation(stmt.op).fused and not stmt.kwargs:
             return _broadcast([self.dims(a) for a in stmt.args])
-        if stmt.op in SAME_SHAPE and not stmt.kwargs:
+        if operation(stmt.op).like and not stmt.kwargs:
             return first
-        if stmt.op in SHAPED:
+        if operation(stmt.op).kind == "creation":
             sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
             return tuple(map(self.size, sizes))
         if stmt.op == "np.transpose" and len(stmt.args) == 1 and not stmt.kwargs:
             return first[::-1]
-        if stmt.op in PRODUCTS and len(stmt.args) == 2 and not stmt.kwargs:
+        if operation(stmt.op).kind == "product" and len(stmt.args) == 2 and not stmt.kwargs:
             a, b = first, self.dims(stmt.args[1])
             return (*a[:-1], *(b[1:] if len(b) == 2 else ())) if max(len(a), len(b)) <= 2 and a and b else None
         return self.part(stmt) if stmt.op == "getitem" else None
@@ -239,11 +237,11 @@ class _Places:
                 yield a, b
         elif isinstance(stmt, Store) and stmt.index == Const(Ellipsis):
             yield from zip(types[stmt.target.name].dims[::-1], self.dims(stmt.value)[::-1], strict=False)
-        elif isinstance(stmt, Assign) and stmt.op in ELEMENTWISE and not stmt.kwargs:
+        elif isinstance(stmt, Assign) and operation(stmt.op).fused and not stmt.kwargs:
             wide = [d for d in map(self.dims, stmt.args) if d]
             for other in wide[1:]:
                 yield from zip(wide[0][::-1], other[::-1], strict=False)
-        elif isinstance(stmt, Assign) and stmt.op in PRODUCTS and len(stmt.args) == 2:
+        elif isinstance(stmt, Assign) and operation(stmt.op).kind == "product" and len(stmt.args) == 2:
             a_dims, b_dims = map(self.dims, stmt.args)
             if a_dims and b_dims and max(len(a_dims), len(b_dims)) <= 2:
                 yield a_dims[-1], b_dims[0]

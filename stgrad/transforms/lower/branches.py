@@ -18,9 +18,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from stgrad.ir import Assign, Block, Const, If, Operand, Stmt, Type, Var, assigned, reads, walk
+from stgrad.ir.ops import operation
 from stgrad.names import Names
-
-SUMS = ("np.add", "np.subtract", "runtime.radd")
 
 
 def sink_sums(body: Block, sums: Iterable[str], types: dict[str, Type], names: Names) -> Block:
@@ -36,7 +35,7 @@ def sink_sums(body: Block, sums: Iterable[str], types: dict[str, Type], names: N
 
 def is_sum(stmt: Assign) -> bool:
     """`s = s + v`, `s = v + s` or `s = s - v`, with a `v` that is something else."""
-    if stmt.op not in SUMS:
+    if len(operation(stmt.op).signs) != 2:
         return False
     return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
 

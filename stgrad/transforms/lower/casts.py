@@ -33,9 +33,10 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import Call, Expr, Load
-from stgrad.transforms.lower.numeric import ELEMENTWISE, WIDE, element, literal
+from stgrad.transforms.lower.numeric import WIDE, element, literal
 from stgrad.transforms.lower.scalarise import literal_of
 
 
@@ -57,7 +58,7 @@ class Casts:
     def statement(self, stmt: Stmt) -> list[Stmt]:
         if isinstance(stmt, Assign) and stmt.op == "alias":
             return [self.constant(stmt)]
-        if not isinstance(stmt, Assign) or stmt.op not in ELEMENTWISE or stmt.kwargs or stmt.op == "np.clip" and Const(None) in stmt.args:
+        if not isinstance(stmt, Assign) or not operation(stmt.op).fused or stmt.kwargs or stmt.op == "np.clip" and Const(None) in stmt.args:
             return [stmt]
         args = [self.scalar(a) for a in stmt.args]
         exprs = tuple(a for a in args if a is not None)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
+from stgrad.ir.ops import TABLE
 from stgrad.transforms.lower.indexing import gather
 from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
-from stgrad.transforms.lower.numeric import ELEMENTWISE, literal, typed
+from stgrad.transforms.lower.numeric import literal, typed
 from stgrad.transforms.lower.scalarise import (
     HANDLERS,
     ONE,
@@ -16,7 +17,7 @@ from stgrad.transforms.lower.scalarise import (
 )
 from stgrad.transforms.lower.views import View, compose
 
-HANDLERS.update(dict.fromkeys(ELEMENTWISE, elementwise))
+HANDLERS.update(dict.fromkeys((name for name, known in TABLE.items() if known.fused), elementwise))
 
 
 @handles("np.zeros_like", "np.ones_like", "np.full_like", "np.zeros", "np.ones", "np.full", "np.empty", "np.empty_like")

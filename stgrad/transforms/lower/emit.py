@@ -25,6 +25,7 @@ from stgrad.ir import (
     map_operands,
     operand_vars,
 )
+from stgrad.ir.ops import MODES, operation
 from stgrad.transforms.lower.fuse import Same, disjoint
 from stgrad.transforms.lower.nest import (
     Access,
@@ -49,18 +50,6 @@ from stgrad.transforms.lower.nest import (
 )
 from stgrad.transforms.lower.writer import INT, Writer
 
-COMBINE = {
-    "radd": "runtime.radd",
-    "add": "np.add",
-    "mul": "np.multiply",
-    "max": "runtime.vmax",
-    "min": "runtime.vmin",
-    "or": "np.logical_or",
-    "and": "np.logical_and",
-}
-# Functions that LLVM can evaluate several elements at a time, where Numba calls the C library for each.
-VECTOR = {f"np.{name}": f"runtime.{name}" for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh")}
-VECTOR |= {"np.power": "runtime.pow", "scipy.special.erf": "runtime.erf", "scipy.special.expit": "runtime.sigmoid"}
 Key = tuple[str, Index]
 
 
@@ -239,14 +228,14 @@ class Emitter(Writer):
         self.levels.setdefault(unit.target, len(self.out) - 1)
         value = self.expr(unit.expr)
         if unit.accumulates:
-            self.out[-1].append(Assign((target,), COMBINE[unit.mode], (target, value), loc=unit.loc, note=note))
+            self.out[-1].append(Assign((target,), MODES[unit.mode], (target, value), loc=unit.loc, note=note))
             return
         self.out[-1].append(Assign((target,), "alias", (value,), loc=unit.loc, note=note))
 
     def _accumulate(self, unit: Kernel, key: Key, value: Operand, level: int) -> None:
         cell = self.cells.get(key)
         if cell is not None and isinstance(cell.value, Var) and cell.value.name in self.sums and not cell.addend:
-            self.out[-1].append(Assign((cell.value,), COMBINE[unit.mode], (cell.value, value), loc=unit.loc))
+            self.out[-1].append(Assign((cell.value,), MODES[unit.mode], (cell.value, value), loc=unit.loc))
             cell.dirty = self._in_memory(unit.target)
             return
         if cell is None and unit.mode in ("add", "radd") and self._in_memory(unit.target):
@@ -255,7 +244,7 @@ class Emitter(Writer):
             return
         old = self.value(key, unit.target, unit.index, unit.dtype)
         self._displace(key)
-        op = "np.add" if unit.mode == "radd" else COMBINE[unit.mode]
+        op = "np.add" if unit.mode == "radd" else MODES[unit.mode]
         new = self.assign(op, (old, value), Type(unit.dtype), level)
         self.cells[key] = Cell(new, level, dirty=self._in_memory(unit.target))
 
@@ -354,7 +343,7 @@ class Emitter(Writer):
         type_ = Type(expr.dtype, weak=expr.weak)
         if expr.op != "select":
             vector = level > 0 and expr.dtype in ("float64", "float32")
-            return self.assign(VECTOR.get(expr.op, expr.op) if vector else expr.op, args, type_, level)
+            return self.assign(operation(expr.op).vector or expr.op if vector else expr.op, args, type_, level)
         result = self.fresh("_t", type_, level)
         then, orelse = (Assign((result,), "alias", (a,)) for a in args[1:])
         self.out[level].append(If(args[0], (then,), (orelse,)))

@@ -31,17 +31,7 @@ from stgrad.ir import (
     reads,
     walk,
 )
-from stgrad.rules.core import lookup
-
-# Operations whose result may share memory with their first argument.
-_VIEWS = """
-alias getitem np.transpose np.reshape np.ravel np.swapaxes np.moveaxis np.rollaxis np.squeeze np.expand_dims
-np.broadcast_to np.asarray np.ascontiguousarray np.real np.imag np.atleast_1d np.atleast_2d np.atleast_3d np.diagonal
-np.split np.array_split np.flip np.flipud np.fliplr np.rot90 np.asfortranarray stop_gradient unbroadcast np.conj
-np.conjugate np.positive np.asanyarray np.require np.lib.stride_tricks.sliding_window_view np.nan_to_num np.array
-"""
-VIEWS = frozenset(_VIEWS.split())
-FRESH = frozenset("shape joint stretch shrink float int bool complex not cast runtime.radd runtime.opaque runtime.unsigned".split())
+from stgrad.ir.ops import operation
 
 
 class Classes:
@@ -64,21 +54,16 @@ class Classes:
 
 def may_view(stmt: Assign) -> bool:
     """Whether the results of a statement may share memory with its arguments."""
-    if stmt.op in VIEWS or stmt.op == "runtime.matmul" and stmt.kwargs:
-        return True
-    if stmt.op in FRESH:
-        return False
-    rule = lookup(stmt.op)
-    if rule is None:
-        return not stmt.op.startswith(("np.", "math.", "runtime."))
-    return rule.views is not None
+    known = operation(stmt.op)
+    return known.views is not None or not known.known or stmt.op == "runtime.matmul" and bool(stmt.kwargs)
 
 
 def sources(stmt: Assign) -> tuple[Operand, ...]:
     """The operands whose memory the results of a statement that may view may share."""
     if stmt.op == "runtime.matmul":
         return tuple(v for _, v in stmt.kwargs)
-    return stmt.args[:1] if stmt.op in VIEWS else operands(stmt)
+    at = operation(stmt.op).views
+    return operands(stmt) if at is None else stmt.args[at : at + 1]
 
 
 def aliases(fn: Function) -> Classes:

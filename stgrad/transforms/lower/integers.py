@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Type, Var
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.trips import Definitions
 
 MAX_TERMS, MAX_STEPS = 8, 100
 EXTENT = "extent "  # before the symbol of an extent
-SHAPED = frozenset({"np.zeros", "np.ones", "np.empty", "np.full"})
-SAME_SHAPE = frozenset({"np.zeros_like", "np.ones_like", "np.empty_like", "np.full_like", "np.copy", "alias"})
 
 
 @dataclass(frozen=True)
@@ -182,10 +181,11 @@ class Integers:
             stmt = self.definitions.only.get(array)
             if self.definitions.counts[array] != 1 or not isinstance(stmt, Assign) or not stmt.args:
                 return None
-            if stmt.op in SHAPED:
+            known = operation(stmt.op)
+            if known.kind == "creation":
                 sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
                 return self.value(sizes[axis]) if len(sizes) > axis and self.stable(sizes[axis]) else None
-            if stmt.op not in SAME_SHAPE or not isinstance(stmt.args[0], Var):
+            if not known.like or not isinstance(stmt.args[0], Var):
                 return None
             array = stmt.args[0].name
         return None

@@ -76,13 +76,9 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.registers import definitions
-
-TOTAL = frozenset(
-    "np.add np.subtract np.multiply np.negative np.positive np.absolute np.square max min".split()
-)  # never raise, for numbers
-BY_CONSTANT = frozenset({"np.floor_divide", "np.remainder"})  # never raise with a constant other than 0
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
@@ -163,12 +159,18 @@ def unshared(fn: Function) -> frozenset[str]:
     return frozenset(n for n, t in fn.types.items() if t.array and n not in plain)
 
 
+def total(op: str) -> bool:
+    """Whether an operation is arithmetic that never raises, for numbers."""
+    known = operation(op)
+    return known.kind == "arithmetic" and known.total
+
+
 def movable(stmt: Assign, types: Mapping[str, Type]) -> bool:
     """Whether a statement makes a number from numbers, and cannot fail."""
     names = [t.name for t in stmt.targets]
     if len(names) != 1 or stmt.kwargs or any(types[n].array for n in (*names, *reads(stmt))):
         return False
-    if stmt.op in BY_CONSTANT:
+    if operation(stmt.op).symbol in ("//", "%"):  # raise for 0 alone
         divisor = stmt.args[1]
         return isinstance(divisor, Const) and isinstance(divisor.value, int) and divisor.value != 0 and types[names[0]].dtype == "int64"
-    return stmt.op in TOTAL
+    return total(stmt.op)

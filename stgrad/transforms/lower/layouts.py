@@ -83,6 +83,7 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.facts import Classes, aliases, index_of, moves, paths
 from stgrad.transforms.lower.registers import definitions
@@ -155,7 +156,7 @@ class _Layouts:
         if not isinstance(place, Var):
             return False
         made = self.once.get(place.name)
-        if isinstance(made, Assign) and made.op in ("np.add", "np.subtract", "runtime.unsigned"):
+        if isinstance(made, Assign) and operation(made.op).signs:
             return all(isinstance(a, Const) or self.counts(a, counters) for a in made.args)
         return place.name in counters
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.fuse import Same
 from stgrad.transforms.lower.nest import Access, Axis, Call, Expr, Index, Kernel, Lit, Load, Unit, loads
 from stgrad.transforms.lower.numeric import literal
@@ -83,7 +84,7 @@ class Linear:
     def invariant(self, expr: Expr) -> bool:
         """Whether an expression is made of constants and of scalars that the run does not change."""
         if isinstance(expr, Call):
-            return expr.op in ("np.add", "np.subtract", "np.multiply", "np.negative") and all(map(self.invariant, expr.args))
+            return operation(expr.op).symbol in ("+", "-", "*") and all(map(self.invariant, expr.args))
         return isinstance(expr, Lit) or isinstance(expr, Load) and not expr.index and self.written[expr.buffer] <= 1
 
 

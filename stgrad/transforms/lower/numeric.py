@@ -12,24 +12,9 @@ from typing import Any
 import numpy as np
 
 from stgrad.ir import Const
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.nest import Call, Expr, Lit
 
-COMPARISONS = frozenset(["np.less", "np.less_equal", "np.greater", "np.greater_equal", "np.equal", "np.not_equal"])
-_PREDICATES = """
-np.logical_and np.logical_or np.logical_not np.logical_xor np.isnan np.isinf np.isfinite np.signbit not
-"""
-PREDICATES = COMPARISONS | frozenset(_PREDICATES.split())
-_ELEMENTWISE = """
-np.add np.subtract np.multiply np.divide np.true_divide np.power np.float_power np.negative np.positive np.absolute
-np.abs np.fabs np.exp np.exp2 np.expm1 np.log np.log2 np.log10 np.log1p np.sqrt np.square np.cbrt np.reciprocal np.sin
-np.cos np.tan np.arcsin np.arccos np.arctan np.sinh np.cosh np.tanh np.arcsinh np.arccosh np.arctanh np.arctan2 np.hypot
-np.maximum np.minimum np.fmax np.fmin np.floor np.ceil np.trunc np.rint np.sign np.floor_divide np.remainder np.mod
-np.fmod np.copysign np.heaviside np.logaddexp np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees np.where np.clip
-np.conjugate np.conj np.real np.imag scipy.special.erf scipy.special.expit np.bitwise_and np.bitwise_or np.bitwise_xor
-np.invert np.left_shift np.right_shift
-"""
-ELEMENTWISE = PREDICATES | frozenset(_ELEMENTWISE.split())
-KEEP_OPERANDS = frozenset(["np.absolute", "np.abs", "np.real", "np.imag", "np.angle", "np.left_shift", "np.right_shift"])
 WIDE = frozenset({"float64", "int64", "complex128", "bool"})  # Numba's own choice is NumPy's
 
 
@@ -68,8 +53,9 @@ def element(op: str, args: tuple[Expr, ...], dtype: str) -> Expr | None:
     if op == "np.clip":
         low = element("np.maximum", (args[0], args[1]), dtype)
         return None if low is None else element("np.minimum", (low, args[2]), dtype)
-    if op in PREDICATES:
-        if op in COMPARISONS:
+    known = operation(op)
+    if known.kind in ("comparison", "logical", "predicate"):
+        if known.kind == "comparison":
             inner = common(args)
             args = tuple(as_dtype(a, inner) if inner not in WIDE or isinstance(a, Lit) else a for a in args)
         return Call(op, args, "bool")
@@ -84,7 +70,7 @@ def element(op: str, args: tuple[Expr, ...], dtype: str) -> Expr | None:
 
 def typed(op: str, args: tuple[Expr, ...], dtype: str) -> Expr:
     """`op(*args)` with operands cast where Numba would compute another dtype."""
-    if op not in KEEP_OPERANDS:
+    if not operation(op).own:
         args = tuple(as_dtype(a, dtype) if dtype not in WIDE or isinstance(a, Lit) else a for a in args)
     call = Call(op, args, dtype)
     if np.dtype(dtype).kind in "iu" and dtype not in WIDE:

@@ -15,19 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from stgrad.ir import Assign, Block, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, blocks, operand_vars, reads, walk
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.bounds import Bounds
 from stgrad.transforms.lower.facts import Classes
 
-_PURE = """
-alias getitem shape np.add np.subtract np.multiply np.divide np.true_divide np.negative np.positive np.absolute np.sqrt np.square np.power
-np.maximum np.minimum np.floor_divide np.remainder math.sqrt math.fabs not cast float int bool max min np.less np.less_equal np.greater
-np.greater_equal np.equal np.not_equal runtime.radd runtime.unsigned runtime.opaque
-"""
-PURE = frozenset(_PURE.split()) | {
-    f"{module}.{name}"
-    for module in ("math", "np", "runtime")
-    for name in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf", "pow")
-}
 Places = frozenset[tuple[int, object]]  # axes, and how the position on each moves with a counter
 
 
@@ -56,7 +47,8 @@ class Orders:
         if not isinstance(stmt, Assign):
             return isinstance(stmt, (For, If))
         read = [n for n in reads(stmt) if self.types[n].array]
-        if stmt.op not in PURE or stmt.kwargs or any(self.types[t.name].array for t in stmt.targets):
+        known = operation(stmt.op)
+        if not (known.scalar or known.kind in ("element", "extent")) or stmt.kwargs or any(self.types[t.name].array for t in stmt.targets):
             return False
         return not read or stmt.op == "shape" or stmt.op == "getitem" and len(read) == 1
 

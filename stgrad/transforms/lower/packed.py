@@ -56,6 +56,7 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
 from stgrad.transforms.dataflow import Liveness, observed
 from stgrad.transforms.lower.bounds import Bounds, bindings
@@ -64,14 +65,6 @@ from stgrad.transforms.lower.facts import aliases
 from stgrad.transforms.lower.orders import Orders
 from stgrad.transforms.lower.registers import definitions
 
-_FUNCTIONS = ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "erf")
-PACKED = {f"{module}.{name}": f"runtime.{name}" for name in _FUNCTIONS for module in ("math", "np")}
-PACKED |= {"scipy.special.erf": "runtime.erf", "math.pow": "runtime.pow"}
-_PLAIN = """
-alias np.add np.subtract np.multiply np.divide np.negative np.positive np.absolute np.sqrt np.square np.maximum np.minimum
-math.sqrt math.fabs not cast float np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal runtime.radd
-"""
-PLAIN = frozenset(_PLAIN.split())
 MAX_DEPTH = 3  # branches in branches: all arms are computed
 INT = Type("int64", weak=True)
 MAX_WRITES = 8  # arrays written: LLVM tests each pair for overlap, and gives up beyond
@@ -110,7 +103,7 @@ class _Packing:
         sums = self.sums(loop)
         if sums is None or not self.plain(loop.body) or not self.apart(loop):
             return self.around(stmt, before, live)
-        functions = {} if down_columns(loop) else PACKED
+        functions = not down_columns(loop)
         body = self.known_positions(tuple(s for inner in loop.body for s in self.rewrite(inner, sums, functions)), loop)
         ahead: list[Stmt] = []
         loop = replace(loop, body=body)
@@ -153,7 +146,8 @@ class _Packing:
                 if depth >= MAX_DEPTH or not (self.plain(stmt.then, depth + 1) and self.plain(stmt.orelse, depth + 1)):
                     return False
             elif isinstance(stmt, Assign) and not any(self.types[t.name].array for t in stmt.targets):
-                known = stmt.op in PLAIN or stmt.op == "getitem" or not branch and stmt.op in PACKED.keys() | PACKED.values()
+                own = operation(stmt.op)
+                known = stmt.op == "getitem" or own.vector and (not branch or own.vector == stmt.op and (own.kind != "function" or (own.cost or 0) < FUNCTION))
                 if not known or stmt.kwargs or any(self.types[t.name].dtype not in ("float64", "int64", "bool") for t in stmt.targets):
                     return False
             elif not isinstance(stmt, Store):
@@ -250,11 +244,12 @@ class _Packing:
 
     # --------------------------------------------------------------- rewriting
 
-    def rewrite(self, stmt: Stmt, sums: frozenset[str], functions: Mapping[str, str]) -> list[Stmt]:
+    def rewrite(self, stmt: Stmt, sums: frozenset[str], functions: bool) -> list[Stmt]:
         if not isinstance(stmt, Assign):
             return [stmt]
-        if stmt.op in functions and all(map(self.is_float, stmt.args)):
-            return [replace(stmt, op=functions[stmt.op])]
+        vector = operation(stmt.op).vector
+        if functions and vector not in ("", stmt.op) and all(map(self.is_float, stmt.args)):
+            return [replace(stmt, op=vector)]
         if stmt.target.name not in sums or not all(map(self.is_float, stmt.args)):
             return [stmt]
         if stmt.op == "np.add":

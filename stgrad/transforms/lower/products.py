@@ -64,14 +64,12 @@ from stgrad.ir import (
     reads,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.ages import ages
 from stgrad.transforms.lower.extents import parameter_extents
 from stgrad.transforms.lower.rotations import turned
 from stgrad.transforms.lower.trips import INT
-
-SIZES = ("shape", "np.add", "max")
-PRODUCTS = ("np.matmul", "np.dot")
 
 
 def products(fn: Function, reuse: bool = True) -> Function:
@@ -99,7 +97,7 @@ class _Products:
         known = dict(self.known)
         for stmt in statements:
             loop = in_loop or isinstance(stmt, (For, While))
-            if not in_loop and isinstance(stmt, Assign) and stmt.op in SIZES and self.once[stmt.target.name] == 1:
+            if not in_loop and isinstance(stmt, Assign) and _size(stmt.op) and self.once[stmt.target.name] == 1:
                 self.known[stmt.op, stmt.args] = stmt.target
             made = [map_blocks(lambda b, loop=loop: self.block(b, loop), s) for s in self.product(stmt, in_loop)]  # type: ignore[misc]
             if not in_loop:
@@ -166,9 +164,15 @@ class _Products:
         return work
 
 
+def _size(op: str) -> bool:
+    """Whether an operation gives an extent, or computes with extents."""
+    known = operation(op)
+    return known.kind == "extent" or known.kind == "arithmetic" and known.total
+
+
 def multiplies(stmt: Assign, types: Mapping[str, Type]) -> bool:
     """Whether a statement is a product of real matrices, or of one with a vector, of one type."""
-    if stmt.op not in PRODUCTS or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
+    if operation(stmt.op).kind != "product" or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
         return False
     a, b = (types[n] for n in reads(stmt))
     return a.dtype == b.dtype in ("float64", "float32") and (a.rank, b.rank) in ((2, 2), (2, 1), (1, 2))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Type, Var
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.nest import (
     ZERO,
     Axis,
@@ -26,16 +27,6 @@ from stgrad.transforms.lower.numeric import as_dtype, literal, typed
 from stgrad.transforms.lower.scalarise import HANDLERS, ONE, Scalariser, argument, handles
 from stgrad.transforms.lower.views import View
 
-MODES = {
-    "np.sum": "radd",
-    "np.prod": "mul",
-    "np.max": "max",
-    "np.amax": "max",
-    "np.min": "min",
-    "np.amin": "min",
-    "np.any": "or",
-    "np.all": "and",
-}
 EMPTY = "zero-size array to reduction operation {} which has no identity"
 
 
@@ -77,7 +68,7 @@ def reduction(state: Scalariser, stmt: Assign) -> bool:
         return False
     if stmt.op == "np.mean":
         return average(state, stmt, source, axes, bool(keep.value))
-    return reduce_into(state, stmt, stmt.target.name, MODES[stmt.op], source, axes, bool(keep.value))
+    return reduce_into(state, stmt, stmt.target.name, operation(stmt.op).combine, source, axes, bool(keep.value))
 
 
 def reduce_into(state: Scalariser, stmt: Assign, target: str, mode: str, source: Var, axes: tuple[int, ...], keep: bool) -> bool:

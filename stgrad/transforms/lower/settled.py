@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, assigns, blocks, walk
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.extents import Extents, parameter_extents
-from stgrad.transforms.lower.integers import EXTENT, SHAPED, Integers, Sum, number
+from stgrad.transforms.lower.integers import EXTENT, Integers, Sum, number
 from stgrad.transforms.lower.trips import Definitions
 from stgrad.transforms.lower.views import items_of
 
@@ -83,7 +84,7 @@ class _Search:
     def extents(self, stmt: Assign) -> Iterator[tuple[Dim, Sum | None]]:
         """Each axis of a new array or view, and its extent where that can be told."""
         dims = self.integers.types[stmt.target.name].dims
-        if stmt.op in SHAPED and stmt.args:
+        if operation(stmt.op).kind == "creation" and stmt.args:
             sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
             if len(sizes) == len(dims) and all(map(self.integers.stable, sizes)):
                 yield from zip(dims, map(self.integers.value, sizes), strict=True)

@@ -97,12 +97,12 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.ir.ops import contents
 from stgrad.names import Names
 from stgrad.transforms.dataflow import Classes, observed
 from stgrad.transforms.lower.extents import parameter_extents
 from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
-SHAPES = frozenset({"shape", "np.zeros_like", "np.ones_like", "np.empty_like", "np.full_like"})
 Margin = list[tuple[int, int]]  # of each axis: how much a store leaves out at either end
 
 
@@ -228,7 +228,7 @@ class _State:
     def at_rest(self) -> bool:
         """Whether nothing asks for the contents after the reversed loop, and no bound of a loop moves with it."""
         rest = (s for s in walk(self.fn.body[self.back + 1 :]) if self.name in reads(s))
-        return all(isinstance(s, Assign) and s.op in SHAPES for s in rest) and not isinstance(self.forward.start, Var)
+        return all(self.name not in contents(s) for s in rest) and not isinstance(self.forward.start, Var)
 
     # ------------------------------------------------------------- how it is done
 

@@ -35,6 +35,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.ir.ops import operation
 from stgrad.transforms.lower.fuse import Same, disjoint
 from stgrad.transforms.lower.nest import (
     Axis,
@@ -56,7 +57,6 @@ from stgrad.transforms.lower.views import compose
 
 SMALL = 6  # nodes of an expression that may be written twice
 WORK = 12  # operations that all readers of a temporary together may repeat
-CHEAP = frozenset({"np.add", "np.subtract", "np.multiply", "np.negative", "np.absolute", "np.square", "np.maximum", "np.minimum", "select"})
 
 
 def substitute(units: list[Unit], buffers: Mapping[str, Buffer], shares: Same) -> list[Unit]:
@@ -87,7 +87,8 @@ def work(expr: Expr) -> int:
     """Operations of an expression; too many where one of them is not cheap."""
     if not isinstance(expr, Call):
         return 0
-    return (1 if expr.op in CHEAP else WORK + 1) + sum(map(work, expr.args))
+    cost = operation(expr.op).cost
+    return (1 if cost is not None and cost <= 1 else WORK + 1) + sum(map(work, expr.args))
 
 
 @dataclass

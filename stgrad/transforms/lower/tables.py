@@ -68,19 +68,20 @@ from stgrad.ir import (
     rename,
     walk,
 )
+from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
 from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.facts import Classes, aliases
-from stgrad.transforms.lower.invariants import TOTAL
+from stgrad.transforms.lower.invariants import total
 from stgrad.transforms.lower.registers import definitions
 
-COSTLY = frozenset(
-    f"{module}.{name}"
-    for module in ("math", "np")
-    for name in "exp expm1 log log1p log2 log10 sin cos tan tanh sinh cosh erf gamma lgamma".split()
-)
 BOOL = Type("bool")
 Path = tuple[For, ...]
+
+
+def costly(op: str) -> bool:
+    known = operation(op)
+    return known.kind == "function" and known.cost is not None and known.cost >= FUNCTION
 
 
 def tables(fn: Function) -> Function:
@@ -160,7 +161,7 @@ class _Tables:
             array = stmt.args[0]
             own = isinstance(array, Var) and array.name not in moving and self.classes.find(array.name) not in written
             return own and not any(self.types[n].array for n in operand_vars(stmt.args[1]))
-        return stmt.op in TOTAL and not any(self.types[n].array for n in reads(stmt))
+        return total(stmt.op) and not any(self.types[n].array for n in reads(stmt))
 
     # --------------------------------------------------------------- rewriting
 
@@ -209,7 +210,7 @@ def nested(block: Block, path: Path) -> Iterator[tuple[Path, Assign]]:
     for stmt in block:
         if isinstance(stmt, For):
             yield from nested(stmt.body, (*path, stmt))
-        elif path and isinstance(stmt, Assign) and stmt.op in COSTLY and len(stmt.targets) == 1:
+        elif path and isinstance(stmt, Assign) and costly(stmt.op) and len(stmt.targets) == 1:
             yield path, stmt
 
 

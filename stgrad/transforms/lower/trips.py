@@ -23,12 +23,10 @@ from stgrad.ir import (
     operands,
     walk,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 
 INT = Type("int64", weak=True)
-PURE = frozenset(
-    {"np.add", "np.subtract", "np.multiply", "np.negative", "np.floor_divide", "np.remainder", "alias", "shape", "int", "max", "min"}
-)
 Affine = tuple[tuple[tuple[str, int], ...], int]  # ((name, factor), ...), constant
 
 
@@ -53,7 +51,13 @@ class Definitions:
     def pure(self, name: str) -> Assign | None:
         """The one definition of a name, if it is integer arithmetic."""
         stmt = self.only.get(name)
-        return stmt if self.counts[name] == 1 and isinstance(stmt, Assign) and stmt.op in PURE and not stmt.kwargs else None
+        return stmt if self.counts[name] == 1 and isinstance(stmt, Assign) and _counts(stmt.op) and not stmt.kwargs else None
+
+
+def _counts(op: str) -> bool:
+    """Whether an operation is arithmetic on integers, or an extent."""
+    known = operation(op)
+    return op in ("int", "alias", "shape") or known.kind == "arithmetic" and known.cost is not None
 
 
 def affine(operand: Operand, definitions: Definitions, counters: Mapping[str, str]) -> Affine | None:
@@ -65,11 +69,11 @@ def affine(operand: Operand, definitions: Definitions, counters: Mapping[str, st
     if operand.name in counters:
         return ((counters[operand.name], 1),), 0
     stmt = definitions.pure(operand.name)
-    if stmt is not None and stmt.op in ("np.add", "np.subtract", "np.negative", "alias"):
+    signs = operation(stmt.op).signs if stmt is not None else ()
+    if stmt is not None and signs:
         parts = [affine(a, definitions, counters) for a in stmt.args]
         known = [p for p in parts if p is not None]
         if len(known) == len(parts):
-            signs = {"np.subtract": (1, -1), "np.negative": (-1,)}.get(stmt.op, (1, 1))
             return total(known, signs)
     if stmt is not None and stmt.op == "shape":
         array, axis = stmt.args

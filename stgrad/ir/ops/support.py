@@ -155,6 +155,21 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
         "A2[:]=A1": "dfDl?", "A2[:,:]=s": "dfDl?", "A1[:]=s": "dfDl?"}),
 ]
 # fmt: on
+
+# Calls in the forms that lowering writes, or that Numba has for every type we use.
+NATIVE = frozenset(
+    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.outer np.arange np.sqrt "
+    "np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
+    "np.power np.absolute np.maximum np.minimum np.floor_divide np.remainder np.logical_and np.logical_or np.logical_not np.isfinite np.floor np.sign".split()
+)
+BY_SHAPE = frozenset("np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange".split())
+MATH = frozenset(
+    "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
+    "copysign hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
+)
+
+MATH_ARGUMENTS = {"log": 1, "hypot": 2}  # Numba has these forms alone
+
 TABLE = {op: rows for ops, rows in _MEASURED for op in ops.split()}
 _UFUNCS = frozenset(op for op in TABLE if isinstance(getattr(np, op.removeprefix("np."), None), np.ufunc)) - {"np.matmul"}
 # Beside integers, an integer is a number like the others.

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from stgrad.runtime.support import TABLE, Value, supported
+from stgrad.ir.ops.support import TABLE, Value, supported
 
 M, V, S = Value("float64", 2, True), Value("float64", 1, True), Value("float64")
 I1, B1, B2, I = Value("int64", 1, True), Value("bool", 1, True), Value("bool", 2, True), Value("int64")

@@ -1,0 +1,12 @@
+"""The table of operations: the one place that says what each operation does."""
+
+from __future__ import annotations
+
+from stgrad.ir.ops import arrays as arrays
+from stgrad.ir.ops.core import TABLE as TABLE
+from stgrad.ir.ops.core import Operation as Operation
+from stgrad.ir.ops.core import operation as operation
+from stgrad.ir.ops.numbers import FUNCTION as FUNCTION
+from stgrad.ir.ops.numbers import MODES as MODES
+from stgrad.ir.ops.reading import contents as contents
+from stgrad.ir.ops.reading import read_operands as read_operands

@@ -1,0 +1,75 @@
+"""Operations on whole arrays: names and views of them, new ones, elements moved, added up and multiplied."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stgrad.ir.ops.core import FIRST, define
+
+# --------------------------------------------------------------------------- the same array
+
+define("alias", "identity", arity=1, views=0, sharing="always", like=True, signs=(1,), linear=FIRST, natural="kept", positive="kept", cost=0,
+       vector=True, total=True, python=lambda x: x)  # fmt: skip
+define("stop_gradient", "identity", arity=1, differentiable=False, views=0, sharing="always", python=lambda x: x)
+define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=lambda x, i: x[i])
+define("np.transpose", "move", sharing="always")
+define("np.squeeze np.expand_dims", "move", made="rowwise")
+define("np.swapaxes np.moveaxis np.diagonal np.diag np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move")
+define("np.reshape np.ravel", "move", made="reshaped")
+define("runtime.reshape", "move", views=0, made="reshaped")
+define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
+define("np.ascontiguousarray", "copy", made="rows")
+define("np.copy", "copy", like=True, made="follows")
+
+# --------------------------------------------------------------------------- extents
+
+define("shape", "extent", arity=2, differentiable=False, extents=(0,), cost=0, natural="always")
+define("np.shape np.ndim np.size len", "extent", differentiable=False, extents=(0,))
+define("check_equal", "extent", differentiable=False, extents=(0,))
+define("joint", "extent", arity=2, call="runtime.joint", python=lambda a, b: b if a == 1 else a)
+define("stretch", "move", arity=2, call="runtime.stretch", python=lambda x, shape: np.broadcast_to(x, shape))
+define("unbroadcast", "reduction", arity=2, extents=(1,), views=0, sharing="moves", call="runtime.unbroadcast",
+       python=lambda g, like: np.zeros_like(like))  # fmt: skip
+define("shrink", "reduction", arity=2, extents=(1,), call="runtime.shrink", python=lambda g, like: np.zeros_like(like))
+
+# --------------------------------------------------------------------------- new arrays
+
+define("np.empty np.zeros", "creation", shape=0, made="rows", fill=0.0)
+define("np.ones", "creation", shape=0, made="rows", fill=1.0)
+define("np.full", "creation", shape=0, made="rows", filled=1)
+define("np.eye np.identity", "rule", shape=0, made="rows")
+define("np.arange", "rule", made="rows")
+define("np.empty_like np.zeros_like", "like", extents=(0,), like=True, made="follows", fill=0.0)
+define("np.ones_like", "like", extents=(0,), like=True, made="follows", fill=1.0)
+define("np.full_like", "like", extents=(0,), like=True, made="follows", filled=1)
+define("runtime.empty", "creation", shape=0, made="rows")
+define("runtime.empty_near", "creation", shape=0)
+define("runtime.new_stack", "stack")
+
+# Calls of `stgrad.runtime` that make what they return: an array that comes back from Python never shares memory with an argument.
+define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
+define("runtime.any_nan runtime.raise_nan runtime.chunks runtime.strips runtime.clipped runtime.outside", "call")
+define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
+define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
+
+# --------------------------------------------------------------------------- elements elsewhere
+
+define("np.concatenate np.stack np.repeat np.tile np.triu np.tril", "move")
+define("np.roll", "move", made="follows")
+
+# --------------------------------------------------------------------------- added up and multiplied
+
+define("np.sum", "reduction", combine="radd")
+define("np.prod", "reduction", combine="mul")
+define("np.max np.amax", "reduction", combine="max")
+define("np.min np.amin", "reduction", combine="min")
+define("np.any", "reduction", combine="or")
+define("np.all", "reduction", combine="and")
+define("np.mean np.nanmax np.nanmin np.var math.fsum", "reduction")
+define("np.matmul", "product", made="follows", symbol="@")
+define("np.dot", "product", made="follows")
+define("np.outer", "rule", made="follows")
+define("np.linalg.solve", "solver", tuned="runtime.solve")
+define("np.linalg.inv", "solver", tuned="runtime.inv")
+define("np.linalg.det", "solver", tuned="runtime.det")
+define("runtime.matmul runtime.add_matmul", "product")

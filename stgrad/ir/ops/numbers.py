@@ -1,0 +1,118 @@
+"""Operations that make a number of numbers, element by element in arrays: arithmetic, comparisons, functions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from stgrad.ir.ops.core import FIRST, define
+
+FUNCTION = 20  # a transcendental function, in additions
+
+# --------------------------------------------------------------------------- arithmetic
+
+_PLAIN: dict[str, Any] = {"cost": 1, "total": True, "fused": True, "unrolled": True, "vector": True}
+_SUM: dict[str, Any] = {**_PLAIN, "linear": (frozenset({0, 1}),), "integers": "grows"}
+
+define("np.add", "arithmetic", signs=(1, 1), natural="kept", symbol="+", python=operator.add, **_SUM)
+define("np.subtract", "arithmetic", signs=(1, -1), symbol="-", python=operator.sub, **_SUM)
+define("np.multiply", "arithmetic", linear=(*FIRST, frozenset({1})), natural="kept", symbol="*", python=operator.mul, integers="grows", **_PLAIN)
+define("np.negative", "arithmetic", signs=(-1,), linear=FIRST, symbol="-", python=operator.neg, **_PLAIN)
+define("np.absolute", "arithmetic", natural="always", positive="kept", own=True, call="np.abs", python=abs, **_PLAIN)
+define("np.square", "arithmetic", natural="always", **_PLAIN)
+define("np.maximum", "arithmetic", **_PLAIN)
+define("np.minimum", "arithmetic", natural="kept", positive="kept", **_PLAIN)
+define("np.positive", "arithmetic", signs=(1,), linear=FIRST, symbol="+", python=operator.pos, cost=1, total=True, fused=True, vector=True)
+define("np.divide", "arithmetic", linear=FIRST, natural="kept", symbol="/", python=operator.truediv, cost=10, fused=True, unrolled=True, vector=True)
+define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator.truediv, cost=10, fused=True)
+define("np.floor_divide", "arithmetic", symbol="//", python=operator.floordiv, cost=4, fused=True)
+define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True)
+define("np.mod", "arithmetic", symbol="%", python=operator.mod, fused=True)
+define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow")
+define("max", "arithmetic", cost=1, total=True, python=max)
+define("min", "arithmetic", natural="kept", positive="kept", cost=1, total=True, python=min)
+define("np.left_shift", "arithmetic", fused=True, own=True, symbol="<<", python=operator.lshift, integers="grows")
+define("np.right_shift", "arithmetic", fused=True, own=True, symbol=">>", python=operator.rshift)
+define("np.bitwise_and", "arithmetic", fused=True, symbol="&", python=operator.and_)
+define("np.bitwise_or", "arithmetic", fused=True, symbol="|", python=operator.or_)
+define("np.bitwise_xor", "arithmetic", fused=True, symbol="^", python=operator.xor)
+define("np.invert", "arithmetic", fused=True, symbol="~", python=operator.invert)
+define("np.fmod np.float_power np.fmax np.fmin np.copysign np.heaviside", "arithmetic", fused=True)
+
+# --------------------------------------------------------------------------- comparisons and truth
+
+for _name, _symbol, _python, _opposite, _swapped in (
+    ("np.less", "<", operator.lt, "np.greater_equal", "np.greater"),
+    ("np.less_equal", "<=", operator.le, "np.greater", "np.greater_equal"),
+    ("np.greater", ">", operator.gt, "np.less_equal", "np.less"),
+    ("np.greater_equal", ">=", operator.ge, "np.less", "np.less_equal"),
+    ("np.equal", "==", operator.eq, "np.not_equal", "np.equal"),
+    ("np.not_equal", "!=", operator.ne, "np.equal", "np.not_equal"),
+):
+    define(_name, "comparison", cost=1, total=True, fused=True, vector=True, symbol=_symbol, python=_python, opposite=_opposite,
+           swapped=_swapped)  # fmt: skip
+define("np.logical_and np.logical_or np.logical_not", "logical", cost=1, total=True, fused=True)
+define("np.logical_xor", "logical", total=True, fused=True)
+define("not", "logical", arity=1, differentiable=False, cost=1, total=True, fused=True, vector=True, python=operator.not_)
+define("np.isnan np.isinf np.isfinite np.signbit", "predicate", total=True, fused=True)
+define("np.where", "choice", cost=2, fused=True)
+define("select", "choice", cost=1, total=True)  # of loop nests: np.where on elements
+define("np.clip", "choice", fused=True)
+
+# --------------------------------------------------------------------------- functions
+
+define("np.sqrt", "function", positive="kept", cost=8, fused=True, unrolled=True, vector=True, natural="always")
+define("math.sqrt", "function", positive="kept", cost=8, vector=True, natural="always")
+define("np.fabs", "function", cost=1, fused=True)
+define("math.fabs", "function", cost=1, vector=True, natural="always")
+define("np.sign", "function", cost=1, fused=True)
+define("np.exp", "function", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.exp", natural="always")
+define("math.exp", "function", cost=FUNCTION, vector="runtime.exp", natural="always")
+for _short in ("expm1", "log", "log1p", "sin", "cos", "tan", "tanh"):
+    define(f"np.{_short}", "function", cost=FUNCTION, fused=True, unrolled=_short in ("sin", "cos", "tan", "tanh"), vector=f"runtime.{_short}")
+    define(f"math.{_short}", "function", cost=FUNCTION, vector=f"runtime.{_short}")
+define("math.erf", "function", cost=FUNCTION, vector="runtime.erf")
+define("scipy.special.erf", "function", cost=FUNCTION, fused=True, vector="runtime.erf")
+define("scipy.special.expit", "function", cost=FUNCTION, fused=True, vector="runtime.sigmoid")
+define("math.pow", "function", cost=FUNCTION, vector="runtime.pow")
+define("np.cosh", "function", cost=FUNCTION, fused=True, unrolled=True, natural="always", positive="always")
+define("math.cosh", "function", cost=FUNCTION, natural="always", positive="always")
+define("np.hypot", "function", cost=FUNCTION, fused=True, natural="always")
+define("math.hypot", "function", cost=FUNCTION, natural="always")
+define("np.exp2 np.log2 np.log10 np.cbrt np.reciprocal np.arcsin np.arccos np.arcsinh np.arccosh np.arctanh np.arctan2 np.logaddexp "
+       "np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees", "function", cost=FUNCTION, fused=True)  # fmt: skip
+define("np.arctan np.sinh", "function", cost=FUNCTION, fused=True, unrolled=True)
+define("math.asin math.acos math.atan math.atan2 math.sinh math.asinh math.acosh math.atanh math.log2 math.log10 math.gamma math.lgamma math.erfc",
+       "function", cost=FUNCTION)  # fmt: skip
+define("np.floor np.ceil np.trunc np.rint", "function", fused=True)
+
+# --------------------------------------------------------------------------- numbers of other types
+
+define("float", "cast", natural="kept", positive="kept", arity=1, cost=0, vector=True, python=float)
+define("complex", "cast", python=complex)
+define("cast", "cast", arity=2, cost=1, vector=True)
+define("int", "cast", arity=1, differentiable=False, cost=1, python=int)
+define("bool", "cast", arity=1, differentiable=False, python=bool)
+define("np.real np.imag", "part", fused=True, own=True)
+define("np.conjugate", "part", fused=True)
+define("np.angle", "rule", own=True)
+define("round math.floor math.ceil math.trunc", "whole", differentiable=False)
+define("math.factorial math.comb math.perm", "count", differentiable=False, integers="unbounded")
+
+# The other way: what the C library has for each function of `stgrad.runtime`.
+for _short in ("exp", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh"):
+    define(f"runtime.{_short}", "function", cost=FUNCTION, vector=True, precise=f"np.{_short}")
+define("runtime.erf", "function", cost=FUNCTION, vector=True, precise="math.erf")
+define("runtime.pow", "function", cost=FUNCTION, vector=True, precise="np.power")
+define("runtime.sigmoid", "function", cost=FUNCTION, vector=True, precise="runtime.expit")
+define("runtime.expit", "function", cost=FUNCTION)
+define("runtime.radd", "arithmetic", signs=(1, 1), vector=True)  # an addition of floats in any order
+define("runtime.vmax runtime.vmin", "arithmetic")
+define("runtime.opaque", "identity", total=True)  # hides a number from LLVM
+define("runtime.unsigned", "cast", signs=(1,), total=True)
+
+# How a loop nest joins a value to what it adds up, and the operation that does it.
+MODES = {
+    "radd": "runtime.radd", "add": "np.add", "mul": "np.multiply", "max": "runtime.vmax", "min": "runtime.vmin", "or": "np.logical_or",
+    "and": "np.logical_and",
+}  # fmt: skip
