@@ -213,6 +213,13 @@ class NeedStaticError(StgradError, TypeError):
         self.parameter = parameter
 
 
+class ZeroGradientWarning(UserWarning):
+    """The whole gradient of a function is zero wherever there is one: the result depends on the arguments through steps alone.
+
+    Example: `x[np.argmax(x) // 2] * 0.0 + np.floor(x[0])`. Fix: a smooth function in its place, or `stgrad.stop_gradient` where zero is meant.
+    """
+
+
 class RecursionDepthError(NeedStaticError):
     """A function calls itself as often as values say that are known when the program runs; `tree` is its tree.
 

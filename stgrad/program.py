@@ -27,7 +27,8 @@ from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 from stgrad.transforms.simplify import simplify
-from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves
+from stgrad.transforms.zeros import warn_of_zeros
+from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 
 FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made elsewhere (`stgrad.program_units`)
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
@@ -111,6 +112,7 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
     no_writes_around(inner)
+    trace.primal = (replace(fn, result=Pack(tuple(operand_of(leaf_list[i]) for i in chosen))), wrt) if chosen else None
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     return _with_structure(request, inner, program, aux is not None)
@@ -316,7 +318,10 @@ def _assuming(run_time: bool) -> Iterator[Assumption]:
 def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     trace = Trace(keep)
     reading = array_program(target, specs, trace)
-    if getattr(target, "derivative", target).mode == "primal":
+    request = getattr(target, "derivative", target)
+    if trace.primal is not None and request.mode in ("grad", "value_and_grad") and not hasattr(request.function, "derivative"):
+        warn_of_zeros(*trace.primal, function_name(request))
+    if request.mode == "primal":
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))

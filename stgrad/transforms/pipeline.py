@@ -46,6 +46,7 @@ class Trace:
 
     keep: bool = False
     stages: dict[str, Function] = field(default_factory=dict)
+    primal: tuple[Function, Sequence[str]] | None = None  # what is differentiated, and in what
 
     def add(self, name: str, fn: Function) -> Function:
         if CHECK:
