@@ -2,7 +2,8 @@
 
 Checked are those of `stgrad.ir`: operands hold no calls; every name that is read has a type and is assigned on every path to
 it (a loop may run zero times, a branch may not be taken); loop counters are not assigned in their loop; a name has one kind
-and one rank; stacks are declared, and hold what their type says. One pass over the program, no fixed point.
+and one rank; stacks are declared, and hold what their type says; and what `stgrad.ir.check` says of single statements: operations exist,
+ranks and dtypes fit, conditions and bounds are numbers. One pass over the program, no fixed point.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ from typing import Any, NoReturn
 
 from stgrad import ir
 from stgrad.errors import InternalError
-
-_ARITY = dict.fromkeys(("alias", "float", "int", "bool", "not", "stop_gradient"), 1)
-_ARITY |= dict.fromkeys(("getitem", "shape", "cast", "unbroadcast", "joint", "stretch", "shrink"), 2)
+from stgrad.ir.check import complaint
 
 
 def verify(fn: ir.Function) -> None:
@@ -105,6 +104,9 @@ class _Verifier:
         inside = set(known)
         for stmt in block:
             self.reads(ir.operands(stmt), inside, stmt)
+            wrong = complaint(stmt, self.fn.types)
+            if wrong is not None:
+                self.fail(wrong, stmt)
             inside |= self.statement(stmt, inside)
         return inside
 
@@ -144,9 +146,6 @@ class _Verifier:
     def assign(self, stmt: ir.Assign) -> None:
         if not stmt.targets:
             self.fail("an assignment without targets", stmt)
-        arity = _ARITY.get(stmt.op, len(stmt.args))
-        if len(stmt.args) != arity:
-            self.fail(f"`{stmt.op}` takes {arity} operands, not {len(stmt.args)}", stmt)
         if stmt.op == "alias":
             self.same_kind(stmt.target.name, stmt.args[0], stmt)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 # Before stgrad is imported: a second run of the suite finds its native code again.
 os.environ.setdefault("STGRAD_CACHE_DIR", str(Path(__file__).parents[1] / ".stgrad_cache"))
 os.environ.setdefault("STGRAD_PROGRAM_CACHE", "0")  # the compiler itself is under test
+os.environ.setdefault("STGRAD_CHECK", "1")  # the program is verified after every pass
 os.environ.setdefault("STGRAD_PLAIN", "0")  # what the compiler refuses is refused; `tests/plain` turns it on
 os.environ.setdefault("MPLBACKEND", "Agg")
 

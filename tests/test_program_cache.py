@@ -29,7 +29,7 @@ def run(tmp_path):
         for name, text in files.items():
             (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
         (tmp_path / "main.py").write_text(WATCH + textwrap.dedent(code))
-        env = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache"), "STGRAD_PROGRAM_CACHE": "1", "PYTHONPATH": str(ROOT)}
+        env = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache"), "STGRAD_PROGRAM_CACHE": "1", "STGRAD_CHECK": "0", "PYTHONPATH": str(ROOT)}
         done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()
@@ -240,7 +240,7 @@ def test_import_is_light(run):
 
 
 def test_eight_processes_at_once(tmp_path):
-    env = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache"), "STGRAD_PROGRAM_CACHE": "1", "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache"), "STGRAD_PROGRAM_CACHE": "1", "STGRAD_CHECK": "0", "PYTHONPATH": str(ROOT)}
     (tmp_path / "main.py").write_text(WATCH + textwrap.dedent(PROGRAM))
     running = [subprocess.Popen([sys.executable, "main.py"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     values = {process.communicate()[0].split()[0] for process in running}

@@ -95,6 +95,36 @@ BROKEN = {
     "`z` is read but": function(Custom((Y,), (X,), (sin(Y, X),), (BAR,), (), (Z,))),
 }
 
+MATRIX = Type("float64", (Dim("n"), Dim("m")), array=True)
+MORE = {**TYPES, "m": MATRIX, "b": Type("bool"), "w": Type("complex128")}
+M, B, W = Var("m"), Var("b"), Var("w")
+
+
+def malformed(*body):
+    return Function("f", (X, N, V, M, B, W), body, X, MORE)
+
+
+# What each statement says is impossible, whatever stands around it.
+MALFORMED = {
+    "there is no operation `np.nothing`": malformed(let(Y, "np.nothing", X)),
+    "the condition `v` is an array": malformed(If(V, (sin(Y, X),))),
+    "the condition `m` is an array": malformed(While((), M, (sin(Y, X),))),
+    "the stop of a loop, `x`, is no integer": malformed(For(I, ZERO, X, ONE, ())),
+    "the start of a loop, `0.5`, is no integer": malformed(For(I, Const(0.5), N, ONE, ())),
+    "the step of a loop is 0": malformed(For(I, ZERO, N, ZERO, ())),
+    "`m`, which is float64[n, m], is stored into one element of `v`": malformed(Store(V, ZERO, M)),
+    "`w`, which is complex, is stored into `v`": malformed(Store(V, ZERO, W)),
+    "2 positions in an array of rank 1": malformed(Store(V, Pack((ZERO, ONE)), X)),
+    "`np.sin` of rank 1 is given to `y`": malformed(sin(Y, V)),
+    "`np.less` gives a truth value, and `y` is float": malformed(let(Y, "np.less", X, ONE)),
+    "a part of rank 1 is given to `y`": malformed(let(Y, "getitem", M, ZERO)),
+    "the position `x` is no integer": malformed(let(Y, "getitem", V, X)),
+    "an element of `x`, which is no array": malformed(let(Y, "getitem", X, ZERO)),
+    "the extent of axis 2 of `m`": malformed(let(I, "shape", M, Const(2))),
+    "the extent of `x`, which is no array": malformed(let(I, "shape", X, ZERO)),
+    "`not` takes 1 operands, not 2": malformed(let(B, "not", B, B)),
+}
+
 
 @pytest.mark.parametrize("name", SOUND)
 def test_sound(name):
@@ -107,6 +137,22 @@ def test_broken(message):
         verify(BROKEN[message])
     assert message in str(caught.value)
     assert "bug of stgrad" in str(caught.value)
+
+
+@pytest.mark.parametrize("message", MALFORMED)
+def test_malformed(message):
+    with pytest.raises(InternalError) as caught:
+        verify(MALFORMED[message])
+    assert message in str(caught.value)
+
+
+def test_every_pass_is_verified_in_tests():
+    """`STGRAD_CHECK` is set for the suite, and a pass that breaks the program is found behind it."""
+    from stgrad.transforms.pipeline import CHECK, Trace
+
+    assert CHECK
+    with pytest.raises(InternalError, match="no operation"):
+        Trace().add("a pass", malformed(let(Y, "np.nothing", X)))
 
 
 def test_the_message_has_the_place_and_the_program():

@@ -29,7 +29,8 @@ PROGRAM = """
 def start(folder: Path, code: str, **env: str) -> subprocess.Popen[str]:
     path = folder / "main.py"
     path.write_text(textwrap.dedent(code))
-    known = {**os.environ, "STGRAD_CACHE_DIR": str(folder / "cache"), "STGRAD_PROGRAM_CACHE": "1", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    ours = {"STGRAD_CACHE_DIR": str(folder / "cache"), "STGRAD_PROGRAM_CACHE": "1", "STGRAD_CHECK": "0"}
+    known = {**os.environ, **ours, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, str(path)]
     return subprocess.Popen(command, env={**known, **env}, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
