@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,3 +218,19 @@ def test_gradients_of_few_scalars_through_long_loops_go_forward():
     np.testing.assert_allclose(many(X), 3.0 * X**2)
     with pytest.raises(ValueError, match="none of auto"):
         stgrad.grad(swing, mode="sideways")
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_numbers_that_are_spread_and_then_copied(jit: bool) -> None:
+    """The tangent of a spread number has all its places: a copy of it reads them."""
+
+    def spread(x: Any) -> Any:
+        wide = np.broadcast_to(x, (3, 2)).copy()
+        wide[1, 0] = x[0] * x[1]
+        return wide * x + np.full((3, 2), x[1]).copy()
+
+    x = np.array([0.7, -1.3])
+    got = stgrad.jacobian(spread, mode="forward", jit=jit)(x)
+    step = 1e-6
+    want = np.stack([(spread(x + step * e) - spread(x - step * e)) / (2 * step) for e in np.eye(2)], axis=-1)
+    np.testing.assert_allclose(got, want, atol=1e-8)

@@ -225,7 +225,7 @@ def structural(d: Directions, stmt: Assign, y: Sym) -> Value:
         return d.diagonal(first) or d.of(first)
     spread = 0 if op == "np.broadcast_to" else known.filled
     if spread is not None and not any(d.moves(a) for i, a in enumerate(stmt.args) if i != spread):
-        return d.of(stmt.args[spread])
+        return d.splice(d.builder, widened, (d.of(stmt.args[spread]), y, d.size()), {})
     if op == "getitem":
         return item(d, stmt, y)
     if op == "np.where" and len(stmt.args) == 3:
