@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from stgrad.errors import ZeroGradientWarning
 from stgrad.ir import Assign, Block, Const, Custom, Function, Stmt, map_blocks, reads, walk
+from stgrad.ir.ops import operation
 from stgrad.transforms.activity import activity, differentiable
 from stgrad.transforms.dataflow import result_names
 from stgrad.transforms.influence import influenced
-
-_OF_NO_VALUES = frozenset({"stop_gradient", "shape", "np.zeros_like", "np.ones_like", "np.empty_like", "np.shape"})
 
 
 def warn_of_zeros(fn: Function, wrt: Sequence[str], name: str) -> None:
@@ -51,7 +50,7 @@ def _without(fn: Function) -> Function:
     """The program without what takes no values of its operands, or is said to be constant."""
 
     def statement(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, Assign) and stmt.op in _OF_NO_VALUES:
+        if isinstance(stmt, Assign) and (stmt.op == "stop_gradient" or not operation(stmt.op).contents):
             return replace(stmt, op="alias", args=(Const(0.0),), kwargs=())
         return map_blocks(block, stmt)
 
