@@ -25,7 +25,7 @@ from stgrad.recursion import text_of
 from stgrad.request import DEFAULT, Derivative, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
+from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.zeros import warn_of_zeros
 from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
@@ -105,7 +105,7 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and is_float(v)]
     if request.mode == "vjp":
         chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and _has_cotangent(v)]
-    if request.mode == "jvp":
+    if request.mode in ("jvp", "series"):
         return _derive_forward(request, inner, trace, wrt, chosen)
     if request.mode != "vjp":
         must_be_scalar(result, request.function)
@@ -123,7 +123,8 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
     no_writes_around(inner)
     alone = request.directions is None
     directions = [wrt] if request.directions is None else [[wrt[i] for i in d] for d in request.directions]
-    program = push_forward(inner.function, directions, splice, trace, outputs=chosen)
+    push = push_forward if request.mode == "jvp" else push_series
+    program = push(inner.function, directions, splice, trace, outputs=chosen)
     flat = list(program.result.items if isinstance(program.result, Pack) else (program.result,))
     types = [leaf.type if isinstance(leaf, Sym) else None for leaf in leaves(inner.result)]
     rest = iter(flat[len(types) :])

@@ -61,10 +61,12 @@ class Pushforward(_Read):
         seeds = [_like(frame, v, point[i]) for direction in given for i, v in direction]
         return self.pushed(frame, positional, keywords, pattern, seeds)
 
+    mode = "jvp"
+
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
         from stgrad.program import call_inline
 
-        target = Transformed(Derivative(self.f, "jvp", self.names, False, self.has_aux, pattern))
+        target = Transformed(Derivative(self.f, self.mode, self.names, False, self.has_aux, pattern))
         return call_inline(target, frame, tuple(positional), keywords, seeds=seeds)
 
 
@@ -114,6 +116,12 @@ class Tangent(Pushforward):
         seeds = [_like(frame, point[i][1], point[i][0]) for i in pattern]
         value, tangents = self.pushed(frame, positional, keywords, (pattern,), seeds)
         return value, tangents[0]
+
+
+class Series(Pushforward):
+    """`series(args, kwargs, orders)`: the value, and its coefficients of each order; an order has an entry for each float leaf, none of them None."""
+
+    mode = "series"
 
 
 class Gradient(Pushforward):
@@ -241,6 +249,15 @@ def pushforward_of(tangent: Tangent) -> Callable[..., Any]:
         return tangent(primals, {}, tangents)
 
     return pushforward
+
+
+def series_of(series: Series) -> Callable[..., Any]:
+    """The value of a function and the coefficients of its power series, for those of its arguments."""
+
+    def expansion(primals: Any, orders: Any) -> Any:
+        return series(primals, {}, orders)
+
+    return expansion
 
 
 def linear_of(tangent: Tangent) -> Callable[..., Any]:

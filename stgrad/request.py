@@ -64,7 +64,8 @@ def options(
 class Derivative:
     """What is asked for: which function, with respect to which parameters, and which results.
 
-    `mode` is 'primal', 'grad', 'value_and_grad', 'vjp' (cotangents of the results are extra arguments) or 'jvp' (tangents of the arguments are). A
+    `mode` is 'primal', 'grad', 'value_and_grad', 'vjp' (cotangents of the results are extra arguments), 'jvp' (tangents
+    of the arguments are) or 'series' (the coefficients of their power series are, order by order). A
     'jvp' has several `directions`, each the numbers of the float leaves of `wrt` whose tangents are given, or one of all of them. 'columns' and
     'rows' are the derivatives in all numbers of the arguments, or of all numbers of the results, at once.
     """

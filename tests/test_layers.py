@@ -40,6 +40,7 @@ LAYERS = [
     {"api"},
     {"compressed", "inside"},
     {"batches", "differentials", "sparse"},
+    {"taylor"},
     {"distributed"},
     {"eager", "testing", "command_request"},
     {"cli"},

@@ -93,11 +93,11 @@ def forward(
     chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     fn = own_memory(fn, names)
-    return _Forward(fn, directions, splice, names, chosen, units).run(values)
+    return Forward(fn, directions, splice, names, chosen, units).run(values)
 
 
 @dataclass
-class _Forward:
+class Forward:
     """The walk over the program; built and used up inside `forward`."""
 
     fn: Function
@@ -449,4 +449,4 @@ def _either(op: str) -> bool:
     return known.made == "reshaped" or known.kind == "copy" or not known.differentiable
 
 
-__all__ = ["forward"]
+__all__ = ["Forward", "forward"]

@@ -30,6 +30,7 @@ from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.regions import without_rules
 from stgrad.transforms.reverse import reverse
+from stgrad.transforms.series import series
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
@@ -75,6 +76,13 @@ def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any,
         trace.add("activity", annotate(fn, sorted({name for direction in directions for name in direction})))
     fn = trace.add("forward", forward(fn, directions, splice, **options))
     return trace.add("optimised", simplify(without_repeats(fn)))
+
+
+def push_series(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
+    """The array-level program of the power series of a program's results; directions are its orders."""
+    trace.add("anf", fn)
+    fn = trace.add("series", series(small_arrays(simplify(fn)), directions, splice, **options))
+    return trace.add("optimised", simplify(fn))
 
 
 Pass = Callable[[Function], Function]
