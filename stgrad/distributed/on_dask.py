@@ -13,6 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, wait
+from dataclasses import dataclass
 from typing import Any
 
 import distributed
@@ -24,9 +25,17 @@ from stgrad.distributed.shards import Partition, as_array
 from stgrad.distributed.worker import Block, Load, Loaded
 from stgrad.errors import ShardError
 
-SMALL = 1 << 15  # bytes that go with each function rather than to the workers before
+SMALL = 1 << 15  # bytes that go with each task rather than to the workers before
 PATIENCE = 30.0  # seconds in which a worker should be there
 _GONE = (CancelledError, asyncio.CancelledError, CommClosedError)
+
+
+@dataclass(eq=False)
+class Large:
+    """A value that tasks take from a worker's memory, and messages have in them."""
+
+    value: Any
+    future: Any = None
 
 
 class Dask:
@@ -41,7 +50,6 @@ class Dask:
         self._own = not isinstance(client, distributed.Client)
         self.client = distributed.Client(client, set_as_default=False) if self._own else client
         self._direct = Direct(self.client)
-        self._large: tuple[Any, Any] = (None, None)  # what was shared last through the workers' memory
 
     @property
     def workers(self) -> int:
@@ -62,34 +70,36 @@ class Dask:
         return self.client.compute(value.delayed) if isinstance(value, Partition) else value
 
     def lost(self, placed: Any) -> bool:
+        placed = placed.future if isinstance(placed, Large) else placed
         return isinstance(placed, distributed.Future) and placed.status in ("cancelled", "lost", "error")
 
     def share(self, value: Any) -> Any:
         buffers: list[pickle.PickleBuffer] = []
         size = len(distributed.protocol.pickle.dumps(value, buffer_callback=buffers.append, protocol=5)) + sum(b.raw().nbytes for b in buffers)
-        if size < SMALL:
+        return value if size < SMALL else Large(value)
+
+    def _passed(self, value: Any) -> Any:
+        """What stands for a value in a task: the future of a large one, which is sent when a task needs it."""
+        if not isinstance(value, Large):
             return value
-        found = self._scattered(value)
-        self._large = found.key, value
-        return found
+        if value.future is None or self.lost(value.future):
+            value.future = self._scattered(value.value)
+        return value.future
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         if self.client.status != "running":
             raise self._disconnected()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
-            return self.client.submit(function, *args, pure=False)
+            return self.client.submit(function, *map(self._passed, args), pure=False)
 
     def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
-        programs: Any = table
-        if isinstance(table, distributed.Future):
-            programs = self._large[1] if self._large[0] == table.key else None
-        sent = programs is None or isinstance(shared, distributed.Future)
         ready = all(isinstance(p, distributed.Future) and p.status == "finished" for p in placed)
-        plan = self._planned(placed) if placed and ready and not sent and not stay else None
+        plan = self._planned(placed) if placed and ready and not stay else None
         if plan is None:
             return [self.submit(function, p, table, shared) for p in placed]
-        return list(self._direct.submit(function, placed, plan, programs, shared))
+        given = (value.value if isinstance(value, Large) else value for value in (table, shared))
+        return list(self._direct.submit(function, placed, plan, *given))
 
     def _planned(self, placed: Sequence[Any]) -> dict[str, list[str]] | None:
         try:
