@@ -59,6 +59,18 @@ def rosenbrock(x):
     return total
 
 
+def determinant(m):
+    """By minors, with one call for each entry of the first row."""
+    n = m.shape[0]
+    if n == 1:
+        return m[0, 0]
+    total, sign = 0.0, 1.0
+    for j in range(n):
+        total += sign * m[0, j] * determinant(np.concatenate((m[1:, :j], m[1:, j + 1 :]), axis=1))
+        sign = -sign
+    return total
+
+
 def fastest(f: Callable[..., Any], *args: Any) -> float:
     """Seconds of the fastest of some calls, after those that compile."""
     times = []
@@ -80,6 +92,8 @@ def main() -> None:
     show("Jacobian of a 200 x 200 layer", ("by hand", layer_by_hand, (x, w, b)), *((m, stgrad.jacobian(layer, mode=m), (x, w, b)) for m in modes))
     show("Hessian of Rosenbrock's function, n = 100", *((m, hessian(rosenbrock, mode=m), (point[:100],)) for m in ("reverse", "forward")))
     show("hvp of it, n = 100000", ("gradient", grad(rosenbrock), (point,)), ("hvp", stgrad.hvp, (rosenbrock, (point,), (v,))))
+    m = rng.normal(size=(9, 9))
+    show("determinant of 9 x 9 by minors", ("value", stgrad.jit(determinant), (m,)), ("gradient", grad(determinant), (m,)))
 
 
 def show(title: str, *rows: tuple[str, Callable[..., Any], tuple[Any, ...]]) -> None:
