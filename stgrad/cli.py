@@ -25,6 +25,7 @@ from rich.table import Table
 
 from stgrad.command_request import Request, UsageError, parameters, request_of
 from stgrad.errors import StgradError
+from stgrad.transforms.registry import PASSES
 
 app = typer.Typer(
     add_completion=False,
@@ -40,11 +41,6 @@ Order = Annotated[int, typer.Option("--order", min=1, help="how many times to di
 Args = Annotated[str, typer.Option("--args", help='example arguments, a Python tuple: "(1.0, np.ones(3))"')]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
-_PASSES = """
-records sweeps small states settle agree storage hoist casts loops
-invariants registers columns layouts tables packed growable cleanup accumulate foreign slots carried rotations jam tidy products pages
-"""
-PASSES = tuple(_PASSES.split())
 STAGES = ("desugar", "anf", "activity", "reverse", "forward", "optimised", *PASSES, "specialised", "all")
 
 

@@ -29,6 +29,7 @@ from stgrad.transforms.nans import check_nans
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.regions import without_rules
+from stgrad.transforms.registry import REGISTRY
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.series import series
 from stgrad.transforms.simplify import simplify
@@ -86,11 +87,7 @@ def push_series(fn: Function, directions: Sequence[Sequence[str]], splice: Any, 
 
 
 Pass = Callable[[Function], Function]
-_OPTIONAL = """
-records sweeps small states agree hoist invariants registers columns layouts tables packed
-accumulate slots carried rotations jam tidy products pages
-"""
-OPTIONAL = frozenset({*_OPTIONAL.split(), *SWITCHES})
+OPTIONAL = frozenset({*(p.name for p in REGISTRY if p.optional), *SWITCHES})
 
 
 def passes(options: Options) -> dict[str, Pass]:

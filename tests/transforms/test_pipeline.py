@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import stgrad
-from stgrad.cli import PASSES
 from stgrad.request import Options
 from stgrad.transforms.pipeline import OPTIONAL, passes
+from stgrad.transforms.registry import PASSES, table
 
 RNG = np.random.default_rng(4)
 
@@ -136,3 +137,8 @@ def test_one_pass_to_leave_out_stands_by_itself():
 
     one, several = (stgrad.grad(total, without=name).source(np.ones(3)) for name in ("fuse", ("fuse",)))
     assert one == several
+
+
+def test_the_docs_list_the_passes():
+    text = (Path(__file__).parents[2] / "docs" / "how-it-works.md").read_text()
+    assert table() in text
