@@ -172,7 +172,7 @@ class _Series(Forward):
     def _coefficients(self, stmt: Assign) -> Value:
         name = stmt.op.rpartition(".")[2]
         operands = [self._series(a) for a in stmt.args]
-        if stmt.op in ("np.power", "math.pow", "np.float_power"):
+        if name in ("power", "pow", "float_power"):
             return self.splice(self.builder, *self._power(stmt, operands), {})
         if stmt.op == "np.matmul" and not stmt.kwargs:
             return self.splice(self.builder, matrix_product, tuple([value_of(self.builder)(a), *(d.full(a) for d in self.directions)] for a in stmt.args), {})
