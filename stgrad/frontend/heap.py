@@ -141,6 +141,7 @@ class State:
         self._rollback = frame.builder.mark()
         self._frames = [(f, dict(f.env), set(f.owned)) for f in frames_of(frame)]
         self.held = [(c, contents(c)) for c in reachable(frame).values()]
+        self._trips = [(c.trip, c.trip.seen) for c, _ in self.held if isinstance(c, Growing) and c.trip is not None]
 
     def restore(self) -> None:
         """Take back everything since."""
@@ -154,8 +155,8 @@ class State:
     def restore_containers(self) -> None:
         for c, held in self.held:
             put(c, held)
-            if isinstance(c, Growing) and c.trip is not None:
-                c.trip.seen = 0
+        for trip, seen in self._trips:
+            trip.seen = seen
 
 
 class Moved:

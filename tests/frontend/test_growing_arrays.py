@@ -84,3 +84,32 @@ def shrinking(x, n):
 def test_a_name_that_starts_longer_than_it_goes_on():
     check_gradient(shrinking, (np.arange(1.0, 7.0), 4), argnums=(0,))
     np.testing.assert_allclose(stgrad.grad(shrinking)(np.arange(1.0, 7.0), 4), stgrad.grad(shrinking, jit=False)(np.arange(1.0, 7.0), 4))
+
+
+def twice_around_a_branch(x, c):
+    found = []
+    for v in x:
+        found.append(v * c)
+        if v > 0.3:
+            t = c
+        else:
+            t = v * v
+        found.append(t)
+    return sum(found) + found[1] * found[-1]
+
+
+def a_choice_behind_a_choice(x, c):
+    found = []
+    for v in x:
+        found.append(v if v > c else c)
+        found.append(c if v > c else v * v)
+        while len(found) < 3:
+            found.append(c)
+    return sum(k * w for k, w in enumerate(found))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [twice_around_a_branch, a_choice_behind_a_choice], ids=lambda f: f.__name__)
+def test_lists_that_get_several_items_in_a_trip(f, jit):
+    check_gradient(f, (np.array([0.7, -0.2, 0.4]), 0.5), jit=jit)
+    check_gradient(f, (np.array([0.1]), 0.5), order=1, jit=jit)
