@@ -101,12 +101,7 @@ class Programs:
         return known
 
     def _made(self, arguments: dict[str, Any]) -> Program:
-        try:
-            ready, nodes = self._ready(arguments)
-        except errors.StgradError as refused:
-            if self.options.plain:
-                self._refused[self._key(arguments)] = refused
-            raise
+        ready, nodes = self._ready(arguments)
         self._watch(ready.captures)
         program = Program(nodes, replace(ready, captures=()), hidden_of(ready), self._run(ready, nodes, hidden_of(ready)))
         self._known[self._key(arguments)] = program
@@ -132,7 +127,13 @@ class Programs:
                 self._values_matter = self._values_matter or described is fixed
                 return ready, described
         with lookups.recorded() as record:
-            program, nodes = self._build(arguments, keep=False)
+            try:
+                program, nodes = self._build(arguments, keep=False)
+            except errors.StgradError as refused:
+                if self.options.plain:  # known until something that was looked at is another thing
+                    self._refused[self._key(arguments)] = refused
+                    self._watch(lookups.carried(record, ()))
+                raise
         ready = ready_program(program, record)
         if on_disk:
             program_cache.keep(self, nodes, ready, self.options.key)

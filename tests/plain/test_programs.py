@@ -242,3 +242,22 @@ def test_several_directions_of_one_record():
     other = found.pullback(([0.0, 0.0, 0.0], {"sum": 1.0}))[0]
     np.testing.assert_allclose(one, [0, 1.4, 0, 0])
     np.testing.assert_allclose(other, 2 * V)
+
+
+def term(v):
+    return {int(v): v * v}[int(v)]
+
+
+def of_terms(x):
+    return sum(term(v) for v in x)
+
+
+def test_a_refusal_is_of_the_moment(monkeypatch):
+    """What is known of a refused program goes with what it was read from."""
+    gradient = stgrad.grad(of_terms)
+    with pytest.warns(RunsPlainlyWarning):
+        np.testing.assert_allclose(gradient(V), 2 * V)
+    monkeypatch.setitem(globals(), "term", lambda v: v * v * v)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(gradient(V), 3 * V * V)
