@@ -37,7 +37,8 @@ def jet(
         NotDifferentiableError: f uses an operation without a rule.
 
     >>> import math
-    >>> jet(math.sin, (0.0,), ([1.0, 0.0, 0.0],), jit=False)
+    >>> value, found = jet(math.sin, (0.0,), ([1.0, 0.0, 0.0],), jit=False)
+    >>> value, [float(d) for d in found]
     (0.0, [1.0, 0.0, -1.0])
     """
     orders = {len(s) for s in series}

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from stgrad.ir.core import Assign, Const, For, If, Operand, Pack, Slice, Stmt, Store, Var, While
 from stgrad.ir.ops import Operation, operation
 from stgrad.types import Type
@@ -52,7 +54,7 @@ def _is_array(operand: Operand, types: Types) -> bool:
 def _is_whole(operand: Operand, types: Types) -> bool:
     """Whether an operand may be an integer."""
     if isinstance(operand, Const):
-        return isinstance(operand.value, int)
+        return isinstance(operand.value, (int, np.integer))
     known = type_of(operand, types)
     return known is None or known.dtype.startswith(("int", "uint", "bool"))
 
@@ -122,7 +124,7 @@ def region_rank(array: Type, index: Operand, types: Types) -> int | str | None:
             rank += 1
         elif isinstance(item, Slice):
             taken += 1
-        elif isinstance(item, Const) and not isinstance(item.value, int):
+        elif isinstance(item, Const) and not isinstance(item.value, (int, np.integer)):
             if item.value is not Ellipsis and not isinstance(item.value, slice):
                 return f"the position {item.value!r} is no integer"
             taken += item.value is not Ellipsis
