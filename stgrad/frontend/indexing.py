@@ -198,6 +198,8 @@ def _entry(frame: Frame, entry: Value, node: Any) -> Value:
 
 def _whole(frame: Frame, entry: Value, node: Any) -> Value:
     """An entry or a bound of a slice: an integer, or an array of integers or bools."""
+    if isinstance(entry, int) and not isinstance(entry, bool):
+        return int(entry)  # members of an IntEnum are integers
     if not isinstance(entry, Sym) and not is_number(entry):
         raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {type(entry).__name__}")
     t = type_of(entry)

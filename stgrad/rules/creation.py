@@ -99,7 +99,7 @@ def _(rng):
 
 nondiff(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri, np.indices)
 nondiff(np.triu_indices, np.tril_indices, np.diag_indices, np.triu_indices_from, np.tril_indices_from, np.diag_indices_from)
-nondiff(np.broadcast_shapes, np.promote_types, np.min_scalar_type, np.mask_indices)
+nondiff(np.promote_types, np.min_scalar_type, np.mask_indices)
 nondiff(np.ix_, np.unravel_index, np.ravel_multi_index, np.ndim, np.shape, np.size, np.result_type, np.can_cast, np.issubdtype)
 
 # ------------------------------------------------------------------ ranges

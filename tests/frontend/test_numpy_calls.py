@@ -340,6 +340,8 @@ np.atleast_2d(v)
 np.broadcast_to(v, (3, 4)) * x
 np.broadcast_to(v, x.shape)
 np.broadcast_arrays(v, x)[0]
+np.broadcast_shapes(v.shape, ())[0] * v
+np.broadcast_shapes((2, 1), v.shape, 1)[0] * v
 np.full((2, 2), x[0, 0])
 np.full(3, v[0])
 np.full_like(x, v[0])
