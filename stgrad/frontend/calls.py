@@ -38,7 +38,7 @@ from stgrad.frontend.inlining import inline_closure, inline_function, inline_rul
 from stgrad.frontend.iteration import iterated, once
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
-from stgrad.frontend.optionals import unwrapped
+from stgrad.frontend.optionals import numbers_in, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
 from stgrad.frontend.values import Closure, Generator, Growing, Method, Record, Sym, Value, Waiting, is_number, is_static, static_of
 from stgrad.ir import Type
@@ -76,7 +76,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
     if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
-        args, kwargs = tuple(unwrapped(frame, a) for a in args), {k: unwrapped(frame, v) for k, v in kwargs.items()}
+        plain = numbers_in if _reads_numbers(function) else unwrapped
+        args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
         if _hashable(function) and function in _ITERATING:
             args = tuple(iterated(frame, a) for a in args)
         if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
@@ -118,6 +119,11 @@ def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
         return function(*args, **kwargs) if kwargs else called(function, *args)
     except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
         raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
+
+
+def _reads_numbers(function: Any) -> bool:
+    """Whether a function takes numbers, alone or in lists that it does not keep."""
+    return callable(function) and (root_of(function) in ("numpy", "math", "scipy") or function in (sum, max, min, sorted))
 
 
 def _hashable(function: Any) -> bool:

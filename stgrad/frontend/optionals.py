@@ -57,6 +57,14 @@ def unwrapped(frame: Frame, value: Value) -> Value:
     return value.value
 
 
+def numbers_in(frame: Frame, value: Value) -> Value:
+    """A list for a function that only reads its numbers: another one where items may be None; the list itself else."""
+    if isinstance(value, (list, tuple)):
+        items = [numbers_in(frame, v) for v in value]
+        return rebuild(value, items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    return unwrapped(frame, value)
+
+
 UNWRAP.append(unwrapped)
 
 

@@ -99,6 +99,15 @@ def maybe_in_a_list(x, c):
     return np.sum(np.array([y, x]) ** 2) + held[0] * held[1] + max(y, x) + {"y": y}["y"]
 
 
+@example(1.3, 0.5)
+def maybe_in_lists_of_numbers(x, c):
+    y = None
+    if c > 0.0:
+        y = x * c
+    held = [y, x]
+    return sum(held) * max(held) + math.fsum([y, x]) + np.sum([y, x]) * np.dot([y, 1.0], [x, 2.0]) + np.mean((y, x))
+
+
 class Memo:
     def __init__(self):
         self.value = None
