@@ -92,6 +92,10 @@ class Worker:
                     job()
         except _GiveUpError:
             self._thread = None
+        except RuntimeError as problem:  # Python makes one of what is raised in a `__set_name__`
+            if not isinstance(problem.__cause__, _GiveUpError):
+                raise
+            self._thread = None
 
     def _pause(self) -> None:
         self._busy.acquire()
