@@ -2,7 +2,8 @@
 
 from stgrad.api import cfunc, compile, grad, jit, value_and_grad
 from stgrad.batches import batch_jacobian, vmap
-from stgrad.differentials import elementwise_grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, linearize, vjp
+from stgrad.differentials import elementwise_grad, hessian, jacfwd, jacobian, jacrev, linearize, vjp
+from stgrad.directional import hvp, jvp
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
 from stgrad.registered import register_gradient

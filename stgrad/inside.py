@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.api import parameter_names
 from stgrad.as_python import as_python
 from stgrad.jacobians import Pullback
-from stgrad.pushforwards import Tangent, product_of
+from stgrad.pushforwards import Tangent, product_along, product_of
 from stgrad.values import Sym, Value, leaves, map_leaves
 
 
@@ -39,14 +39,33 @@ def _directed(frame: Any, name: str, primals: Value, tangents: Value) -> tuple[i
     return _floats(tuple(primals))
 
 
-def jvp(frame: Any, f: Any, primals: Value, tangents: Value, has_aux: bool = False, **_: Any) -> Value:
+class Pushed:
+    """What `jvp(f)` gives: a function of primals and tangents."""
+
+    def __init__(self, f: Any, has_aux: bool) -> None:
+        self.f, self.has_aux = f, has_aux
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError("it is called in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Value, ...], _: dict[str, Any]) -> Value:
+        primals, tangents = args
+        return jvp(frame, self.f, primals, tangents, self.has_aux)
+
+
+def jvp(frame: Any, f: Any, primals: Value = None, tangents: Value = None, has_aux: bool = False, **_: Any) -> Value:
+    if primals is None and tangents is None:
+        return Pushed(f, has_aux)
     f, chosen = as_python(f), _directed(frame, "jvp", primals, tangents)
     push = Tangent(f, parameter_names(f, chosen), False, has_aux)
     value, tangent = push._stgrad_call_(frame, (tuple(primals), {}, [tangents[i] for i in chosen]), {})
     return (value[0], tangent, value[1]) if has_aux else (value, tangent)
 
 
-def hvp(frame: Any, f: Any, primals: Value, tangents: Value, **_: Any) -> Value:
+def hvp(frame: Any, f: Any, primals: Value = None, tangents: Value = None, argnums: Any = None, **_: Any) -> Value:
+    if tangents is None:
+        chosen = (primals if argnums is None else argnums) or 0
+        return product_along(as_python(f), parameter_names(as_python(f), chosen), isinstance(chosen, (int, str)))
     f, chosen = as_python(f), _directed(frame, "hvp", primals, tangents)
     linear = product_of(f, parameter_names(f, chosen), chosen)
     return _spread(frame.call(linear, (tuple(primals), tuple(tangents[i] for i in chosen)), {}), chosen, len(primals))

@@ -115,7 +115,7 @@ def elementwise_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> C
 
 
 def product(gradients: Any, tangents: Any) -> Any:
-    """The real inner product of two structures."""
+    """The real inner product of two structures with the same numbers."""
     total = 0.0
     for g, v in zip(numbers(gradients), numbers(tangents)):  # noqa: B905
         total = total + np.sum(np.real(np.conj(g) * v))

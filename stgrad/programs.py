@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stgrad import calling, errors, lookups, program_cache, wrapper
-from stgrad.arguments import equal, fixed_node, fixed_spec, hashable, passed
+from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
@@ -29,6 +29,8 @@ MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow pat
 
 class Programs:
     """What `Transformed` is built on; it says what happens in a call that no program is known for (`_slow`)."""
+
+    _finder: Callable[..., Any] | None = None  # gives the program for some arguments, and their leaves
 
     def __init__(self, derivative: Derivative, options: Options = DEFAULT) -> None:
         self.derivative = derivative
@@ -62,7 +64,24 @@ class Programs:
         self._entry: Entry | None = None  # of the last program, where native code takes the user's arguments as they come
         self._rewrap()
 
+    def _found(self, args: tuple[Any, ...]) -> tuple[Program, list[Any]]:
+        """The program for these arguments and their leaves: by a generated wrapper, from the second time on."""
+        if self._finder is None and self._known:
+            cases = [(p.nodes, functools.partial(_with_leaves, p)) for p in self._known.values()]
+            self._table, tests = self._guards(any_case=True)
+            self._finder = wrapper.make_wrapper(self.__name__, self._signature, cases[:MAX_CASES], self._search, tests)
+        found: tuple[Program, list[Any]] = (self._finder or self._search)(*args)
+        return found
+
+    def _search(self, *args: Any, **kwargs: Any) -> tuple[Program, list[Any]]:
+        args, kwargs = wrapper.given(tuple(self._signature.parameters), args, kwargs)
+        self._renew()
+        arguments = self._bind(args, kwargs)
+        program = self._program_for(arguments)
+        return program, flattened(program.nodes, tuple(arguments.values()))
+
     def _rewrap(self) -> None:
+        self._finder = None
         self._table, tests = self._guards()
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
         if any(program.ready.optimistic for program in self._known.values()):
@@ -72,9 +91,9 @@ class Programs:
             self._entry.guard_by(self._table if alone else None)
         type(self).__call__ = self._entry.function(run) if alone else staticmethod(run)  # type: ignore
 
-    def _guards(self) -> tuple[Any, wrapper.Guards]:
+    def _guards(self, any_case: bool = False) -> tuple[Any, wrapper.Guards]:
         """What tells at each call whether the programs are still valid: a native table, else expressions."""
-        if not self._record or not self._cases:
+        if not self._record or not (self._cases or any_case):
             return None, ([], {})
         table = self._native_guards()
         return table, guards(self._record.values()) if table is None else (["holds0()"], {"holds0": table.holds, "at0": table})
@@ -105,6 +124,7 @@ class Programs:
         self._watch(ready.captures)
         program = Program(nodes, replace(ready, captures=()), hidden_of(ready), self._run(ready, nodes, hidden_of(ready)))
         self._known[self._key(arguments)] = program
+        self._finder = None
         return program
 
     def _wrap(self, program: Program, flat: list[Any]) -> None:
@@ -220,3 +240,7 @@ class Programs:
         """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""
         self._record.clear()
         self._rewrap()
+
+
+def _with_leaves(program: Program, *flat: Any) -> tuple[Program, list[Any]]:
+    return program, list(flat)

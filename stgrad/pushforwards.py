@@ -15,7 +15,8 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.ir import Custom, walk
-from stgrad.jacobians import Pullback, each_row, filled, numbers, product
+from stgrad.jacobians import Pullback, each_row, filled, numbers
+from stgrad.points import along as paired_along
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
 from stgrad.values import Sym, is_number, leaves, map_leaves
@@ -110,7 +111,7 @@ class Tangent(Pushforward):
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         positional, keywords, direction = args
-        pairs = [pair for a, d in zip(self.arguments(positional, keywords), direction, strict=True) for pair in _paired(a, d)]
+        pairs = [pair for a, d in zip(self.arguments(positional, keywords), direction, strict=True) for pair in _paired(a, d, frame)]
         point = [(x, v) for x, v in pairs if _is_float(x)]
         pattern = tuple(i for i, (_, v) in enumerate(point) if v is not None)
         seeds = [_like(frame, point[i][1], point[i][0]) for i in pattern]
@@ -161,6 +162,17 @@ class Shaped(_Read):
         rest = iter(items)
         found = tuple(map_leaves(lambda leaf, _: next(rest) if _is_float(leaf) else None, a) for a in self.arguments(positional, keywords))
         return found[0] if self.single else found
+
+
+class Places(_Read):
+    """`places(args, kwargs)`: where the chosen arguments stand among the positional ones."""
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        known = list(signature_of(self.f).parameters)
+        found = [known.index(base) + int(index[:-1] or 0) for base, _, index in (f"{name}]".partition("[") for name in self.names)]
+        if any(i >= len(args[0]) for i in found):
+            raise errors.TypeInferenceError("hvp: an argument that is differentiated in stands by keyword", frame.builder.loc, hint="pass it by position")
+        return found
 
 
 class Along(Tangent):
@@ -215,13 +227,33 @@ class Square(Cheaper):
         return "forward"
 
 
-def _paired(a: Any, d: Any) -> list[tuple[Any, Any]]:
-    """The leaves of an argument with those of its direction; a direction of None is zero."""
-    point = list(leaves(a))
-    along = [None] * len(point) if d is None else list(leaves(d))
-    if len(point) != len(along):
-        raise errors.ShapeError(f"a tangent has {len(along)} leaves, its primal has {len(point)}")
-    return list(zip(point, along, strict=True))
+def _paired(a: Any, d: Any, frame: Any) -> list[tuple[Any, Any]]:
+    """The leaves of an argument with those of its direction; None, for any part of it, is zero."""
+    try:
+        return paired_along(a, d)
+    except TypeError as problem:
+        raise errors.ShapeError(str(problem), frame.builder.loc) from None
+
+
+class Aligned:
+    """`aligned(gradients, tangents)` in a program that is read: the pairs of numbers and arrays in which there is a tangent."""
+
+    def __call__(self, gradients: Any, tangents: Any) -> Any:
+        raise TypeError("it is called in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        return [pair for pair in _paired(args[0], args[1], frame) if pair[1] is not None and _is_float(pair[0])]
+
+
+aligned = Aligned()
+
+
+def slope(gradients: Any, tangents: Any) -> Any:
+    """The derivative in a direction, of which parts may be None; this function is read."""
+    total = 0.0
+    for g, v in aligned(gradients, tangents):
+        total = total + np.sum(np.real(np.conj(g) * v))
+    return total
 
 
 def _like(frame: Any, v: Any, x: Any) -> Any:
@@ -317,7 +349,7 @@ def product_of(f: Callable[..., Any], names: tuple[str, ...], chosen: tuple[int,
     along = Along(gradient, names, False)
 
     def weighed(primals: Any, tangents: Any) -> Any:
-        return product(gradient(*primals), tangents)
+        return slope(gradient(*primals), tangents)
 
     backwards = Transformed(Derivative(weighed, "grad", ("primals",)))
 
@@ -329,6 +361,29 @@ def product_of(f: Callable[..., Any], names: tuple[str, ...], chosen: tuple[int,
         return found
 
     return linear
+
+
+def product_along(f: Callable[..., Any], names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    """The same as a function of the arguments and, behind them, the vector."""
+    gradient = Transformed(Derivative(f, "grad", names, single))
+    along = Along(gradient, names, False)
+
+    def weighed(args: Any, kwargs: Any, v: Any) -> Any:
+        return slope(gradient(*args, **kwargs), v)
+
+    backwards = Transformed(Derivative(weighed, "grad", ("args",)))
+    places = Places(f, names)
+
+    def product_of_both(*args: Any, **kwargs: Any) -> Any:
+        point, v = args[:-1], args[-1]
+        found = along(point, kwargs, (v,) if single else v)
+        if found is None:
+            back = backwards(point, kwargs, v)
+            found = tuple([back[i] for i in places(point, kwargs)])
+            return found[0] if single else found
+        return found
+
+    return product_of_both
 
 
 def lighter_of(forward: Callable[..., Any], backward: Transformed, keeps: Keeps) -> Callable[..., Any]:

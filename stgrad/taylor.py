@@ -11,7 +11,7 @@ import numpy as np
 from stgrad import errors, pushforwards
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
-from stgrad.differentials import kept
+from stgrad.points import kept
 from stgrad.request import Derivative, options
 from stgrad.transformed import Transformed
 from stgrad.values import map_leaves
@@ -49,7 +49,7 @@ def jet(
     (count,), f = orders, as_python(f)
     chosen = options(jit, False, precise, named(without), checked)
 
-    def program() -> Transformed:
+    def program(f: Any) -> Transformed:
         expansion = pushforwards.Series(f, parameter_names(f, tuple(range(len(primals)))), False)
         return Transformed(Derivative(pushforwards.series_of(expansion), "primal"), chosen)
 

@@ -50,23 +50,20 @@ class Transformed(Programs):
 
         A frozen one is of this moment, whatever changes outside; the primals must be copies.
         """
-        self._renew()
-        arguments = self._bind(primals, {})
         try:
-            program = self._program_for(arguments)
+            program, flat = self._found(primals)
         except errors.StgradError as refused:
             resort = self._last_resort(refused)
-            return cast("Callable[[Any, Any], Any]", resort.pullback(self.derivative, arguments, refused))
+            return cast("Callable[[Any, Any], Any]", resort.pullback(self.derivative, self._bind(primals, {}), refused))
         if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
             return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
-        flat = flattened(program.nodes, tuple(arguments.values()))
 
         def pulled_back(cotangents: Any, value: Any) -> Any:
             try:
                 return run(*flat, *seeds(cotangents, value))[1]
             except OTHER_EXTENTS as problem:
-                plainly = lambda resort, e: resort.pullback(self.derivative, arguments, e)(cotangents, value)  # noqa: E731
+                plainly = lambda resort, e: resort.pullback(self.derivative, self._bind(primals, {}), e)(cotangents, value)  # noqa: E731
                 return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value), plainly)
 
         return pulled_back

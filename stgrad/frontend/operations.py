@@ -87,15 +87,13 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
 
 
 def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value:
-    """An operation of Python on known values; what it raises, the program raises where that place may not be reached."""
+    """An operation of Python on known values; what it raises, the program raises there: something before it may raise, too."""
     try:
         return python(*args)
     except ArithmeticError as problem:
-        if not frame.builder.regions:
-            raise
         kind = type(problem)
         frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(str(problem))), (), frame.builder.loc, frame.builder.note))
-        if frame.builder.regions[-1].conditional:
+        if frame.builder.regions and frame.builder.regions[-1].conditional:
             raise Leaves(kind, str(problem)) from None
         return 0.0 if any(isinstance(a, float) for a in args) else 0  # nothing behind it runs
 

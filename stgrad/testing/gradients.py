@@ -18,7 +18,7 @@ import numpy as np
 
 from stgrad import values
 from stgrad.api import grad
-from stgrad.differentials import jvp
+from stgrad.directional import jvp
 from stgrad.program import signature_of
 from stgrad.values import Sym, closed, opened, rebuild
 

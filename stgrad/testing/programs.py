@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import api, differentials, values
+from stgrad import api, differentials, directional, values
 from stgrad.jacobians import Pullback, product
+from stgrad.points import floats
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.testing.gradients import GradientError, Tolerances, inner, is_float, leaves, map_leaves, moved, noise
 from stgrad.transformed import Transformed
@@ -156,10 +157,9 @@ class _Check:
 
     def forward(self) -> None:
         """The identity <x_bar, x_dot> = <y_bar, y_dot>."""
-        floats = differentials._floats(self.args)
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) if i in self.argnums else None for i in range(len(self.args)))
-        if floats == self.argnums:
-            y_dot = differentials.jvp(self.f, self.fresh(), v, jit=False)[1]
+        if floats(self.args) == self.argnums:
+            y_dot = directional.jvp(self.f, self.fresh(), v, jit=False)[1]
             left = sum(inner(self.found[i], v[i]) for i in self.argnums)
             right = inner(self.y_bar, y_dot)
             scale = max(1.0, abs(right), sum(_size(self.found[i]) for i in self.argnums))

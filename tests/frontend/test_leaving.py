@@ -120,3 +120,20 @@ def test_a_function_in_a_dict_is_read_and_not_called():
 
     assert stgrad.grad(f, jit=False)(1.0) == 2.0
     assert stgrad.grad(f, jit=False)(1.0, True) == 3.0
+
+
+def divides_behind_a_name(x):
+    if x > 0.0:
+        a = x
+    y = a * 2.0
+    k = 4 // 0
+    return y * k
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
+@pytest.mark.parametrize("x, kind", [(1.0, ZeroDivisionError), (-1.0, UnboundLocalError)])
+def test_what_is_certain_to_raise_comes_after_what_may(x, kind, jit):
+    with pytest.raises(kind):
+        divides_behind_a_name(x)
+    with pytest.raises(kind):
+        stgrad.grad(divides_behind_a_name, jit=jit)(x)

@@ -1,0 +1,126 @@
+"""Derivatives in a direction: `jvp` and `hvp`, at a point or as functions of one.
+
+What is called at each step of a solver costs little here: the program of the last call is found by the function and the number of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from typing import Any
+
+from stgrad import inside, pushforwards
+from stgrad.api import Argnums, named, parameter_names
+from stgrad.as_python import as_python
+from stgrad.points import directed, everywhere, kept, spread
+from stgrad.request import Derivative, Options, options
+from stgrad.transformed import Transformed
+
+_GIVEN = Any  # what the compiler is told: jit, parallel, precise, without, checked
+
+
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: Sequence[Any] | None = None, has_aux: bool = False, *, jit: bool | str = "auto",
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+) -> Any:  # fmt: skip
+    """The value of a function and its derivative in a direction: `(value, tangent)`, as in JAX.
+
+    Args:
+        f: a function of numbers and arrays with any result.
+        primals: its arguments.
+        tangents: for each argument a direction of the same structure; None, for an argument or a part of it, is zero.
+        has_aux: whether f returns `(value, auxiliary data)`; the data then is a third result. The other options are those of `grad`.
+
+    Returns:
+        Value and tangent; without primals and tangents, a function of them.
+
+    The program runs forward once and stores nothing: it costs up to three times the function, and its memory again.
+
+    >>> import math
+    >>> jvp(math.sin, (0.0,), (2.0,), jit=False)  # doctest: +SKIP
+    (0.0, 2.0)
+    """
+    if primals is None or tangents is None:
+        if primals is not None or tangents is not None:
+            raise TypeError("jvp takes primals and tangents, or neither of them")
+        given = (jit, parallel, precise, named(without) if without else None, checked)
+        return lambda primals, tangents: _pushed(f, primals, tangents, has_aux, given)
+    return _pushed(f, primals, tangents, has_aux, (jit, parallel, precise, named(without) if without else None, checked))
+
+
+def hvp(
+    f: Callable[..., Any], primals: Any = None, tangents: Sequence[Any] | None = None, *, argnums: Argnums | None = None, jit: bool | str = "auto",
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+) -> Any:  # fmt: skip
+    """The Hessian of a function that returns one real number, times a vector, without the Hessian: the gradient program, pushed forward.
+
+    Args:
+        f: the function. primals: its arguments.
+        tangents: for each argument the part of the vector that belongs to it; None, for an argument or a part of it, is zero.
+        argnums: as for `grad`, without primals and tangents; `hvp(f, 1)` is `hvp(f, argnums=1)`. Options are those of `grad`.
+
+    Returns:
+        The product: a tuple with an entry for each argument that has floats, None for the others. Without primals and tangents, a function of
+        the arguments and, behind them, the vector: it has the structure of `grad(f, argnums)(*args)`, and so has the product.
+
+    >>> hvp(lambda x, y: x**2 * y)(3.0, 2.0, 1.0)
+    4.0
+    """
+    given = (jit, parallel, precise, named(without) if without else None, checked)
+    if tangents is None or argnums is not None:
+        chosen = primals if argnums is None else argnums
+        if tangents is not None or argnums is not None and primals is not None or not _is_argnums(chosen):
+            raise TypeError("hvp takes primals and tangents, or, for a function of both, argnums alone")
+        return _product(f, 0 if chosen is None else chosen, options_of(given))
+    chosen = everywhere(primals, tangents)
+    if chosen is not None:
+        return kept(f, ("hvp", chosen, given), _make_hvp, chosen, given)(primals, tangents)
+    chosen = directed("hvp", primals, tangents)
+    found = kept(f, ("hvp", chosen, given), _make_hvp, chosen, given)(tuple(primals), tuple([tangents[i] for i in chosen]))
+    return spread(found, chosen, len(primals))
+
+
+def _pushed(f: Any, primals: Any, tangents: Any, has_aux: bool, given: _GIVEN) -> Any:
+    chosen = everywhere(primals, tangents)
+    if chosen is None:
+        chosen, primals = directed("jvp", primals, tangents), tuple(primals)
+        tangents = tuple([tangents[i] for i in chosen])
+    found = kept(f, ("jvp", chosen, has_aux, given), _make_jvp, chosen, has_aux, given)(primals, tangents)
+    return (found[0][0], found[1], found[0][1]) if has_aux else found
+
+
+def _is_argnums(chosen: Any) -> bool:
+    items = chosen if isinstance(chosen, (tuple, list)) else [] if chosen is None else [chosen]
+    return all(isinstance(i, (int, str)) and not isinstance(i, bool) for i in items)
+
+
+@cache
+def options_of(given: _GIVEN) -> Options:
+    """Options as they are written in keys of programs."""
+    jit, parallel, precise, without, checked = given
+    return options(jit, parallel, precise, without or frozenset(), checked)
+
+
+def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: _GIVEN) -> Transformed:
+    return pushforward(f, chosen, has_aux, options_of(given), pushforwards.pushforward_of)
+
+
+def pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Options, make: Callable[..., Any]) -> Transformed:
+    tangent = pushforwards.Tangent(f, parameter_names(f, chosen), False, has_aux)
+    return Transformed(Derivative(make(tangent), "primal"), options)
+
+
+def _make_hvp(f: Any, chosen: tuple[int, ...], given: _GIVEN) -> Transformed:
+    return Transformed(Derivative(pushforwards.product_of(f, parameter_names(f, chosen), chosen), "primal"), options_of(given))
+
+
+def _product(f: Any, argnums: Argnums, options: Options) -> Transformed:
+    f = as_python(f)
+    return Transformed(Derivative(pushforwards.product_along(f, parameter_names(f, argnums), isinstance(argnums, (int, str))), "primal"), options)
+
+
+_called: Any
+for _called in (jvp, hvp):
+    _called._stgrad_inside_ = getattr(inside, _called.__name__)  # what calls of it mean in programs that are read
+
+__all__ = ["hvp", "jvp", "options_of", "pushforward"]
