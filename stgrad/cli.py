@@ -1,4 +1,4 @@
-"""The command line: `stgrad dump | check | rules | cache | compile`.
+"""The command line: `stgrad dump | explain | check | rules | cache | compile`.
 
 Results go to standard output, coloured on a terminal and plain in a pipe; errors go to standard error. Exit codes: 0 all
 is well; 1 a check failed, or the program itself raised; 2 wrong usage, or a `StgradError`. `--traceback`, anywhere on the
@@ -108,6 +108,26 @@ def dump(
     else:
         text = _stages(gradient.stages(*request.arguments), wishes)
     _show(text, output)
+
+
+@app.command()
+def explain(
+    target: Target,
+    wrt: Wrt = "0",
+    order: Order = 1,
+    args: Args = "",
+    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent")] = "grad",
+    output: Output = None,
+) -> None:
+    """Write a page that shows a function beside its derivative: which lines belong together, what is kept, what each stage changed."""
+    request = request_of(target, wrt, args, run=False)
+    found = request.derivative(mode, order).explain(*request.arguments)
+    path = output or Path(f"{request.name}_explained.html")
+    try:
+        found.save(path)
+    except OSError as error:
+        raise UsageError(f"--output: {error}") from None
+    typer.echo(f"wrote {path}: {found.summary}")
 
 
 def _optional() -> list[str]:

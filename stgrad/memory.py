@@ -40,6 +40,7 @@ class Kept:
     dtype: str
     bytes_per_step: str
     steps: str
+    file: str = ""  # that the line is of, where it is known
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,13 @@ def memory_report(fn: Function, lowered: Function) -> MemoryReport:
         place = places.get(push.stack) or ("list of arrays" if type_.array else "variable")
         at = push.loc or loc
         line = at.line if at is not None else None
-        kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions)))
+        kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions), at.file if at is not None else ""))
     return MemoryReport((*kept, *_rows(fn, lowered)))
 
 
 def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:
     """The factors of products that are done after a loop: one row for each trip."""
-    lines = {s.target.name: s.loc.line for s in walk(lowered.body) if isinstance(s, Store) and s.loc is not None}
+    filled = {path[-1].target.name: loc for path, loc in _paths(lowered.body, None) if isinstance(path[-1], Store) and loc is not None}
     definitions = _definitions(lowered)
     for stmt in walk(lowered.body):
         if isinstance(stmt, Assign) and stmt.op in ("np.empty", "runtime.empty") and "_rows" in stmt.target.name and stmt.target.name not in fn.types:
@@ -91,7 +92,9 @@ def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:
             assert isinstance(shape, Pack)
             dtype = lowered.types[name].dtype
             steps, width = (_text(o, definitions) for o in shape.items)
-            yield Kept(name, lines.get(name), "array", dtype, f"{np.dtype(dtype).itemsize} * {width}", steps)
+            at = filled.get(name)
+            place = (None, "") if at is None else (at.line, at.file)
+            yield Kept(name, place[0], "array", dtype, f"{np.dtype(dtype).itemsize} * {width}", steps, place[1])
 
 
 
@@ -159,7 +162,8 @@ def _text(operand: Operand, definitions: dict[str, Assign]) -> str:
     if symbol and len(made.args) == 2:
         left, right = (_text(a, definitions) for a in made.args)
         return f"{left} {symbol} {right}" if " " not in right else f"{left} {symbol} ({right})"
-    return _text(made.args[0], definitions) if made.op == "alias" else operand.name
+    counts = made.op == "alias" or made.op == "max" and made.args[1] == Const(0)  # as many as that, and none where it is negative
+    return _text(made.args[0], definitions) if counts else operand.name
 
 
 def _extent(dim: Dim) -> str:

@@ -9,7 +9,7 @@ from stgrad.frontend import result_operand, splice
 from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks, stored, walk
 from stgrad.ir.units import UNITS, Unit
 from stgrad.names import Names
-from stgrad.printer import to_source
+from stgrad.printer import Line, to_lines, to_source
 from stgrad.readings import prepared_reading
 from stgrad.request import Options
 from stgrad.transforms.dataflow import Classes
@@ -132,4 +132,10 @@ def text_of(fn: Function, options: Options, *, nest: bool = True) -> str:
     return to_source(fn, nest=nest, units=units)
 
 
-__all__ = ["array_program_of", "text_of", "with_units"]
+def lines_of(fn: Function, options: Options) -> list[Line]:
+    """The same line by line, each with the statement that it comes from."""
+    fn, units = with_units(fn, options)
+    return to_lines(fn, units=units)
+
+
+__all__ = ["array_program_of", "lines_of", "text_of", "with_units"]

@@ -20,6 +20,7 @@ from stgrad.request import Derivative, Options, function_name
 from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
+    from stgrad.explain import Explanation
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
@@ -79,6 +80,22 @@ class Transformed(Programs):
         from stgrad.stage_texts import texts_of
 
         return texts_of(self.derivative, self._program(args, kwargs, keep=True).trace, self.options)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """A picture of this derivative for arguments like these: the user's lines beside those of its program, and what belongs together.
+
+        Nothing is run; without arguments, types are guessed from the code. `.save("page.html")` writes a page that needs no network, a notebook
+        shows it in place.
+        """
+        from stgrad.explain import explain
+
+        return explain(self, self._program(args, kwargs, keep=True), self._bind(args, kwargs) if args or kwargs else {})
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the short form of `explain`."""
+        from stgrad.explain.short import short
+
+        return short(self)
 
     # ------------------------------------------------------------- ahead of time
 

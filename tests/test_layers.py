@@ -29,7 +29,7 @@ LAYERS = [
     {"readings"},
     {"recursion"},
     {"program", "as_python", "memory", "stage_texts", "straight"},
-    {"program_units"},
+    {"program_units", "explain"},
     {"adapter", "callable_type", "points"},
     {"cfunctions", "prepared"},
     {"programs"},

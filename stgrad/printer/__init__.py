@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from stgrad import ir
 from stgrad.names import RESERVED
-from stgrad.printer.expressions import Expressions, names
+from stgrad.printer.expressions import Expressions, names, places
 from stgrad.printer.fold import fold
 from stgrad.printer.statements import Statements
-from stgrad.printer.unparse import text
+from stgrad.printer.unparse import lines, text
 
 _TEMPORARY = re.compile(r"_t(_\d+)?$")
 
@@ -42,15 +43,54 @@ def to_source(fn: ir.Function, *, nest: bool = True, units: Sequence[ir.Function
         return y
     <BLANKLINE>
     """
+    return "".join(f"{line.text}\n" for line in to_lines(fn, nest=nest, units=units))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a printed program: the places of the statements that it was printed from, the one that it writes first; and the function that it begins."""
+
+    text: str
+    places: tuple[ir.Loc, ...] = ()
+    begins: str = ""
+
+
+def to_lines(fn: ir.Function, *, nest: bool = True, units: Sequence[ir.Function] = ()) -> list[Line]:
+    """The lines of `to_source`, each with what it comes from."""
     written = [_definition(unit, nest) for unit in units]
-    definition, modules = _definition(fn, nest)
-    imports = "\n".join(_imports({m for _, own in written for m in own} | modules | ({"runtime"} if units else set())))
-    before = "".join(f"@runtime.unit\n{text(unit)}\n\n\n" for unit, _ in written)
-    return (imports + "\n\n\n" if imports else "") + before + text(definition) + "\n"
+    main = _definition(fn, nest)
+    imports = _imports({m for unit in (*written, main) for m in unit.modules} | ({"runtime"} if units else set()))
+    out = [Line(line) for line in (*imports, *["", ""] * bool(imports))]
+    for unit in written:
+        out += [Line("@runtime.unit"), *unit.lines(), Line(""), Line("")]
+    return out + main.lines()
 
 
-def _definition(fn: ir.Function, nest: bool) -> tuple[ast.FunctionDef, set[str]]:
-    """A function, and the modules that it needs."""
+@dataclass(frozen=True)
+class _Definition:
+    """A function, the modules that it needs, and the statements that its nodes come from."""
+
+    tree: ast.FunctionDef
+    modules: set[str]
+    made: Mapping[ast.stmt, ir.Stmt]
+
+    def lines(self) -> list[Line]:
+        written, begun = lines(self.tree)
+        out = []
+        for number, line in enumerate(written.split("\n")):
+            node = begun.get(number)
+            stmt = None if node is None else self.made.get(node)
+            out.append(Line(line, () if stmt is None else tuple(_places(stmt)), "" if number else self.tree.name))
+        return out
+
+
+def _places(stmt: ir.Stmt) -> dict[ir.Loc, None]:
+    """Where a statement comes from, and what was put into it."""
+    own = {} if stmt.loc is None else {stmt.loc: None}
+    return own | dict.fromkeys(loc for operand in ir.operands(stmt) for loc in places(operand))
+
+
+def _definition(fn: ir.Function, nest: bool) -> _Definition:
     body, result = fold(fn.body, fn.result, fn.types) if nest else (fn.body, fn.result)
     spell = _spelling(fn, body, result)
     writer = Statements(fn.types, spell)
@@ -61,7 +101,7 @@ def _definition(fn: ir.Function, nest: bool) -> tuple[ast.FunctionDef, set[str]]
         [*_docstring(fn.doc), *statements, ast.Return(writer.write.expr(result))],
         [],
     )
-    return definition, writer.write.modules
+    return _Definition(definition, writer.write.modules, writer.made)
 
 
 def print_block(block: ir.Block, types: Mapping[str, ir.Type] | None = None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 import numpy as np
@@ -21,11 +21,12 @@ from stgrad.ir.ops import operation
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`op(*args, **kwargs)` in the place of an operand. The operations 'and', 'or' and 'if' (condition, value, other) too."""
+    """`op(*args, **kwargs)` in the place of an operand, with the place of its statement. The operations 'and', 'or' and 'if' (condition, value, other) too."""
 
     op: str
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
+    loc: ir.Loc | None = field(default=None, compare=False)
 
 
 Expr = Union[ir.Operand, Call]
@@ -59,6 +60,14 @@ def children(expr: Any) -> tuple[Any, ...]:
     return ()
 
 
+def places(expr: Any) -> Iterator[ir.Loc]:
+    """The places of the calls in an expression."""
+    if isinstance(expr, Call) and expr.loc is not None:
+        yield expr.loc
+    for child in children(expr):
+        yield from places(child)
+
+
 def names(expr: Any) -> Iterator[str]:
     """Names that an expression reads, left to right."""
     if isinstance(expr, ir.Var):
@@ -72,7 +81,7 @@ def replace_leaves(f: Callable[[Any], Any], expr: Any) -> Any:
     match expr:
         case Call():
             args = tuple(replace_leaves(f, arg) for arg in expr.args)
-            return Call(expr.op, args, tuple((k, replace_leaves(f, v)) for k, v in expr.kwargs))
+            return Call(expr.op, args, tuple((k, replace_leaves(f, v)) for k, v in expr.kwargs), expr.loc)
         case ir.Pack():
             return ir.Pack(tuple(replace_leaves(f, item) for item in expr.items))
         case ir.Slice():

@@ -135,7 +135,7 @@ class _Facts:
 
 def as_expr(stmt: ir.Assign) -> Any:
     """The right-hand side of an assignment."""
-    return stmt.args[0] if is_identity(stmt.op) else Call(stmt.op, stmt.args, stmt.kwargs)
+    return stmt.args[0] if is_identity(stmt.op) else Call(stmt.op, stmt.args, stmt.kwargs, stmt.loc)
 
 
 def _substitute(name: str, by: Any, expr: Any) -> Any:

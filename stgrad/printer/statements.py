@@ -22,6 +22,7 @@ class Statements:
         self.types = types
         self.write = Expressions(spell, types)
         self.note: str | None = None
+        self.made: dict[ast.stmt, ir.Stmt] = {}  # which statement each node comes from
 
     def block(self, block: ir.Block) -> list[ast.stmt]:
         """The statements of a block, with `pass` where there are none."""
@@ -33,9 +34,14 @@ class Statements:
         for stmt in block:
             if stmt.note and stmt.note != self.note:
                 self.note = stmt.note
-                out.append(Comment(stmt.note))
-            out.extend(self.statement(stmt))
+                out.append(self.of(Comment(stmt.note), stmt))
+            out.extend(self.of(node, stmt) for node in self.statement(stmt))
         return out
+
+    def of(self, node: ast.stmt, stmt: ir.Stmt) -> ast.stmt:
+        """The node, on record as made from a statement, unless it was made from one inside it."""
+        self.made.setdefault(node, stmt)
+        return node
 
     def statement(self, stmt: ir.Stmt) -> list[ast.stmt]:
         match stmt:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import io
+from typing import Any
 
 import astunparse  # type: ignore[import-untyped,unused-ignore]
 
@@ -70,12 +71,40 @@ def text(tree: ast.AST) -> str:
     >>> text(ast.parse("-((a + b) * c) ** (-(2.0)) - (d - (e - f))", mode="eval").body)
     '-((a + b) * c) ** -2.0 - (d - (e - f))'
     """
-    out = io.StringIO()
-    _Writer(tree, out)
-    return out.getvalue().strip("\n")
+    return lines(tree)[0]
+
+
+def lines(tree: ast.AST) -> tuple[str, dict[int, ast.stmt]]:
+    """The text, and the statement that begins on each of its lines, which count from zero."""
+    out = _Counted()
+    writer = _Writer(tree, out)
+    written = out.getvalue()
+    ahead = len(written) - len(written.lstrip("\n"))
+    return written.strip("\n"), {line - ahead: node for line, node in writer.begun.items()}
+
+
+class _Counted(io.StringIO):
+    """Text that knows how many lines it has."""
+
+    ends = 0
+
+    def write(self, text: str) -> int:
+        self.ends += text.count("\n")
+        return super().write(text)
 
 
 class _Writer(astunparse.Unparser):  # type: ignore[misc,unused-ignore]
+    begun: dict[int, ast.stmt]
+
+    def __init__(self, tree: ast.AST, file: _Counted) -> None:
+        self.begun = {}
+        super().__init__(tree, file)
+
+    def dispatch(self, tree: Any) -> None:
+        if isinstance(tree, ast.stmt):
+            self.begun[self.f.ends + 1] = tree  # each begins with the end of the line before
+        super().dispatch(tree)
+
     def operand(self, node: ast.expr, least: int) -> None:
         """Write an operand where nothing looser than `least` can stand without parentheses."""
         if level(node) < least:

@@ -11,7 +11,7 @@ from typing import Any
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
-from stgrad.transforms.activity import activity
+from stgrad.transforms.activity import Activity, activity
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.libm import libm
@@ -49,6 +49,7 @@ class Trace:
     keep: bool = False
     stages: dict[str, Function] = field(default_factory=dict)
     primal: tuple[Function, Sequence[str]] | None = None  # what is differentiated, and in what
+    activity: Activity | None = None  # of the names of the program that is differentiated, where stages are kept
 
     def add(self, name: str, fn: Function) -> Function:
         if CHECK:
@@ -63,7 +64,8 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     trace.add("anf", fn)
     fn = small_arrays(simplify(fn))
     if trace.keep:
-        trace.add("activity", annotate(fn, wrt))
+        trace.activity = activity(fn, wrt)
+        trace.add("activity", annotate(fn, trace.activity.active))
     fn = with_gradients(fn, wrt)
     fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
     return trace.add("optimised", simplify(fn))
@@ -74,7 +76,8 @@ def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any,
     trace.add("anf", fn)
     fn = small_arrays(simplify(fn))
     if trace.keep:
-        trace.add("activity", annotate(fn, sorted({name for direction in directions for name in direction})))
+        trace.activity = activity(fn, sorted({name for direction in directions for name in direction}))
+        trace.add("activity", annotate(fn, trace.activity.active))
     fn = trace.add("forward", forward(fn, directions, splice, **options))
     return trace.add("optimised", simplify(without_repeats(fn)))
 
@@ -132,9 +135,8 @@ def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Functi
     return trace.add("specialised", fn)
 
 
-def annotate(fn: Function, wrt: Sequence[str]) -> Function:
+def annotate(fn: Function, active: frozenset[str]) -> Function:
     """The program with a comment on each statement that has an active result."""
-    active = activity(fn, wrt).active
 
     def block(b: Block) -> Block:
         return tuple(_mark(map_blocks(block, s), active) for s in b)
