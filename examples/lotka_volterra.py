@@ -137,7 +137,7 @@ def main() -> None:
     assert result.fun < 0.1
 
     draw(OUTPUT / "lotka_volterra.png", years, data, result.x)
-    (OUTPUT / "lotka_volterra_grad.py").write_text(gradient.source(GUESS, data, STEPS))
+    (OUTPUT / "lotka_volterra_grad.py").write_text(gradient.lowered(GUESS, data, STEPS))
     console.print("picture:  examples/output/lotka_volterra.png")
     console.print("gradient: examples/output/lotka_volterra_grad.py")
 

@@ -89,6 +89,7 @@ def dump(
     order: Order = 1,
     stage: Annotated[str, typer.Option("--stage", help=f"stages of the compiler, with commas between: {', '.join(STAGES)}")] = "",
     args: Args = "",
+    lowered: Annotated[bool, typer.Option("--lowered", help="the program that Numba compiles: loops over numbers")] = False,
     memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
     without: Annotated[str, typer.Option("--without", help="passes to leave out: names with commas between")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="the C library's elementary functions")] = False,
@@ -104,7 +105,7 @@ def dump(
         typer.echo(str(gradient.memory(*request.arguments)))
         return
     if not wishes:
-        text = gradient.source(*request.arguments)
+        text = gradient.lowered(*request.arguments) if lowered else gradient.source(*request.arguments)
     else:
         text = _stages(gradient.stages(*request.arguments), wishes)
     _show(text, output)
@@ -325,4 +326,4 @@ def compile_(
         derivative.compile(*request.arguments)
         typer.echo(f"{request.name}, {name}: compiled in {time.perf_counter() - start:.2f} s")
         if output is not None:
-            _show(derivative.source(*request.arguments), output)
+            _show(derivative.lowered(*request.arguments), output)

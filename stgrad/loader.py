@@ -56,6 +56,12 @@ def load(
         return _dispatcher(function, path, parallel=parallel, tell=tell, boundscheck=checked) if jit else function
 
 
+def file_of(text: str, name: str, *, parallel: bool = False, checked: bool = False) -> Path:
+    """The file that the function of a generated module is loaded from; it is written if need be."""
+    with _lock:
+        return write_source(text, name, options_text(parallel, checked))
+
+
 def options_text(parallel: bool, checked: bool) -> str:
     """The options that native code depends on, in one string."""
     return " ".join([*["parallel"] * parallel, *["checked"] * checked])

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from stgrad import source
 from stgrad.request import Derivative, Options
 
 if TYPE_CHECKING:
+    from stgrad.ir import Function
+    from stgrad.program import Compiled
     from stgrad.transforms.pipeline import Trace
+
+
+def readable_of(compiled: Compiled) -> Function:
+    """The array-level program for people, under the name and with the docstring of the one that runs."""
+    from stgrad.transforms.readable import readable
+
+    return replace(readable(compiled.trace.stages["optimised"]), name=compiled.function.name, doc=compiled.function.doc)
 
 
 def texts_of(derivative: Derivative, trace: Trace, options: Options) -> dict[str, str]:

@@ -20,6 +20,8 @@ from stgrad.request import Derivative, Options, function_name
 from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from stgrad.explain import Explanation
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
@@ -31,8 +33,8 @@ OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes ext
 class Transformed(Programs):
     """A function made from another one: its gradient, its value and gradient, or its compiled self.
 
-    Call it like the original. `source(*example_args)` is the text that runs for such arguments, `stages(*example_args)` every
-    stage of the way there.
+    Call it like the original. `source(*example_args)` is its program for such arguments, `lowered(*example_args)` the text that runs,
+    `stages(*example_args)` every stage of the way there.
     """
 
     _general: Transformed | None = None  # whose programs broadcast as they run
@@ -72,8 +74,25 @@ class Transformed(Programs):
     # ------------------------------------------------------------- seeing
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The program that runs for arguments like these, as Python text; without arguments, types are guessed from the code."""
+        """The program for arguments like these, at the level of arrays, as Python text to read; without arguments, types are guessed from the code.
+
+        `lowered` gives the text that runs, which is made from this one.
+        """
+        from stgrad.recursion import text_of
+        from stgrad.stage_texts import readable_of
+
+        return text_of(readable_of(self._program(args, kwargs, keep=True)), self.options)
+
+    def lowered(self, *args: Any, **kwargs: Any) -> str:
+        """The text that runs for arguments like these: loops over numbers, which Numba compiles."""
         return self._program(args, kwargs, keep=False).text
+
+    def path(self, *args: Any, **kwargs: Any) -> Path:
+        """The file of that text, for debuggers and editors: with `jit=False` its lines are those that run, and breakpoints in it hold."""
+        from stgrad import loader
+
+        program = self._program(args, kwargs, keep=False)
+        return loader.file_of(program.text, program.function.name, parallel=self.options.parallel, checked=self.options.outside)
 
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', every later pass by name, 'specialised'."""

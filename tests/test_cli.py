@@ -70,6 +70,9 @@ class StandIn:
     def source(self, *args):
         return f"def {self.__name__}({', '.join(type(a).__name__ for a in args)}):  # {self.argnums}\n    pass\n"
 
+    def lowered(self, *args):
+        return "for i in range(n):  # lowered\n    pass\n"
+
     def compile(self, *args):
         return self
 
@@ -109,6 +112,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("target", ["prog.py:square", "prog:square"])
 def test_dump(run, target):
+    assert run("dump", target, "--lowered")[1].startswith("for i in range(n):  # lowered")
     assert run("dump", target) == (0, "def grad_square(float):  # 0\n    pass\n", "")
 
 

@@ -20,11 +20,11 @@ UPDATE = os.environ.get("STGRAD_UPDATE_GOLDEN", "") not in ("", "0")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_generated_source(name: str) -> None:
     function, argnums, arguments = PROGRAMS[name]
-    check(name, stgrad.value_and_grad(function, argnums).source(*arguments))
+    check(name, stgrad.value_and_grad(function, argnums).lowered(*arguments))
 
 
 def test_second_order() -> None:
-    check("logistic_second", stgrad.grad(stgrad.grad(logistic)).source(3.5, 0.2, 10))
+    check("logistic_second", stgrad.grad(stgrad.grad(logistic)).lowered(3.5, 0.2, 10))
 
 
 def check(name: str, text: str) -> None:

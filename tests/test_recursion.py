@@ -42,7 +42,7 @@ def test_deeper_raises_as_python_does():
 
 def test_the_value_comes_with_the_gradient():
     """Each call makes its gradient once: what is below it runs once, however deep it is."""
-    text = stgrad.grad(deep).source(0.3, 2.0)
+    text = stgrad.grad(deep).lowered(0.3, 2.0)
     assert text.count("@runtime.unit") == 1
     assert "def deep_gradient(x, n, depth)" in text
 

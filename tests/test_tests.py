@@ -40,8 +40,8 @@ def spoiled(change: Change) -> Callable[..., Any]:
                 first, *rest = right(*args)
                 return (change(args[0], first), *rest)
 
-            def source(self, *args: Any) -> str:
-                return right.source(*args)
+            def lowered(self, *args: Any) -> str:
+                return right.lowered(*args)
 
         return Wrong()
 
@@ -86,7 +86,7 @@ def test_the_right_gradient_passes() -> None:
 
 def test_an_unstable_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter(range(100))
-    monkeypatch.setattr(Transformed, "source", lambda *_: f"text {next(count)}")
+    monkeypatch.setattr(Transformed, "lowered", lambda *_: f"text {next(count)}")
     with pytest.raises(GradientError, match="different text"):
         check_gradient(loss, ARGS, order=1)
 

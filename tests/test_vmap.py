@@ -202,9 +202,9 @@ def test_on_threads():
     mapped = stgrad.vmap(lambda x: np.sum(np.sin(x) * x), parallel=True)
     xs = np.random.default_rng(4).normal(size=(200, 30))
     np.testing.assert_allclose(mapped(xs), np.sum(np.sin(xs) * xs, axis=1))
-    assert "prange" in mapped.source(xs)
+    assert "prange" in mapped.lowered(xs)
 
 
 def test_one_loop_without_copies():
-    text = stgrad.vmap(np.multiply, jit=False).source(XS[:, 0], XS[:, 0])
+    text = stgrad.vmap(np.multiply, jit=False).lowered(XS[:, 0], XS[:, 0])
     assert text.count("for ") == 1

@@ -21,7 +21,7 @@ from stgrad.explain.sizes import names_of, total
 from stgrad.ir import Function, walk
 from stgrad.memory import Kept, memory_report
 from stgrad.request import function_name
-from stgrad.stage_texts import texts_of
+from stgrad.stage_texts import readable_of, texts_of
 
 if TYPE_CHECKING:
     from stgrad.program import Compiled
@@ -76,7 +76,7 @@ def explain(target: Any, compiled: Compiled, arguments: Mapping[str, Any]) -> Ex
         what=repr(target).strip("<>").removeprefix("stgrad "),
         parts=parts,
         facts=facts_of(read, compiled.trace.activity, report),
-        readable=rows_of(stages["optimised"], target.options),
+        readable=rows_of(readable_of(compiled), target.options),
         lowered=rows_of(compiled.function, target.options),
         kept=[(row, total(row, names_of(arguments))) for row in report],
         stages=texts_of(target.derivative, compiled.trace, target.options),

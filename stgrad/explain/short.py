@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import html
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stgrad.errors import StgradError
 from stgrad.explain.colours import coloured
-from stgrad.recursion import text_of
-
-if TYPE_CHECKING:
-    from stgrad.program import Compiled
 
 _STYLE = """<style>.stgrad i{font-style:normal}.stgrad .k{color:#a04fd0}.stgrad .s{color:#3c8f40}.stgrad .n{color:#c2701c}.stgrad .c{color:#848c98}
 .stgrad .d{color:#3a7bd5}
@@ -25,7 +21,7 @@ def short(target: Any) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            text = _readable(target._program((), {}, keep=True), target)
+            text = target.source()
     except StgradError:  # nothing tells the types, or these are not taken
         return f"<div class=stgrad>{head}</div>"
     lines = coloured(text.strip("\n").split("\n"))
@@ -33,6 +29,3 @@ def short(target: Any) -> str:
     body = "\n".join(lines)
     return f"{_STYLE}<div class=stgrad>{head}<details>{summary}<pre>{body}</pre></details></div>"
 
-
-def _readable(compiled: Compiled, target: Any) -> str:
-    return text_of(compiled.trace.stages["optimised"], target.options)

@@ -186,7 +186,17 @@ class Expressions:
             return None
         left, right = args
         symbol, right = signed(symbol, right)
+        if symbol in ("+", "-", "*", "/"):
+            left, right = self.whole(left), self.whole(right)
         return ast.BinOp(self.expr(left), BINARY[symbol](), self.expr(right))
+
+    def whole(self, expr: Any) -> Any:
+        """`x ** 1` inside of an expression is x: what is made of it is a new value anyway."""
+        match expr:
+            case Call(op="np.power", args=(ir.Var(name=name) as base, ir.Const(value=int() | float() as exponent)), kwargs=()) if exponent == 1:
+                known = self.types.get(name)
+                return base if known is not None and known.is_float and not isinstance(exponent, bool) else expr
+        return expr
 
     def index(self, index: Any) -> ast.expr:
         """What stands between the brackets."""

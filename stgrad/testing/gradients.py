@@ -315,7 +315,7 @@ class _Check:
 
     def same_text(self) -> None:
         """The same function gives the same text, whatever was compiled before."""
-        one, two = (grad(self.f, self.argnums, jit=False).source(*self.fresh()) for _ in range(2))
+        one, two = (grad(self.f, self.argnums, jit=False).lowered(*self.fresh()) for _ in range(2))
         if one != two:
             self.fail("two gradients of the same function have different text")
 

@@ -15,7 +15,7 @@ The reverse sweep visits positions that the forward sweep tested. Nothing is tes
     ...     for i in range(n):
     ...         s = s * x[i] / x[i + 2]
     ...     return s
-    >>> print(stgrad.jit(total).source(np.ones(5), 3))
+    >>> print(stgrad.jit(total).lowered(np.ones(5), 3))
     def total(x, n):
         if n > 0:
             if n + 1 >= x.shape[0]:

@@ -141,9 +141,9 @@ def test_programs_whose_extents_agree_do_not_stretch():
     def neighbours(x):
         return np.sum(x[1:] * x[:-1])
 
-    text = stgrad.grad(product).source(X, 3, 3)
+    text = stgrad.grad(product).lowered(X, 3, 3)
     assert "stretch" not in text and "could not be broadcast" in text
-    assert "could not" not in stgrad.grad(neighbours).source(X)
+    assert "could not" not in stgrad.grad(neighbours).lowered(X)
 
 
 def test_the_error_has_its_place():
@@ -196,7 +196,7 @@ def test_extents_are_compared_before_what_relies_on_them():
         return A[0, 1] + A[1, 1] ** 2
 
     A = np.outer(X[:2], X[:3])
-    text = stgrad.grad(narrowed).source(A).split("# grad of")[0]
+    text = stgrad.grad(narrowed).lowered(A).split("# grad of")[0]
     loop = text[text.index("for k in") :]
     assert loop.index("could not be broadcast together") < loop.index("] += ")
     np.testing.assert_allclose(stgrad.grad(narrowed)(A), difference(narrowed, A), rtol=1e-6)

@@ -208,7 +208,7 @@ def test_one_array_in_two_places_is_one_parameter():
     def twice(x):
         return np.sum(first[0] * x) + np.sum(first[1]["again"] * x * x) + np.sum(B * x)
 
-    text = stgrad.grad(twice, jit=False).source(np.ones(3))
+    text = stgrad.grad(twice, jit=False).lowered(np.ones(3))
     assert len(text[text.index("(") : text.index(")")].split(",")) == 2, text
 
 
@@ -218,7 +218,7 @@ def test_what_is_not_read_is_no_parameter():
     def first_of_many(x):
         return np.sum(x * data[0]) * len(data)
 
-    text = stgrad.grad(first_of_many, jit=False).source(np.ones(3))
+    text = stgrad.grad(first_of_many, jit=False).lowered(np.ones(3))
     assert text[text.index("(") : text.index(")")].count("data") == 1, text
 
 

@@ -98,6 +98,6 @@ def test_the_loop_stays_a_loop_with_the_names_of_the_source():
             s += v * v
         return s
 
-    text = stgrad.grad(total).source(X)
+    text = stgrad.grad(total).lowered(X)
     assert "for i in range(n)" in text
     assert "while" not in text and "@" not in text

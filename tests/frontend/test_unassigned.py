@@ -285,12 +285,12 @@ def test_no_flag_where_the_assignment_is_certain():
                 break
         return z
 
-    assert "UnboundLocalError" not in stgrad.grad(certain).source(2.0, 3)
+    assert "UnboundLocalError" not in stgrad.grad(certain).lowered(2.0, 3)
 
 
 def test_one_comparison_for_a_loop():
     """What every trip assigns is there if there was a trip: nothing is added to the loop."""
-    text = stgrad.grad(set_in_every_trip).source(2.0, 3)
+    text = stgrad.grad(set_in_every_trip).lowered(2.0, 3)
     assert "if not n > 0:\n        raise UnboundLocalError" in text
 
 

@@ -44,5 +44,5 @@ def test_products_of_items(jit):
 
 
 def test_the_product_of_a_shape_calls_nothing():
-    text = stgrad.grad(by_the_shape).source(np.ones((2, 3)), 3)
+    text = stgrad.grad(by_the_shape).lowered(np.ones((2, 3)), 3)
     assert "call_python" not in text

@@ -71,7 +71,7 @@ def test_generated_code_asks_for_it():
         y = np.tanh(x)
         return (y @ y) * np.sum(x)
 
-    source = grad(total).source(np.ones(3))
+    source = grad(total).lowered(np.ones(3))
     assert "np.empty" not in source or "runtime.empty" in source
 
 
@@ -162,8 +162,8 @@ def test_loops_that_read_neighbours_fill_memory_of_the_other_kind():
                 y[i, j] = x[i] * a[j] + a[j]
         return np.sum(y * y)
 
-    assert "y = runtime.empty_near(" in grad(smooth).source(np.ones(5))
-    assert "empty_near" not in grad(scale).source(np.ones(5), np.ones(3))
+    assert "y = runtime.empty_near(" in grad(smooth).lowered(np.ones(5))
+    assert "empty_near" not in grad(scale).lowered(np.ones(5), np.ones(3))
 
 
 def test_arrays_start_with_a_line_of_the_cache():

@@ -66,7 +66,7 @@ def test_gradients_in_a_loop(jit):
 
 
 def test_no_call_leaves_native_code():
-    text = stgrad.grad(likelihood, (0, 1)).source(np.array([0.2, 0.55]), 1.3)
+    text = stgrad.grad(likelihood, (0, 1)).lowered(np.array([0.2, 0.55]), 1.3)
     assert "call_python" not in text and "from stgrad.runtime import special" in text
 
 

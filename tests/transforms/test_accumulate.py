@@ -39,7 +39,7 @@ def coupled(a, b, n):
 
 
 def test_one_product_carries_the_adjoint():
-    text = stgrad.grad(logistic, (0, 1)).source(3.5, 0.2, 10)
+    text = stgrad.grad(logistic, (0, 1)).lowered(3.5, 0.2, 10)
     updates = [line for line in text.splitlines() if line.strip().startswith("x_bar")]
     assert len(updates) == 2, text  # the seed, and one product
 

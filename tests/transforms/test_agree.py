@@ -123,7 +123,7 @@ def test_states_are_kept_in_one_array(f):
 def test_gates_are_kept_in_arrays_and_computed_in_one_loop():
     gradient = stgrad.grad(gates, (0, 1))
     assert {k.place for k in gradient.memory(V, B, S).kept} <= {"array", "variable"}
-    assert ".append" not in gradient.source(V, B, S)
+    assert ".append" not in gradient.lowered(V, B, S)
 
 
 @pytest.mark.parametrize("jit", [False, True])

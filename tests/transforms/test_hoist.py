@@ -152,7 +152,7 @@ def test_the_programs_own_sums_keep_their_order():
             s += np.outer(x[t], x[t])
         return np.sum(s**2)
 
-    assert "_rows" not in stgrad.grad(moments).source(X)
+    assert "_rows" not in stgrad.grad(moments).lowered(X)
 
 
 def test_the_report_of_memory_shows_the_rows():

@@ -118,11 +118,11 @@ def test_second_order():
 
 
 def test_multiples_of_one_value_share_a_workspace():
-    source = stgrad.grad(anisotropic).source(RNG.random((5, 6)), 0.2, 0.3)
+    source = stgrad.grad(anisotropic).lowered(RNG.random((5, 6)), 0.2, 0.3)
     assert source.count("np.zeros") == 1
-    source = stgrad.grad(upwind).source(RNG.random(9), 0.3, 3)
+    source = stgrad.grad(upwind).lowered(RNG.random(9), 0.3, 3)
     assert source.count("np.zeros") == 1 and "flux_bar[" not in source
 
 
 def test_cheap_values_at_neighbours_are_computed_again():
-    assert "flux" not in stgrad.jit(upwind).source(RNG.random(9), 0.3, 3)
+    assert "flux" not in stgrad.jit(upwind).lowered(RNG.random(9), 0.3, 3)

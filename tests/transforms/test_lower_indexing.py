@@ -106,7 +106,7 @@ def test_positions_are_checked_before_anything_is_stored() -> None:
         r[rows] = x[:n] * 2.0
         return np.sum(r * r)
 
-    text = stgrad.jit(spread).source(np.ones(8), 3)
+    text = stgrad.jit(spread).lowered(np.ones(8), 3)
     assert text.index("runtime.outside") < text.index("x[i] * 2.0")
     with pytest.raises(IndexError):
         stgrad.grad(spread)(np.ones(8), 6)

@@ -106,7 +106,7 @@ def arguments(n, m):
 def plainly(f, *args):
     """The generated program, run by Python."""
     space: dict[str, object] = {}
-    exec(jit(f).source(*args), space)
+    exec(jit(f).lowered(*args), space)
     return space[f.__name__](*args)
 
 
@@ -128,8 +128,8 @@ def test_no_trips():
 
 def test_which_loops_are_jammed():
     args = arguments(5, 3)
-    assert all("- 3, 4)" in jit(f).source(*args) for f in JAMMED)
-    assert not [f.__name__ for f in KEPT if "- 3, 4)" in jit(f).source(*args)]
+    assert all("- 3, 4)" in jit(f).lowered(*args) for f in JAMMED)
+    assert not [f.__name__ for f in KEPT if "- 3, 4)" in jit(f).lowered(*args)]
 
 
 def test_single_precision_rounds_after_each_addition():

@@ -125,10 +125,10 @@ def test_compiled(f, args):
 
 @pytest.mark.parametrize(("f", "args"), [(product, (A, C)), (transposed_products, (A, X, 2)), (forward_algorithm, (C, RNG.random(4), 3))])
 def test_what_is_turned(f, args):
-    assert "_turned" in stgrad.grad(f).source(*args)
-    assert "_turned" not in stgrad.grad(f, without=("layouts",)).source(*args)
+    assert "_turned" in stgrad.grad(f).lowered(*args)
+    assert "_turned" not in stgrad.grad(f, without=("layouts",)).lowered(*args)
 
 
 @pytest.mark.parametrize("f", [written_too, under_two_names])
 def test_what_is_not(f):
-    assert "a_turned" not in stgrad.jit(f).source(C, 2)
+    assert "a_turned" not in stgrad.jit(f).lowered(C, 2)

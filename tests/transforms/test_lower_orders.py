@@ -178,14 +178,14 @@ def test_values_and_gradients(f):
 
 def test_commuting_loops_of_the_reverse_sweep_run_up():
     args = arguments()
-    assert "for c in range(n):" in value_and_grad(convolution, (0, 1)).source(*args).split("# grad of")[1]
-    assert value_and_grad(triangle, 1).source(*args).count("for k in range(j):") == 2
+    assert "for c in range(n):" in value_and_grad(convolution, (0, 1)).lowered(*args).split("# grad of")[1]
+    assert value_and_grad(triangle, 1).lowered(*args).count("for k in range(j):") == 2
 
 
 def test_others_run_as_they_are_written():
     args = arguments()
     for f in (last_one_stays, stale_position, reads_sums, hands_on, needed_behind):
-        text = value_and_grad(f, (0, 1)).source(*args)
+        text = value_and_grad(f, (0, 1)).lowered(*args)
         assert "_down in range(" in text or "- 1, -1, -1)" in text, f.__name__
 
 

@@ -74,19 +74,19 @@ def running(x, a):
 
 
 def test_a_loop_of_independent_trips_is_packed() -> None:
-    text = value_and_grad(independent).source(np.ones(3), 0.5)
+    text = value_and_grad(independent).lowered(np.ones(3), 0.5)
     assert "        t = runtime.exp(" in text
     assert "total = runtime.radd(total, " in text
 
 
 def test_sums_in_branches_are_taken_behind_them() -> None:
-    text = value_and_grad(springs, (0, 1)).source(np.ones(3), 0.5)
+    text = value_and_grad(springs, (0, 1)).lowered(np.ones(3), 0.5)
     assert "            total = runtime.radd(total, term)" in text
     assert "            a_bar = runtime.radd(a_bar, term)" in text
 
 
 def test_a_branch_that_adds_twice_keeps_its_sums() -> None:
-    assert "term" not in jit(twice).source(np.ones(3), 0.5)
+    assert "term" not in jit(twice).lowered(np.ones(3), 0.5)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -103,7 +103,7 @@ def test_sums_behind_branches_are_right(function: Any, compiled: bool) -> None:
 
 @pytest.mark.parametrize("function", [recurrent, neighbours, running])
 def test_a_loop_that_hands_values_on_is_not(function: Any) -> None:
-    text = jit(function).source(np.ones(3), 0.5)
+    text = jit(function).lowered(np.ones(3), 0.5)
     assert "runtime.radd" not in text
     assert "math." in text
 
@@ -185,5 +185,5 @@ def test_columns_keep_the_functions_of_the_library():
         return total
 
     a = np.linspace(0.0, 1.0, 6).reshape(2, 3)
-    assert "math.exp" in jit(columns).source(a, 0.3) and "runtime.exp" in jit(rows).source(a, 0.3)
+    assert "math.exp" in jit(columns).lowered(a, 0.3) and "runtime.exp" in jit(rows).lowered(a, 0.3)
     np.testing.assert_allclose(jit(columns)(a, 0.3), jit(rows)(a, 0.3), rtol=1e-14)

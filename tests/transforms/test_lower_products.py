@@ -144,7 +144,7 @@ def test_gradients_are_right(program, extent):
 
 
 def text(program, *args):
-    return stgrad.grad(program, (0, 1)).source(*args)
+    return stgrad.grad(program, (0, 1)).lowered(*args)
 
 
 def test_memory_is_used_again():
@@ -158,7 +158,7 @@ def test_results_that_are_still_needed_stay():
 
 def test_results_of_the_last_iteration_take_turns():
     """While the last one is read, the next one is written to other memory."""
-    forward = stgrad.value_and_grad(kept, (0, 1)).source(np.eye(2), np.ones(2), 3).split("_bar =")[0]
+    forward = stgrad.value_and_grad(kept, (0, 1)).lowered(np.eye(2), np.ones(2), 3).split("_bar =")[0]
     assert "z_work_2, z_work = z_work, z_work_2\n        z = runtime.matmul(A, b_2, out=z_work)" in forward
 
 
@@ -174,5 +174,5 @@ def test_loops_on_threads_share_no_memory():
             s += np.sum((A @ x[i]) ** 2)
         return s
 
-    source = stgrad.grad(rows, (0, 1), parallel=True).source(np.eye(2), np.ones((40, 2)))
+    source = stgrad.grad(rows, (0, 1), parallel=True).lowered(np.eye(2), np.ones((40, 2)))
     assert "out=" not in source

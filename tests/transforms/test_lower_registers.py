@@ -28,7 +28,7 @@ def triangular(x):
 
 
 def test_a_sum_into_an_element_is_a_local() -> None:
-    text = value_and_grad(triangular).source(np.ones(3))
+    text = value_and_grad(triangular).lowered(np.ones(3))
     assert "        x_bar[i] += x_bar_i\n" in text
     assert text.count("x_bar[i]") == 1
 

@@ -316,7 +316,7 @@ def test_checks_of_slices_come_before_all_loops() -> None:
         return np.sum(c)
 
     args = (np.ones((3, 3)), np.ones((3, 2)), np.ones((3, 2)))
-    adjoint = stgrad.grad(f, argnums=(1, 2)).source(*args).rpartition("# grad of line")[2]
+    adjoint = stgrad.grad(f, argnums=(1, 2)).lowered(*args).rpartition("# grad of line")[2]
     assert adjoint.count("for ") == 1 and "empty" not in adjoint
     with pytest.raises(ValueError, match="broadcast"):
         stgrad.grad(f, argnums=(1, 2), jit=False)(np.ones((3, 2)), *args[1:])

@@ -116,15 +116,15 @@ def test_same_gradient(f, args, argnums, jit):
 
 
 def test_forward_and_reverse_are_parallel():
-    text = stgrad.grad(elementwise, (0, 1), parallel=True).source(np.ones(5), 0.5)
+    text = stgrad.grad(elementwise, (0, 1), parallel=True).lowered(np.ones(5), 0.5)
     assert "in numba.prange(" in text
-    assert "prange" not in stgrad.grad(elementwise, (0, 1)).source(np.ones(5), 0.5)
+    assert "prange" not in stgrad.grad(elementwise, (0, 1)).lowered(np.ones(5), 0.5)
 
 
 def test_the_primal():
     f = stgrad.jit(loss, parallel=True)
     x = RNG.random(100)
-    assert "total += " in f.source(x, 0.5) and "numba.prange" in f.source(x, 0.5)
+    assert "total += " in f.lowered(x, 0.5) and "numba.prange" in f.lowered(x, 0.5)
     assert f(x, 0.5) == pytest.approx(loss(x, 0.5), rel=1e-13)
 
 
@@ -183,19 +183,19 @@ def last(x):
 )
 def test_refused(f, args, reason):
     compiled = stgrad.jit(f, parallel=True)
-    assert f"# not parallel: {reason}" in compiled.source(*args)
+    assert f"# not parallel: {reason}" in compiled.lowered(*args)
     np.testing.assert_allclose(compiled(*args), f(*args), rtol=1e-13)
 
 
 def test_sums_at_any_place_are_added_to_copies():
     """Where positions are not tested: a test in the loop keeps its iterations from running on threads."""
-    text = stgrad.jit(gathers, parallel=True, checked=False).source(np.ones(40), np.zeros(40, int))
+    text = stgrad.jit(gathers, parallel=True, checked=False).lowered(np.ones(40), np.zeros(40, int))
     assert "y_parts = np.zeros((parts, y.shape[0]))" in text
     assert "y_part[index[i]] += x[i]" in text
 
 
 def test_a_stencil_is_swept_in_strips_without_copies():
-    text = stgrad.grad(diffusion, parallel=True).source(np.ones((9, 9)), 2)
+    text = stgrad.grad(diffusion, parallel=True).lowered(np.ones((9, 9)), 2)
     assert " = runtime.strips(" in text
     assert "_parts = np.zeros(" not in text.replace("total_parts", "")
 

@@ -120,7 +120,7 @@ def in_branches(x, n):
 
 @pytest.mark.parametrize("function", [proved, in_branches])
 def test_positions_that_are_not_tested(function):
-    assert "IndexError" not in stgrad.grad(function).source(np.ones(3), 2)
+    assert "IndexError" not in stgrad.grad(function).lowered(np.ones(3), 2)
 
 
 def early_return(x):
@@ -148,7 +148,7 @@ def test_of_tests_that_imply_each_other_one_is_left():
     def several(x):
         return x[0] * x[1] + x[4] * x[2] + x[-2]
 
-    assert stgrad.grad(several).source(np.ones(5)).count("IndexError") == 1
+    assert stgrad.grad(several).lowered(np.ones(5)).count("IndexError") == 1
 
 
 def test_known_extents_are_refused_at_once():
@@ -320,15 +320,15 @@ def test_of_second_order_in_a_while_loop():
 
 
 def test_without_tests():
-    assert "IndexError" in stgrad.grad(to_the_end).source(1.5, 2)
-    assert "IndexError" not in stgrad.grad(to_the_end, checked=False).source(1.5, 2)
-    assert "IndexError" not in stgrad.jit(to_the_end, checked=False).source(1.5, 2)
+    assert "IndexError" in stgrad.grad(to_the_end).lowered(1.5, 2)
+    assert "IndexError" not in stgrad.grad(to_the_end, checked=False).lowered(1.5, 2)
+    assert "IndexError" not in stgrad.jit(to_the_end, checked=False).lowered(1.5, 2)
 
 
 @pytest.mark.parametrize("function", [guarded, proved, halved], ids=lambda f: f.__name__)
 def test_what_conditions_prove(function):
     arguments = (np.ones(3), 2) if function is proved else (1.5, 2)
-    text = stgrad.grad(function).source(*arguments)
+    text = stgrad.grad(function).lowered(*arguments)
     assert ("IndexError" in text) == (function is halved), text
     assert "< -" not in text
 

@@ -149,9 +149,9 @@ def proved(x, n):
 
 
 def test_what_cannot_be_is_not_tested():
-    text = stgrad.grad(proved).source(2.0, 3)
+    text = stgrad.grad(proved).lowered(2.0, 3)
     assert text.count("Error") == 1, text  # of `exp`
-    assert "Error" not in stgrad.grad(proved, checked=False).source(2.0, 3)
+    assert "Error" not in stgrad.grad(proved, checked=False).lowered(2.0, 3)
 
 
 def test_of_second_order():

@@ -75,20 +75,20 @@ A = np.array([[0.3, 1.2, 0.4], [0.8, 0.1, 0.9]])
 
 @pytest.mark.parametrize(("f", "args"), [(prices, (X, 1.0, 0.3)), (nested, (A,)), (descending, (X,))])
 def test_independent_trips_store_nothing(f, args):
-    text = stgrad.grad(f).source(*args)
+    text = stgrad.grad(f).lowered(*args)
     assert "stack" not in text, text
     check_gradient(f, args)
 
 
 @pytest.mark.parametrize("f", [recurrence, overwritten])
 def test_trips_that_depend_on_each_other_keep_their_storage(f):
-    text = stgrad.grad(f).source(X)
+    text = stgrad.grad(f).lowered(X)
     assert "stack" in text, text
     check_gradient(f, (X,))
 
 
 def test_an_adjoint_that_needs_the_sum_waits_for_it():
-    text = stgrad.grad(squared_after).source(X)
+    text = stgrad.grad(squared_after).lowered(X)
     assert text.count("for i in range") >= 2, text
     check_gradient(squared_after, (X,))
 

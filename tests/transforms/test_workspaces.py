@@ -228,7 +228,7 @@ APART = [
 
 @pytest.mark.parametrize(("f", "args"), UNITED, ids=[f.__name__ for f, _ in UNITED])
 def test_trips_with_workspaces_of_their_own_are_united(f, args):
-    text = stgrad.grad(f, tuple(range(len(args)))).source(*args)
+    text = stgrad.grad(f, tuple(range(len(args)))).lowered(*args)
     assert text.count("for p ") == 1 and "p_down" not in text, text
     check_gradient(f, args, jit=False)
 
