@@ -10,16 +10,18 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import condition
 from stgrad.frontend.flags import note_ran
 from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
-from stgrad.frontend.iteration import Range, count_items, iterated, known_items, visit
+from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
+from stgrad.ir import Operand
 
 
 @executes(gast.For)
@@ -27,6 +29,11 @@ def for_statement(frame: Frame, node: Any) -> None:
     value = frame.keep(iterated(frame, frame.evaluate(node.iter)))
     if driver(value) is not None:
         _driven(frame, node, value)
+        return
+    if isinstance(value, Checkpointed):
+        ran = note_ran(frame, node, lambda: range_length(frame, value.trips))
+        _range_loop(frame, node, value.trips, snapshots_of(frame, node, value))
+        ran()
         return
     if may_change(value):
         live = Live(frame, value, node.iter)
@@ -132,7 +139,7 @@ def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
             frame.execute(node.body)
 
 
-def _range_loop(frame: Frame, node: Any, value: Range) -> None:
+def _range_loop(frame: Frame, node: Any, value: Range, snapshots: Operand | None = None) -> None:
     """A loop over a range runs with the user's counter, unless the body or what follows needs it as a variable of its own."""
     name = node.target.id
     names = bound_names(node.body)
@@ -147,7 +154,7 @@ def _range_loop(frame: Frame, node: Any, value: Range) -> None:
         frame.execute(node.body)
 
     carried = bound_names([node]) - set(node.ran) if private else names - {name}
-    counted_loop(frame, stop, body, f"{name}_k" if private else name, carried, start, step)
+    counted_loop(frame, stop, body, f"{name}_k" if private else name, carried, start, step, snapshots)
     if not private:
         frame.env.pop(name, None)
 

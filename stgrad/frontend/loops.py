@@ -32,13 +32,16 @@ from stgrad.frontend.values import (
     rebuild,
     type_of,
 )
-from stgrad.ir import Dim, For, Stmt, Type, Var, While
+from stgrad.ir import Dim, For, Operand, Stmt, Type, Var, While
 
 COUNTER = Type("int64", weak=True)
 
 
-def counted_loop(frame: Frame, length: Value, body: Callable[[Sym], None], wish: str, names: set[str] | None = None, start: Value = 0, step: Value = 1) -> None:
-    """`for k in range(start, length, step): body(k)`; `names` are the local names that the body may bind."""
+def counted_loop(
+    frame: Frame, length: Value, body: Callable[[Sym], None], wish: str, names: set[str] | None = None, start: Value = 0, step: Value = 1,
+    snapshots: Operand | None = None,
+) -> None:
+    """`for k in range(start, length, step): body(k)`; `names` are the local names that the body may bind, `snapshots` the mark of a checkpointed loop."""
     from stgrad.frontend import growth as lists
     from stgrad.frontend.iteration import Range, range_length, range_position
 
@@ -53,7 +56,8 @@ def counted_loop(frame: Frame, length: Value, body: Callable[[Sym], None], wish:
             body(k)
             lists.leave_trip(carried.filled)
             carried.close()
-        loop = For(Var(k.name), operand_of(start), operand_of(length), operand_of(step), tuple(block), frame.builder.loc, frame.builder.note)
+        bounds_of = (operand_of(start), operand_of(length), operand_of(step))
+        loop = For(Var(k.name), *bounds_of, tuple(block), frame.builder.loc, frame.builder.note, snapshots=snapshots)
         carried.loop = loop
 
     _fixpoint(frame, names or set(), read, lambda: range_length(frame, bounds))

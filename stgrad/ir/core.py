@@ -156,7 +156,10 @@ class If(Statement):
 
 @dataclass(frozen=True, slots=True)
 class For(Statement):
-    """`for var in range(start, stop, step)`. Bounds are read once, before the loop. `parallel`: trips may run on threads."""
+    """`for var in range(start, stop, step)`. Bounds are read once, before the loop. `parallel`: trips may run on threads.
+
+    `snapshots` marks a loop whose reversal keeps so many states and runs trips again (`stgrad.transforms.checkpoints`); Const(None): it chooses.
+    """
 
     var: Var
     start: Operand
@@ -166,6 +169,7 @@ class For(Statement):
     loc: Loc | None = None
     note: str | None = None
     parallel: bool = False
+    snapshots: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)

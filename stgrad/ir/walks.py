@@ -78,7 +78,8 @@ def operands(stmt: Stmt) -> tuple[Operand, ...]:
         case If():
             return (stmt.cond,)
         case For():
-            return (stmt.start, stmt.stop, stmt.step)
+            bounds = (stmt.start, stmt.stop, stmt.step)
+            return bounds if stmt.snapshots is None else (*bounds, stmt.snapshots)
         case Custom():
             return stmt.inputs + stmt.fixed
         case While() | Stack() | Pop():
@@ -232,7 +233,8 @@ def map_operands(f: Callable[[Operand], Operand], stmt: Stmt) -> Stmt:
         case If() | While():
             return changed(stmt, cond=go(stmt.cond))
         case For():
-            return changed(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step))
+            snapshots = None if stmt.snapshots is None else go(stmt.snapshots)
+            return changed(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step), snapshots=snapshots)
         case Custom():
             return changed(stmt, inputs=map_all(f, stmt.inputs), fixed=map_all(f, stmt.fixed))
     return stmt

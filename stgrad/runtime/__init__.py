@@ -11,6 +11,7 @@ from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
+from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
@@ -43,6 +44,7 @@ __all__ = [
     "logsumexp_rows",
     "matmul",
     "new_stack",
+    "next_snapshot",
     "outside",
     "opaque",
     "pop",
@@ -52,6 +54,7 @@ __all__ = [
     "radd",
     "raise_nan",
     "reshape",
+    "segment",
     "shrink",
     "sigmoid",
     "sin",

@@ -35,6 +35,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.alias import shadowed, updated, updates_seen
+from stgrad.transforms.checkpoints import isolated
 from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, viewed, views_of
 
@@ -62,7 +63,8 @@ def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumente
     lockstep = _Lockstep(types, classes, need, active, names, contiguous(fn))
     body = lockstep.block(fn.body)
     body, trips = _count_trips(body, types, names)
-    return Instrumented(replace(fn, body=body, types=types), Classes(body, types), lockstep.shadows, trips)
+    fn = isolated(replace(fn, body=body, types=types), lockstep.shadows, names)
+    return Instrumented(fn, Classes(fn.body, fn.types), lockstep.shadows, trips)
 
 
 def own_memory(fn: Function, names: Names) -> Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -49,9 +50,9 @@ class Place:
             place = place.region.owner
 
 
-def layout(block: Block) -> Region:
-    """The address tree of a program."""
-    counter = iter(range(10**9))
+def layout(block: Block, first: int = 0) -> Region:
+    """The address tree of a program; its places are numbered from `first` on."""
+    counter = itertools.count(first)
 
     def region(block: Block, owner: Place | None) -> Region:
         result = Region(owner, assigned=assigned(block))

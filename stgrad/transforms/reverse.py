@@ -62,11 +62,13 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.transforms.activity import activity
 from stgrad.transforms.adjoints import Adjoints, Splice
+from stgrad.transforms.checkpoints import unmarked
 from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
 from stgrad.transforms.places import Place, Region, every, layout
 from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
+from stgrad.transforms.reruns import insert, reverse_marked
 from stgrad.transforms.saves import Saver
 
 
@@ -122,12 +124,13 @@ class _Reverse:
         active = _active(self.fn, wrt, outputs)
         self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows))
         self.top = layout(self.fn.body)
-        self.trips = self._trip_counters()
+        self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []
         self.bar_stacks: list[str] = []
+        self.insertions: dict[int, list[Stmt]] = {}  # what checkpointed loops put before statements of the forward sweep, by place
 
-    def _trip_counters(self) -> dict[int, str]:
-        whiles = [p for p in every(self.top) if isinstance(p.stmt, While)]
+    def counters_of(self, region: Region) -> dict[int, str]:
+        whiles = [p for p in every(region) if isinstance(p.stmt, While)]
         return {p.number: self._counter_of(p) for p in whiles}
 
     def _counter_of(self, place: Place) -> str:
@@ -143,18 +146,19 @@ class _Reverse:
         self.region(self.top)
         results = [self._gradient(name) for name in self.wrt]
         code = tuple(self.builder.out)
-        classes = self._classes(code)
+        classes = self.classes(code)
         code = _without_dead(code, {r.name for r in results if isinstance(r, Var)}, self.builder.types, classes)
         saver = Saver(self.builder, self.top, (p.name for p in self.fn.params), self.program.classes, self.adjoints.placeholders)
         saver.read_all(code)
         saver.restore_contents()
         plan = saver.finish()
-        self.left_out = left_out(saver.places, plan, code)
+        insert(plan, saver.places, self.insertions)
+        self.left_out |= left_out(saver.places, plan, code)
         forward = transpose.settled(insert_forward(self.fn.body, self.top, plan))
         sweep = insert_reverse(code, saver.names, plan)
         value = self._value(forward) if with_value else ((), ())
         body = (*declare(plan), *forward, *value[0], *map(Stack, self._bar_stacks()), *sweep)
-        return self._function(body, (*value[1], *results))
+        return self._function(unmarked(body), (*value[1], *results))
 
     def _function(self, body: Block, results: tuple[Operand, ...]) -> Function:
         count = len(self.fn.params) - len(self.fn.constants)
@@ -337,6 +341,9 @@ class _Reverse:
             self.builder.emit(If(_operand(cond), tuple(arms[0][0]), tuple(arms[1][0]), stmt.loc))
 
     def loop(self, place: Place, stmt: For) -> None:
+        if stmt.snapshots is not None:
+            reverse_marked(self, place, stmt)
+            return
         a = self.adjoints
         start, stop, step = (a.operand(o) for o in (stmt.start, stmt.stop, stmt.step))
 
@@ -346,7 +353,7 @@ class _Reverse:
             self.builder.note = None
             self.builder.emit(For(stmt.var, first, last, by, body, stmt.loc))
 
-        self._repeat(place, lambda: self.region(place.inner[0]), emit)
+        self.repeat(place, lambda: self.region(place.inner[0]), emit)
 
     def _reversed_range(self, start: Value, stop: Value, step: Value) -> tuple[Value, Value, Value]:
         s = self.adjoints.splice
@@ -369,9 +376,9 @@ class _Reverse:
             self.builder.note = None
             self.builder.emit(For(Var(counter.name), Const(0), trips.operand, Const(1), block, stmt.loc))
 
-        self._repeat(place, body, emit)
+        self.repeat(place, body, emit)
 
-    def _repeat(self, place: Place, body: Callable[[], None], emit: Callable[[Block], None]) -> None:
+    def repeat(self, place: Place, body: Callable[[], None], emit: Callable[[Block], None], inner: Sequence[Region] | None = None) -> None:
         """A reversed loop: which adjoints it carries from trip to trip is found by repetition."""
         a = self.adjoints
         entry = set(a.present)
@@ -383,7 +390,7 @@ class _Reverse:
             with self.builder.block() as out:
                 body()
                 after = set(a.present)
-                self._clear(place, carried - after)
+                self._clear(place, carried - after, place.inner if inner is None else inner)
             if after <= carried:
                 break
             rollback()
@@ -403,15 +410,15 @@ class _Reverse:
         emit(tuple(out))
         a.present = set(carried)
 
-    def _clear(self, place: Place, consumed: Iterable[str]) -> None:
+    def _clear(self, place: Place, consumed: Iterable[str], inner: Sequence[Region]) -> None:
         """At the end of a trip: adjoints that it used up are zero for the one before."""
         self.builder.note = None
         for name in sorted(consumed):
-            if place.inner:
-                self.adjoints.place = place.inner[-1].places[0] if place.inner[-1].places else place
+            if inner:
+                self.adjoints.place = inner[-1].places[0] if inner[-1].places else place
             self.adjoints.zero(name)
 
-    def _classes(self, code: Block) -> Classes:
+    def classes(self, code: Block) -> Classes:
         """Alias classes of the reverse sweep: placeholders of one class of the primal share memory."""
         classes = Classes(code, self.builder.types)
         primal = self.program.classes

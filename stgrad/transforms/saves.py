@@ -33,6 +33,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import read_operands
+from stgrad.transforms.checkpoints import apart
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.fresh import holders
 from stgrad.transforms.makers import SAVE, Maker, Makers, once_more, shares_loop
@@ -75,6 +76,7 @@ class Saver:
     ) -> None:
         self.builder, self.classes, self.placeholders = builder, classes, placeholders
         self.places = list(every(top))
+        self.apart = {p.number for loop in self.places if apart(loop.stmt) for region in loop.inner for p in every(region)}
         self.subscripts = Subscripts(self.places, params, builder.types, classes)
         self.makers = Makers(self.places, builder.types, classes, self.subscripts)
         self.needs: dict[Version, Need] = {}
@@ -180,7 +182,7 @@ class Saver:
     def _copy_for_readers(self) -> None:
         """Where loops around a store stand inside those around all who read what it overwrites, a copy for each reader costs less."""
         for store in self.places:
-            if isinstance(store.stmt, Store):
+            if isinstance(store.stmt, Store) and store.number not in self.apart:
                 readers = [c for c in self.contents if self._spoils(store, c)]
                 if all(self._outside(c, store) for c in readers):
                     self._keep_copies(readers)
@@ -236,7 +238,7 @@ class Saver:
         return found
 
     def _read_earlier(self, store: Place) -> bool:
-        return any(self._spoils(store, content) for content in self.contents)
+        return store.number not in self.apart and any(self._spoils(store, content) for content in self.contents)
 
     def _spoils(self, store: Place, content: Content) -> bool:
         """Whether a store overwrites what is read, after the statement whose adjoint reads it."""

@@ -48,7 +48,8 @@ define("runtime.new_stack", "stack")
 
 # Calls of `stgrad.runtime` that make what they return: an array that comes back from Python never shares memory with an argument.
 define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
-define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.clipped runtime.outside", "call")
+define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.clipped runtime.outside"
+       " runtime.segment runtime.next_snapshot", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
 

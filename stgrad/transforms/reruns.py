@@ -1,0 +1,349 @@
+"""The reversal of a checkpointed loop: snapshots of what it carries, and trips that run again.
+
+    forward                                     reverse
+    due = 0                                     for part in range(parts - 1, -1, -1):
+    for t in range(n):                              at, u = at_kept[top - 1], np.copy(u_kept[top - 1])
+        if t == due:                                while at < part:
+            u_kept[top] = u; at_kept[top] = ...         to = runtime.next_snapshot(at, part + 1, slots - top)
+            due = length * runtime.next_...             trips of the parts from `at` to `to`
+        trip                                            at = to, and a snapshot where it is not `part` yet
+                                                    forward sweep of the part's trips, with stacks
+                                                    their reverse sweep
+
+A part is `length` trips. Its two sweeps are made like those of a program of their own: what is saved in one is restored in the other, and
+nothing is left in between. What they read of the program around them are values at the loop, which the program's own sweep
+gets like any others. In a loop or a branch, where the forward sweep passes more often than once, it keeps what the loop starts with; all
+snapshots are taken on the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Effect,
+    For,
+    If,
+    Operand,
+    Pack,
+    Slice,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    map_blocks,
+    operand_vars,
+    read,
+    rename,
+    rule_reads,
+)
+from stgrad.transforms.checkpoints import carried, unmarked
+from stgrad.transforms.dataflow import eliminate_dead
+from stgrad.transforms.places import Place, every, layout
+from stgrad.transforms.plan import Plan, declare, insert_forward, insert_reverse, left_out
+from stgrad.transforms.saves import Saver
+
+if TYPE_CHECKING:
+    from stgrad.transforms.reverse import _Reverse
+
+INT = Type("int64", weak=True)
+BOOL = Type("bool", weak=True)
+WHOLE = Slice(Const(None), Const(None), Const(None))
+APART = 10**7  # numbers of places in a part's own layout, apart from those of the program
+
+
+def reverse_marked(sweep: _Reverse, place: Place, loop: For) -> None:
+    """Write the reversal of a marked loop."""
+    work = _Rerun(sweep, place, loop)
+    sweep.repeat(place, lambda: sweep.region(work.part), work.emit, [work.part])
+
+
+@dataclass
+class _Sizes:
+    """Variables of one loop: how many trips and parts there are, what is kept where."""
+
+    trips: Operand
+    length: Var
+    parts: Var
+    slots: Var
+    top: Var
+    where: Var  # the parts at whose start the snapshots were taken
+    kept: dict[str, Var]
+
+
+class _Rerun:
+    def __init__(self, sweep: _Reverse, place: Place, loop: For) -> None:
+        self.sweep, self.place, self.loop = sweep, place, loop
+        self.builder = sweep.builder
+        assert isinstance(loop.snapshots, Pack)
+        self.wanted, _, *pairs = loop.snapshots.items
+        names = [o.name for o in pairs if isinstance(o, Var)]
+        self.entries = dict(zip(names[::2], names[1::2], strict=True))
+        self.low, self.high = self.new("low", INT), self.new("high", INT)
+        self.from_, self.to = self.new("low", INT), self.new("high", INT)  # of trips that run again
+        self.trip = replace(loop, start=self.low, stop=self.high, snapshots=None)
+        self.part = layout((self.trip,), (place.number + 1) * APART)
+        sweep.trips.update(sweep.counters_of(self.part))
+        self.once = place.region.owner is None
+
+    # ------------------------------------------------------------- small things
+
+    def new(self, wish: str, type_: Type) -> Var:
+        return Var(self.builder.variable(wish, replace(type_, value=None)).name)
+
+    def put(self, target: Var, op: str, *args: Operand) -> Var:
+        self.builder.emit(Assign((target,), op, args, (), self.loop.loc))
+        return target
+
+    def make(self, op: str, *args: Operand, wish: str = "_t", type_: Type = INT) -> Var:
+        return self.put(self.new(wish, type_), op, *args)
+
+    def sum(self, a: Operand, b: Operand) -> Operand:
+        return b if a == Const(0) else a if b == Const(0) else self.make("np.add", a, b)
+
+    def times(self, a: Operand, b: Operand) -> Operand:
+        return b if a == Const(1) else a if b == Const(1) else self.make("np.multiply", a, b)
+
+    @contextmanager
+    def block(self) -> Iterator[list[Stmt]]:
+        with self.builder.block() as out:
+            yield out
+
+    # ------------------------------------------------------------- the part's two sweeps
+
+    def emit(self, code: Block) -> None:
+        """Put the reversed loop into the sweep; `code` is the adjoint of one part."""
+        sweep = self.sweep
+        both = self.both_sweeps(code)
+        state = carried(self.trip, both)
+        state += [n for n in (*carried_through(both, self.trip), *self.entries) if n not in state]
+        names = {n: self.new(n, self.builder.types[n]).name for n in sorted(assigned((self.trip,)) | set(state))}
+        sweep.adjoints.place = self.place
+        outside = self.outside((*both, self.trip), set(names))
+        both, again = rename(both, {**names, **outside}), rename(plain((replace(self.trip, start=self.from_, stop=self.to),)), {**names, **outside})
+        if self.once:
+            with self.block() as out:
+                sizes = self.sizes({n: Var(n) for n in state}, {})
+            due = self.new("due", INT)
+            out.append(Assign((due,), "alias", (Const(0),)))
+            sweep.insertions[self.place.number] = out
+            first = self.place.inner[0].places[0].number
+            sweep.insertions[first] = self.snapshots_on_the_way(sizes, state, due)
+        else:
+            entries = {n: self.entry(n) for n in state}
+            sizes = self.sizes(entries, self.bounds_outside())
+            self.keep(sizes, entries, Const(0))
+        self.reversed(sizes, {n: Var(names[n]) for n in state}, both, again)
+
+    def both_sweeps(self, code: Block) -> Block:
+        """The forward sweep of a part, and its reverse sweep, by the names of the program."""
+        sweep = self.sweep
+        marks = set(sweep.adjoints.placeholders)
+        live = set(sweep.adjoints.bars.values()) | marks
+        code = eliminate_dead(code, live, self.builder.types, sweep.classes(code))
+        given = [*(p.name for p in sweep.fn.params), *carried(self.trip)]
+        saver = Saver(self.builder, self.part, given, sweep.program.classes, sweep.adjoints.placeholders)
+        saver.read_all(code)
+        saver.restore_contents()
+        plan = saver.finish()
+        sweep.left_out |= left_out(saver.places, plan, code)
+        insert(plan, saver.places, sweep.insertions)
+        forward = insert_forward((self.trip,), self.part, plan)
+        return unmarked((*declare(plan), *forward, *insert_reverse(code, saver.names, plan)))
+
+    def outside(self, block: Block, inside: set[str]) -> dict[str, str]:
+        """Values of the program that a part reads, as the program's sweep has them at the loop."""
+        known = (read(block) | rule_reads(block)) & self.sweep.fn.types.keys()
+        return {n: self.sweep.adjoints.value(n).name for n in sorted(known - inside)}
+
+    def bounds_outside(self) -> dict[str, str]:
+        bounds = (self.loop.start, self.loop.stop, self.loop.step, self.wanted)
+        return {n: self.sweep.adjoints.value(n).name for o in bounds for n in operand_vars(o)}
+
+    def entry(self, name: str) -> Var:
+        """What a carried name holds before the loop."""
+        return Var(self.sweep.adjoints.value(self.entries.get(name, name)).name)
+
+    # ------------------------------------------------------------- sizes and snapshots
+
+    def sizes(self, state: dict[str, Var], names: dict[str, str]) -> _Sizes:
+        """Count trips and parts, and make room for the snapshots."""
+
+        def here(operand: Operand) -> Operand:
+            return Var(names.get(operand.name, operand.name)) if isinstance(operand, Var) else operand
+
+        start, stop, step, wanted = map(here, (self.loop.start, self.loop.stop, self.loop.step, self.wanted))
+        span = self.make("np.subtract", stop, start) if start != Const(0) else stop
+        if step != Const(1):
+            less = self.make("np.subtract", start, stop)
+            span = self.make("np.negative", self.make("np.floor_divide", less, step))
+        trips = self.make("max", span, Const(0), wish="trips")
+        given = Const(0) if wanted == Const(None) else wanted
+        length = self.make("runtime.segment", trips, given, wish="length")
+        parts = self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
+        most = parts if wanted == Const(None) else self.make("min", wanted, parts)
+        slots = self.make("max", most, Const(1), wish="slots")
+        top = self.make("alias", Const(0), wish="top")
+        kept = {n: self.room(v.name, n, slots) for n, v in state.items()}
+        where = self.room(None, "at", slots)
+        return _Sizes(trips, length, parts, slots, top, where, kept)
+
+    def room(self, like: str | None, name: str, slots: Var) -> Var:
+        """Memory for snapshots of a number or an array."""
+        type_ = self.builder.types[like] if like is not None else INT
+        extents = [self.make("shape", Var(like), Const(axis)) for axis in range(type_.rank)] if like is not None else []
+        kept = Type(type_.dtype, (self.builder.fresh_dim(), *type_.dims), array=True)
+        dtype = () if type_.dtype == "float64" else (Const(np.dtype(type_.dtype).type),)
+        return self.make("np.empty", Pack((slots, *extents)) if extents else slots, *dtype, wish=f"{name}_kept", type_=kept)
+
+    def keep(self, sizes: _Sizes, state: dict[str, Var], part: Operand) -> None:
+        """Take a snapshot at the start of a part."""
+        for name, value in state.items():
+            kept, type_ = sizes.kept[name], self.builder.types[value.name]
+            for axis, dim in enumerate(type_.dims):
+                if (dim.symbol or "").startswith("~"):
+                    now, then = self.make("shape", value, Const(axis)), self.make("shape", kept, Const(axis + 1))
+                    message = Const(f"the shape of `{name}` changes in a checkpointed loop")
+                    self.builder.emit(Effect("check_equal", (now, then, message), (), self.loop.loc))
+            index: Operand = Pack((sizes.top, *(WHOLE for _ in type_.dims))) if type_.array else sizes.top
+            self.builder.emit(Store(kept, index, value, "set", self.loop.loc))
+        self.builder.emit(Store(sizes.where, sizes.top, part, "set", self.loop.loc))
+        self.put(sizes.top, "np.add", sizes.top, Const(1))
+
+    def snapshots_on_the_way(self, sizes: _Sizes, state: Sequence[str], due: Var) -> list[Stmt]:
+        """At the start of a trip of the forward sweep: a snapshot where one is due.
+
+        What comes after the loop counts as one more part, whose reversal comes first.
+        """
+        with self.block() as out:
+            done: Operand = Var(self.loop.var.name)
+            if self.loop.start != Const(0):
+                done = self.make("np.subtract", done, self.loop.start)
+            if self.loop.step != Const(1):
+                done = self.make("np.floor_divide", done, self.loop.step)
+            here = self.make("np.equal", done, due, type_=BOOL)
+            with self.block() as inner:
+                part = self.make("np.floor_divide", done, sizes.length, wish="part")
+                self.keep(sizes, {n: Var(n) for n in state}, part)
+                self.put(due, "np.multiply", sizes.length, self.next(sizes, part, self.sum(sizes.parts, Const(1))))
+            self.builder.emit(If(here, tuple(inner)))
+        return out
+
+    def next(self, sizes: _Sizes, at: Operand, end: Operand) -> Var:
+        free = self.make("np.subtract", sizes.slots, sizes.top)
+        return self.make("runtime.next_snapshot", at, end, free, wish="to")
+
+    # ------------------------------------------------------------- the reversed loop
+
+    def reversed(self, sizes: _Sizes, state: dict[str, Var], both: Block, again: Block) -> None:
+        part, at, going = self.new("part", INT), self.new("at", INT), self.new("_c", BOOL)
+        last = self.make("np.subtract", sizes.parts, Const(1))
+        with self.block() as body:
+            self.restore(sizes, state, at)
+            with self.block() as head:
+                self.put(going, "np.less", at, part)
+            with self.block() as advance:
+                self.advance(sizes, state, at, part, again)
+            self.builder.emit(While(tuple(head), going, tuple(advance), self.loop.loc))
+            self.drop(sizes, part)
+            self.bounds(sizes, part, None, self.low, self.high)
+            for stmt in both:
+                self.builder.emit(stmt)
+        self.builder.note = None
+        self.builder.emit(For(part, last, Const(-1), Const(-1), tuple(body), self.loop.loc))
+
+    def restore(self, sizes: _Sizes, state: dict[str, Var], at: Var) -> None:
+        """Go back to the last snapshot."""
+        latest = self.make("np.subtract", sizes.top, Const(1), wish="latest")
+        self.put(at, "getitem", sizes.where, latest)
+        for name, value in state.items():
+            type_ = self.builder.types[value.name]
+            if type_.array:
+                row = self.make("getitem", sizes.kept[name], Pack((latest, *(WHOLE for _ in type_.dims))), type_=type_)
+                self.put(value, "np.copy", row)
+            else:
+                self.put(value, "getitem", sizes.kept[name], latest)
+
+    def advance(self, sizes: _Sizes, state: dict[str, Var], at: Var, part: Var, again: Block) -> None:
+        """Run trips again, to the next snapshot or to the part that is due."""
+        to = self.next(sizes, at, self.sum(part, Const(1)))
+        self.bounds(sizes, at, to, self.from_, self.to)
+        for stmt in again:
+            self.builder.emit(stmt)
+        self.put(at, "alias", to)
+        more = self.make("np.less", at, part, type_=BOOL)
+        with self.block() as inner:
+            self.keep(sizes, state, at)
+        self.builder.emit(If(more, tuple(inner)))
+
+    def drop(self, sizes: _Sizes, part: Var) -> None:
+        """A snapshot at the start of the part that is reversed now has served."""
+        latest = self.make("getitem", sizes.where, self.make("np.subtract", sizes.top, Const(1)))
+        served = self.make("np.equal", latest, part, type_=BOOL)
+        with self.block() as inner:
+            self.put(sizes.top, "np.subtract", sizes.top, Const(1))
+        self.builder.emit(If(served, tuple(inner)))
+
+    def bounds(self, sizes: _Sizes, first: Var, end: Var | None, low_: Var, high_: Var) -> None:
+        """The counters of the trips of some parts; without an end, of one."""
+        low: Operand = self.make("np.multiply", first, sizes.length)
+        if end is None:
+            high: Operand = self.make("min", self.make("np.add", low, sizes.length), sizes.trips)
+        else:
+            high = self.make("np.multiply", end, sizes.length)
+        start, step = (self.outer(o) for o in (self.loop.start, self.loop.step))
+        self.put(low_, "alias", self.sum(start, self.times(low, step)))
+        self.put(high_, "alias", self.sum(start, self.times(high, step)))
+
+    def outer(self, operand: Operand) -> Operand:
+        return Var(self.sweep.adjoints.value(operand.name, place=self.place).name) if isinstance(operand, Var) else operand
+
+
+def insert(plan: Plan, places: Sequence[Place], insertions: dict[int, list[Stmt]]) -> None:
+    """Put what marked loops do in the forward sweep into its plan."""
+    check_unsaved(plan, places)
+    for place in places:
+        if place.number in insertions:
+            plan.before[place.number] = [*plan.before.get(place.number, []), *insertions[place.number]]
+
+
+def check_unsaved(plan: Plan, places: Iterable[Place]) -> None:
+    """Refuse marked loops in whose trips the program around them would have to save something."""
+    for place in places:
+        if not isinstance(place.stmt, For) or place.stmt.snapshots is None:
+            continue
+        inner = [p for region in place.inner for p in every(region)]
+        regions = {id(p.region) for p in inner}
+        if any(p.number in plan.before for p in inner) or any(region in regions for region, _ in plan.pushes):
+            raise errors.AliasingError(
+                "a checkpointed loop overwrites an array that is read before it under another name",
+                place.stmt.loc,
+                reason="what the loop overwrites would have to be kept for each trip",
+                hint="let the loop work on a copy: u = u.copy() before it",
+            )
+
+
+def carried_through(both: Block, trip: For) -> list[str]:
+    """Names that the two sweeps of a part read as they were before it."""
+    from stgrad.transforms.dataflow import Liveness
+
+    return sorted((Liveness(both, frozenset()).before & assigned(trip.body)) - {trip.var.name})
+
+
+def plain(block: Block) -> Block:
+    """A block that runs again: what it says and tests has been said and tested."""
+    return unmarked(tuple(map_blocks(plain, s) for s in block if not isinstance(s, Effect)))
+
+
+__all__ = ["insert", "reverse_marked"]
