@@ -5,6 +5,7 @@ from stgrad.batches import batch_jacobian, vmap
 from stgrad.checkpoints import checkpointed
 from stgrad.differentials import elementwise_grad, hessian, jacfwd, jacobian, jacrev, linearize, vjp
 from stgrad.directional import hvp, jvp
+from stgrad.flat import flatten
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
 from stgrad.registered import register_gradient
@@ -16,5 +17,5 @@ __all__ = [
     "batch_jacobian", "cfunc", "checkpointed", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",
-    "sparse_hessian", "sparse_jacobian", "sparsity",
+    "flatten", "sparse_hessian", "sparse_jacobian", "sparsity",
 ]  # fmt: skip

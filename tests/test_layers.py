@@ -17,7 +17,7 @@ LAYERS = [
     {"rules"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
-    {"loader", "registered"},
+    {"loader", "registered", "flat"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},
@@ -44,7 +44,8 @@ LAYERS = [
     {"batches", "differentials", "sparse"},
     {"taylor"},
     {"distributed"},
-    {"eager", "testing", "command_request"},
+    {"eager", "testing", "command_request", "interop"},
+    {"pytest_plugin"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -8,8 +8,7 @@ import pkgutil
 import programs
 import pytest
 from programs.registry import EXAMPLES, Example
-
-from stgrad.testing import check_gradient
+from thorough import check_gradient
 
 # What their gradients write to may be a view or a copy: forward over reverse does not take them, reverse over reverse does.
 GRADIENT_REFUSED_FORWARD = ("inplace.reshapes_what_it_overwrites",)

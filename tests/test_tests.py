@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad.ir import Assign, Function, Store
-from stgrad.testing import GradientError, check_gradient, gradients
+from stgrad.testing import GradientError, gradients
 from stgrad.transformed import Transformed
 from stgrad.transforms import adjoints, instrument, pipeline, saves
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-from stgrad.testing import check_gradient
 
 W, B = np.array([[0.5, -1.0, 2.0], [1.5, 0.3, -0.7], [0.2, 0.4, 0.6]]), np.array([0.1, -0.2, 0.3])
 Pair = namedtuple("Pair", ["w", "b"])

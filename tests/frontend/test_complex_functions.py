@@ -5,8 +5,7 @@ from __future__ import annotations
 import cmath
 
 import pytest
-
-from stgrad.testing import check_gradient
+from thorough import check_gradient
 
 FUNCTIONS = "exp sqrt sin cos tan sinh cosh tanh log log10 asin acos atan asinh acosh atanh".split()
 

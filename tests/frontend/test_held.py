@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-from stgrad.testing import check_gradient
 
 B = np.arange(1.0, 7.0).reshape(3, 2) / 3.0
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 X = np.array([0.7, -1.2, 0.4, 1.9])
 

@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 
 class PackageError(Exception):

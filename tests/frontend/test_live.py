@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 
 def writes(x: Any) -> Any:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-from stgrad.testing import check_gradient
 
 
 class Box:

@@ -8,9 +8,9 @@ import numba
 import numpy as np
 import pytest
 from numba.typed import Dict, List
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 X = np.array([0.4, 0.7, 0.2, 0.9, 0.5])
 M = np.outer(X, X + 1.0)

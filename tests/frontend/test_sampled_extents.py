@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import rules
 from stgrad.frontend.infer import by_example
 from stgrad.ir import Dim, Type
-from stgrad.testing import check_gradient
 
 
 def vector(symbol, offset=0):

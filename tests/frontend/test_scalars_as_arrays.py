@@ -7,9 +7,9 @@ import operator
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 X = np.array([0.4, 0.7, 0.2, 0.9, 0.5])
 

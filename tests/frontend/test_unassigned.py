@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-from stgrad.testing import check_gradient
 
 
 def one_side(x, c):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad.errors import UnsupportedSyntaxError
-from stgrad.testing import check_gradient
 from stgrad.values import leaves
 
 CALLS = """

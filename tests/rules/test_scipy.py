@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import rules
-from stgrad.testing import check_gradient
 
 IMPORTS = "import numpy as np\nimport scipy.special as sp\nimport scipy.stats as st\nimport scipy.fft as sf\n"
 IMPORTS += "import scipy.integrate as si\nimport scipy.signal as ss\nimport scipy.ndimage as nd\nimport scipy.linalg as sl\n"

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import eager as tf
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(4)
 

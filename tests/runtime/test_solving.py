@@ -5,11 +5,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import runtime
 from stgrad.runtime.solving import FEW
-from stgrad.testing import check_gradient
 
 
 @numba.njit

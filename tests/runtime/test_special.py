@@ -6,10 +6,10 @@ import numba
 import numpy as np
 import pytest
 import scipy.special
+from thorough import check_gradient
 
 import stgrad
 from stgrad.runtime import special
-from stgrad.testing import check_gradient
 from tests.test_cache import cache_dir, python  # noqa: F401  (a fixture)
 
 POINTS = [(0.31, 0.83, 0.57, 0.44), (1.0, 2.0, 1.0, 3.0), (2.6, 1.7, 0.9, 1.2), (-0.4, 0.3, 0.6, 0.2)]

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 
 def logistic(r, x0, n):

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(8)
 W, V, B = RNG.standard_normal((3, 3)) * 0.4, RNG.standard_normal((3, 12)) * 0.4, RNG.standard_normal(3)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import pushforwards
 from stgrad.errors import AliasingError, NotDifferentiableError, ShapeError
 from stgrad.request import Derivative, Options
-from stgrad.testing import check_gradient
 from stgrad.transformed import Transformed
 
 BOTH = pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])

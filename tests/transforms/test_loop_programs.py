@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-
-from stgrad.testing import check_gradient
+from thorough import check_gradient
 
 
 def thomas(a, b, c, d):

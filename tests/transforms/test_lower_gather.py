@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(0)
 

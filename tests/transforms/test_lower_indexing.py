@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from lowering import Builder, check, execute, to_source
+from thorough import check_gradient
 
 import stgrad
 from stgrad.ir import Function
-from stgrad.testing import check_gradient
 from stgrad.transforms.lower import lower
 from stgrad.transforms.positions import guard_positions
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(3)
 X, W = RNG.normal(size=11), RNG.normal(size=3)

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(5)
 A, X, M = RNG.random(3), RNG.random((4, 3)), RNG.random((3, 3))

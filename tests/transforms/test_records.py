@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
-from stgrad.testing import check_gradient
 
 RNG = np.random.default_rng(2)
 X, M = RNG.standard_normal(5), RNG.standard_normal((5, 3))
