@@ -118,9 +118,16 @@ def apply(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         pull = quick(*(_kept(v) for v in plain(args)))
         shapes = [np.shape(v) for v in plain(args)]
         sides = [i for i, a in enumerate(args) if type(a) is Tracked]
-        return _recorded(value, read, lambda bars: [_unbroadcast(pull[i](bars[0]), shapes[i]) for i in sides])
+        return _recorded(value, read, lambda bars: [_unbroadcast(_finite(pull[i](bars[0]), bars[0]), shapes[i]) for i in sides])
     pullback = _pullback(function, args, kwargs, value)
+    if isinstance(function, np.ufunc) or function in _SYMBOLS:
+        return _recorded(value, read, lambda bars: [_finite(g, bars[0]) for g in pullback(_seeded(value, bars), value)])
     return _recorded(value, read, lambda bars: pullback(_seeded(value, bars), value))
+
+
+def _finite(g: Any, bar: Any) -> Any:
+    """A zero cotangent into an infinite partial derivative is zero, element by element."""
+    return g if np.shape(g) != np.shape(bar) or np.isfinite(g).all() else np.where(np.equal(bar, 0.0), 0.0, g)
 
 
 def discrete(function: Any, value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Derivatives of arithmetic, powers, exponentials, logarithms and trigonometry: NumPy's ufuncs and the functions of `math`.
 
-Kinks: sqrt'(0) = 0, arctan2 is 0 at the origin.
+Kinks: roots at 0 (sqrt, cbrt, x ** 0.3) have the derivative 0, arctan2 is 0 at the origin.
 """
 
 from __future__ import annotations
@@ -50,10 +50,18 @@ def positive(y, x):
     return 1.0
 
 
+def off_zero(a, b):
+    """The base of a power, and infinity for a root of 0: the derivative there is 0, as that of sqrt."""
+    if isinstance(b, (int, np.integer)):
+        return a
+    root = 0.0 < b < 1.0 if np.ndim(b) == 0 else np.logical_and(b > 0.0, b < 1.0)
+    return np.where(root, np.where(a == 0.0, np.inf, a), a)
+
+
 @partials(np.power, np.float_power, math.pow)
 def power(y, a, b):
-    """b a^(b-1) and y log a; `b != 0` and `a == 0` keep 0 ** -1 and log 0 out."""
-    return b * a ** (b - (b != 0)), y * np.log(a + (a == 0))
+    """b a^(b-1) and y log a; `b != 0` and `a == 0` keep 0 ** -1 and log 0 out. Of a root at 0 the derivative is 0, as that of sqrt."""
+    return b * off_zero(a, b) ** (b - (b != 0)), y * np.log(a + (a == 0))
 
 
 @partials(np.square)
@@ -112,7 +120,7 @@ def sqrt(y, x):
 
 @partials(np.cbrt, math.cbrt)
 def cbrt(y, x):
-    return 1.0 / (3.0 * y * y)
+    return 1.0 / (3.0 * np.where(y == 0.0, np.inf, y * y))
 
 
 @partials(np.exp, math.exp)

@@ -26,14 +26,14 @@ class Activity:
 def activity(fn: Function, wrt: Iterable[str]) -> Activity:
     """Activity of every name of a program with respect to the parameters `wrt`."""
     classes = Classes(fn.body, fn.types)
-    edges = list(_edges(fn, classes))
+    edges = list(flows(fn, classes))
     forward: dict[str, set[str]] = {}
     backward: dict[str, set[str]] = {}
     for source, target in edges:
         forward.setdefault(source, set()).add(target)
         backward.setdefault(target, set()).add(source)
-    varied = _reach({classes.find(n) for n in wrt}, forward)
-    useful = _reach({classes.find(n) for n in result_names(fn)}, backward)
+    varied = reached({classes.find(n) for n in wrt}, forward)
+    useful = reached({classes.find(n) for n in result_names(fn)}, backward)
     names = set(fn.types)
 
     def of(found: set[str]) -> frozenset[str]:
@@ -43,7 +43,8 @@ def activity(fn: Function, wrt: Iterable[str]) -> Activity:
     return Activity(of(varied), of(useful), frozenset(n for n in both if fn.types[n].is_float))
 
 
-def _reach(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
+def reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
+    """What can be reached from `start` along edges."""
     found, todo = set(start), list(start)
     while todo:
         for target in edges.get(todo.pop(), ()):
@@ -53,9 +54,10 @@ def _reach(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _edges(fn: Function, classes: Classes) -> Iterator[tuple[str, str]]:
+def flows(fn: Function, classes: Classes) -> Iterator[tuple[str, str]]:
+    """Pairs of alias classes: numbers of the first go into the second."""
     for stmt, own in _walk(fn.body, frozenset()):
-        for source, target in _flows(stmt, fn.types):
+        for source, target in _moves(stmt, fn.types):
             if target not in own:
                 yield classes.find(source), classes.find(target)
 
@@ -71,7 +73,7 @@ def _walk(block: Block, own: frozenset[str]) -> Iterator[tuple[Stmt, frozenset[s
             yield from _walk(part, inner)
 
 
-def _flows(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[tuple[str, str]]:
+def _moves(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[tuple[str, str]]:
     match stmt:
         case Assign():
             if differentiable(stmt.op):
@@ -101,4 +103,4 @@ def differentiable(op: str) -> bool:
     return operation(op).differentiable
 
 
-__all__ = ["Activity", "Var", "activity", "differentiable"]
+__all__ = ["Activity", "Var", "activity", "differentiable", "flows", "reached"]

@@ -56,6 +56,7 @@ class Adjoints:
     splice: Splice
     active: frozenset[str]
     shadows: dict[str, str]
+    guarded: frozenset[str] = frozenset()  # names that cotangents which may be zero meet infinite partials at (`stgrad.transforms.picked`)
     bars: dict[str, str] = field(default_factory=dict)  # value adjoints, by primal name
     present: set[str] = field(default_factory=set)
     placeholders: dict[str, tuple[str, Place, bool]] = field(default_factory=dict)
@@ -266,7 +267,8 @@ class Adjoints:
         wanted = [isinstance(a, Var) and a.name in self.active for a in stmt.args]
         found += (None,) * (len(wanted) - len(found))
         self._all_there(stmt, found)
-        return tuple(self._times(g, p) if want else None for p, want in zip(found, wanted, strict=False))
+        careful = not self.guarded.isdisjoint(n for o in (*stmt.targets, *stmt.args) for n in operand_vars(o))
+        return tuple(self._times(g, p, careful) if want else None for p, want in zip(found, wanted, strict=False))
 
     def _all_there(self, stmt: Assign, cotangents: tuple[Value, ...]) -> None:
         """A rule says None for an argument in which it has no derivative: refused where one is needed."""
@@ -278,7 +280,7 @@ class Adjoints:
                 f"`{stmt.op}` has no derivative with respect to {which}", stmt.loc, hint="pass it as a constant: stgrad.stop_gradient(...)"
             )
 
-    def _times(self, g: Value, p: Value) -> Value:
+    def _times(self, g: Value, p: Value, careful: bool) -> Value:
         if is_number(p):
             if p == 0:
                 return 0.0
@@ -290,7 +292,8 @@ class Adjoints:
             p = p.conjugate()
         elif isinstance(p, Sym) and p.type.dtype.startswith("complex"):
             p = self.builder.call("np.conjugate", (p,), p.type)
-        return self.splice(self.builder, _multiply, (g, p), {})
+        careful &= isinstance(g, Sym) and isinstance(p, Sym) and p.type.is_float
+        return self.splice(self.builder, _multiply_with_care if careful else _multiply, (g, p), {})
 
     def _distribute(self, stmt: Assign, cotangents: Value, bars: list[Sym | None]) -> None:
         """Hand the cotangents of a rule to its arguments: one for each array argument, position by position."""
@@ -400,6 +403,10 @@ def written_bars(stmt: Custom, types: Any) -> set[str]:
 
 def _multiply(g: Any, p: Any) -> Any:
     return g * p
+
+
+def _multiply_with_care(g: Any, p: Any) -> Any:
+    return g * np.where(g == 0.0, 0.0, p)
 
 
 def _negative(g: Any) -> Any:

@@ -65,6 +65,7 @@ from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.checkpoints import unmarked
 from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
+from stgrad.transforms.picked import guarded
 from stgrad.transforms.places import Place, Region, every, layout
 from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
@@ -122,7 +123,7 @@ class _Reverse:
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
-        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows))
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), guarded(self.fn))
         self.top = layout(self.fn.body)
         self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []

@@ -226,6 +226,11 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         return replace(stmt, op="alias", args=(Const(float(args[0].value) if stmt.op == "float" else int(args[0].value)),))
     if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":
         return alias(args[0])
+    if stmt.op == "np.where" and isinstance(args[0], Const):
+        kept = args[1] if args[0].value else args[2]
+        if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
+            return replace(stmt, op="np.copy", args=(kept,))
+        return alias(kept)
     if stmt.op == "np.multiply":
         if _is(args[0], 1):
             return alias(args[1])

@@ -62,6 +62,7 @@ class Operation:
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
         python: the same on Python's own values.
+        picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
         integers: 'grows' where the result of two integers may be larger than both, 'unbounded' where it outgrows any word.
         natural: 'always' where the result is never negative, 'kept' where it is not if no argument is; `positive`: the same for more than 0.
@@ -90,6 +91,7 @@ class Operation:
     precise: str = ""
     tuned: str = ""
     combine: str = ""
+    picks: bool = False
     symbol: str = ""
     call: str = ""
     python: Callable[..., Any] | None = None

@@ -20,8 +20,8 @@ define("np.multiply", "arithmetic", linear=(*FIRST, frozenset({1})), natural="ke
 define("np.negative", "arithmetic", signs=(-1,), linear=FIRST, symbol="-", python=operator.neg, **_PLAIN)
 define("np.absolute", "arithmetic", natural="always", positive="kept", own=True, call="np.abs", python=abs, **_PLAIN)
 define("np.square", "arithmetic", natural="always", **_PLAIN)
-define("np.maximum", "arithmetic", **_PLAIN)
-define("np.minimum", "arithmetic", natural="kept", positive="kept", **_PLAIN)
+define("np.maximum", "arithmetic", picks=True, **_PLAIN)
+define("np.minimum", "arithmetic", natural="kept", positive="kept", picks=True, **_PLAIN)
 define("np.positive", "arithmetic", signs=(1,), linear=FIRST, symbol="+", python=operator.pos, cost=1, total=True, fused=True, vector=True)
 define("np.divide", "arithmetic", linear=FIRST, natural="kept", symbol="/", python=operator.truediv, cost=10, fused=True, unrolled=True, vector=True)
 define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator.truediv, cost=10, fused=True)
@@ -29,15 +29,16 @@ define("np.floor_divide", "arithmetic", symbol="//", python=operator.floordiv, c
 define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True)
 define("np.mod", "arithmetic", symbol="%", python=operator.mod, fused=True)
 define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow")
-define("max", "arithmetic", cost=1, total=True, python=max)
-define("min", "arithmetic", natural="kept", positive="kept", cost=1, total=True, python=min)
+define("max", "arithmetic", picks=True, cost=1, total=True, python=max)
+define("min", "arithmetic", natural="kept", positive="kept", picks=True, cost=1, total=True, python=min)
 define("np.left_shift", "arithmetic", fused=True, own=True, symbol="<<", python=operator.lshift, integers="grows")
 define("np.right_shift", "arithmetic", fused=True, own=True, symbol=">>", python=operator.rshift)
 define("np.bitwise_and", "arithmetic", fused=True, symbol="&", python=operator.and_)
 define("np.bitwise_or", "arithmetic", fused=True, symbol="|", python=operator.or_)
 define("np.bitwise_xor", "arithmetic", fused=True, symbol="^", python=operator.xor)
 define("np.invert", "arithmetic", fused=True, symbol="~", python=operator.invert)
-define("np.fmod np.float_power np.fmax np.fmin np.copysign np.heaviside", "arithmetic", fused=True)
+define("np.fmod np.float_power np.copysign np.heaviside", "arithmetic", fused=True)
+define("np.fmax np.fmin", "arithmetic", picks=True, fused=True)
 
 # --------------------------------------------------------------------------- comparisons and truth
 
@@ -55,9 +56,10 @@ define("np.logical_and np.logical_or np.logical_not", "logical", cost=1, total=T
 define("np.logical_xor", "logical", total=True, fused=True)
 define("not", "logical", arity=1, differentiable=False, cost=1, total=True, fused=True, vector=True, python=operator.not_)
 define("np.isnan np.isinf np.isfinite np.signbit", "predicate", total=True, fused=True)
-define("np.where", "choice", cost=2, fused=True)
-define("select", "choice", cost=1, total=True)  # of loop nests: np.where on elements
-define("np.clip", "choice", fused=True)
+define("np.where", "choice", picks=True, cost=2, fused=True)
+define("select", "choice", picks=True, cost=1, total=True)  # of loop nests: np.where on elements
+define("np.nan_to_num", "rule", picks=True)
+define("np.clip", "choice", picks=True, fused=True)
 
 # --------------------------------------------------------------------------- functions
 

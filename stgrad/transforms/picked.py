@@ -1,0 +1,66 @@
+"""Where a cotangent that is exactly zero may meet an infinite partial derivative, whose product is zero by definition here, not NaN.
+
+A zero cotangent says that nothing depends on an element. It arises in two ways, and both can be seen in the program:
+
+- a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`;
+- an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
+
+Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 else partial)`; no other pays for it.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> stgrad.grad(lambda x: np.sum(np.where(x > 0.0, 1.0 / x, 0.0)), jit=False)(np.array([0.0, 2.0]))
+    array([ 0.  , -0.25])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, operand_vars, walk
+from stgrad.ir.ops import operation
+from stgrad.transforms.activity import flows, reached
+from stgrad.transforms.dataflow import Classes, gathers
+
+
+def guarded(fn: Function, classes: Classes | None = None) -> frozenset[str]:
+    """The names whose statements multiply with care; of an alias class all or none."""
+    classes = classes or Classes(fn.body, fn.types)
+    edges = list(flows(fn, classes))
+    forward: dict[str, set[str]] = {}
+    backward: dict[str, set[str]] = {}
+    for source, target in edges:
+        forward.setdefault(source, set()).add(target)
+        backward.setdefault(target, set()).add(source)
+    statements = list(walk(fn.body))
+    picked = reached({classes.find(n) for s in statements for n in _left_out(s, fn.types)}, backward)
+    infinite = reached({classes.find(n) for s in statements for n in _infinities(s)}, forward)
+    return frozenset(n for n in fn.types if classes.find(n) in picked | infinite)
+
+
+def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
+    """Names of which a statement may leave out elements."""
+    match stmt:
+        case Assign(op="getitem") if types[stmt.target.name].is_float and gathers(stmt.args[1], types):
+            yield from operand_vars(stmt.args[0])
+        case Assign() if operation(stmt.op).picks and types[stmt.target.name].is_float:
+            yield from (n for a in stmt.args for n in operand_vars(a) if types[n].is_float)
+        case Store(mode="set") if gathers(stmt.index, types):
+            yield stmt.target.name
+
+
+def _infinities(stmt: Stmt) -> Iterator[str]:
+    """Names that a statement makes of an infinity which stands in the program."""
+    match stmt:
+        case Assign() if operation(stmt.op).differentiable and any(map(_infinite, (*stmt.args, *(v for _, v in stmt.kwargs)))):
+            yield from (t.name for t in stmt.targets)
+        case Store() if _infinite(stmt.value):
+            yield stmt.target.name
+
+
+def _infinite(operand: Operand) -> bool:
+    if isinstance(operand, Pack):
+        return any(map(_infinite, operand.items))
+    return isinstance(operand, Const) and isinstance(operand.value, float) and math.isinf(operand.value)
+

@@ -1,0 +1,138 @@
+"""Zero cotangents that meet infinite partial derivatives: the product is zero, in plain Python, compiled, recorded, and twice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import stgrad
+
+
+def inverse(x):
+    return np.sum(np.where(x > 0.0, 1.0 / x, 0.0))
+
+
+def entropy(x):
+    return np.sum(np.where(x > 0.0, x * np.log(x), 0.0))
+
+
+def log_above(x):
+    return np.sum(np.maximum(np.log(x), -3.0))
+
+
+def inverse_between(x):
+    return np.sum(np.clip(1.0 / x, -3.0, 4.0))
+
+
+def selected(x):
+    return np.sum(np.select([x > 0.0], [1.0 / x], 0.0))
+
+
+def finite(x):
+    return np.sum(np.nan_to_num(1.0 / x, posinf=0.0))
+
+
+def overwritten(x):
+    r = 1.0 / x
+    r[x == 0.0] = 0.0
+    return np.sum(r * r)
+
+
+def masked(x):
+    r = np.log(x)
+    return np.sum(r[np.isfinite(r)] ** 2)
+
+
+def smallest(x):
+    return np.min(1.0 / x)
+
+
+def sigmoid(x):
+    z = 900.0 * (x - 1.0)
+    return np.sum(np.where(z > 0.0, 1.0 / (1.0 + np.exp(-z)), np.exp(z) / (1.0 + np.exp(z))) * x)
+
+
+def soft_warping(x):
+    n, gamma = len(x), 0.7 * x[1]
+    r = np.full((n + 1, n + 1), np.inf)
+    r[0, 0] = 0.0
+    for i in range(n):
+        for j in range(n):
+            a, b, c = -r[i, j] / gamma, -r[i, j + 1] / gamma, -r[i + 1, j] / gamma
+            m = max(a, b, c)
+            r[i + 1, j + 1] = (x[i] - 0.5 * j) ** 2 - gamma * (m + math.log(math.exp(a - m) + math.exp(b - m) + math.exp(c - m)))
+    return r[n, n]
+
+
+def distances(x):
+    return sum(np.sum((x[i] - x[j]) ** 2) ** 0.5 for i in range(3) for j in range(3))
+
+
+def broken_power(x):
+    return np.sum(np.abs(x) ** (0.3 * x[2]) * x[1]) + np.sum(np.cbrt(x * x * x * x))
+
+
+PROGRAMS = (inverse, entropy, log_above, inverse_between, selected, finite, overwritten, masked, smallest, sigmoid, soft_warping, distances, broken_power)
+X = np.array([0.0, 2.0, 2.5])
+
+
+def quotients(f):
+    """Differences, one-sided at 0, where some of the programs are not defined on the other side."""
+    steps = 1e-6 * np.eye(3)
+    with np.errstate(all="ignore"):
+        return np.array([0.0 if i == 0 and f is not soft_warping else (f(X + s) - f(X - s)) / 2e-6 for i, s in enumerate(steps)])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_zero_cotangent_gives_zero(f, jit):
+    gradient = stgrad.grad(f, jit=jit)(X)
+    wanted = quotients(f)
+    if f is distances:
+        wanted[0] = gradient[0]
+        assert gradient[0] == -4.0
+    if f is sigmoid:
+        wanted[0] = 0.0
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", (inverse, entropy, overwritten), ids=lambda f: f.__name__)
+def test_twice(f):
+    v = np.array([0.0, 1.0, -0.5])
+    (product,) = stgrad.hvp(f, (X,), (v,), jit=False)
+    again = stgrad.grad(lambda x: np.sum(stgrad.grad(f)(x) * v), jit=False)(X)  # reverse over reverse
+    gradient = stgrad.grad(f, jit=False)
+    with np.errstate(all="ignore"):
+        wanted = (gradient(X + 1e-6 * v) - gradient(X - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(product, wanted, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(again, wanted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_is_not_left_out_keeps_its_infinity():
+    assert stgrad.grad(lambda x: np.sum(np.log(x)), jit=False)(X)[0] == np.inf
+    assert stgrad.grad(lambda x: np.sum(np.where(x >= 0.0, np.log(x), 0.0)), jit=False)(X)[0] == np.inf
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_recorded_programs_do_the_same(monkeypatch):
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+
+    def looked_up(x):
+        table = {}
+        for i in range(3):
+            table[float(x[i]) > 0.0] = i
+        return np.sum(np.where(x > 0.0, x * np.log(x) + 1.0 / x, 0.0))
+
+    with pytest.warns(UserWarning):
+        gradient = stgrad.grad(looked_up)(X)
+    np.testing.assert_allclose(gradient, [0.0, 1.0 + math.log(2.0) - 0.25, 1.0 + math.log(2.5) - 0.16])
+
+
+def test_other_programs_pay_nothing():
+    text = stgrad.grad(lambda x: np.sum(np.exp(-x) / (1.0 + x)), jit=False).source(X)
+    assert "if" not in text.replace("stgrad", "")
