@@ -39,14 +39,14 @@ def test_backward(jit):
     """The value is fine, its derivative is 0 times infinity."""
 
     def f(x):
-        inverse = 1.0 / x
-        return np.where(x > 0.0, inverse, 0.0).sum()
+        square = x * x
+        return np.log(square).sum()
 
     point = np.array([1.0, 0.0])
     with np.errstate(all="ignore"):
-        assert stgrad.jit(f, check_nan=True)(point) == 1.0
+        assert stgrad.jit(f, check_nan=True)(point) == -np.inf
         assert np.isnan(stgrad.grad(f, jit=jit)(point)[1])
-        raises(stgrad.grad(f, jit=jit, check_nan=True), (point,), r"makes a NaN at \[1\] in the backward pass", "1.0 / x", "0, -inf")
+        raises(stgrad.grad(f, jit=jit, check_nan=True), (point,), r"makes a NaN at \[1\] in the backward pass", "x * x", "inf, 0")
 
 
 @JIT

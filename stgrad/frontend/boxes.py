@@ -24,7 +24,7 @@ VIEWS: tuple[Any, ...] = (
 
 
 ITEMS = "[]"  # said of the buffer of a list whose items are such numbers
-MAKERS: tuple[Any, ...] = (np.select, np.apply_along_axis)  # written as rules, which give numbers
+MAKERS: tuple[Any, ...] = (np.select,)  # written as rules, which give numbers
 
 
 class ChangedInPlace(BaseException):

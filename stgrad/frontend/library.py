@@ -211,15 +211,26 @@ def as_columns(a):  # type: ignore[no-untyped-def]
 
 
 @means(np.piecewise)
-def piecewise(x, condlist, funclist):  # type: ignore[no-untyped-def]
-    """Each function sees only the elements that it is for; one function more than conditions is for the rest."""
+def piecewise(x, condlist, funclist, *args, **kw):  # type: ignore[no-untyped-def]
+    """Each function sees only the elements that it is for, if there are any; one function more than conditions is for the rest."""
+    conditions = condlist if isinstance(condlist, (tuple, list)) else (condlist,)
+    if np.ndim(x) == 0:
+        return np.array(piecewise_1d(np.reshape(x, (1,)), [np.reshape(c, (1,)) for c in conditions], funclist, *args, **kw)[0])
+    return piecewise_1d(x, conditions, funclist, *args, **kw)
+
+
+@means()
+def piecewise_1d(x, condlist, funclist, *args, **kw):  # type: ignore[no-untyped-def]
     y = np.zeros_like(x)
     rest = np.logical_not(condlist[0])
     for condition in condlist[1:]:
         rest = np.logical_and(rest, np.logical_not(condition))
     conditions = (*condlist, rest) if len(funclist) > len(condlist) else tuple(condlist)
     for condition, function in zip(conditions, funclist, strict=True):
-        y[condition] = function(x[condition]) if callable(function) else function
+        if not callable(function):
+            y[condition] = function
+        elif np.any(condition):
+            y[condition] = function(x[condition], *args, **kw)
     return y
 
 
@@ -227,7 +238,7 @@ def piecewise(x, condlist, funclist):  # type: ignore[no-untyped-def]
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):  # type: ignore[no-untyped-def]
     """Row by row; what the function returns takes the place of the axis."""
     if np.ndim(arr) == 1:
-        return func1d(arr, *args, **kwargs)
+        return np.array(func1d(arr, *args, **kwargs))
     moved = np.moveaxis(arr, axis, -1)
     rows = np.reshape(moved, (-1, np.shape(moved)[-1]))
     first = func1d(rows[0], *args, **kwargs)
