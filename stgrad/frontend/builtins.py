@@ -141,7 +141,7 @@ def _bool(frame: Frame, value: Value = False) -> Value:
 
 @handles(abs)
 def _abs(frame: Frame, value: Value) -> Value:
-    if isinstance(value, Record):
+    if isinstance(value, (Record, tuple)):
         return objects_of().special(frame, value, "__abs__", (), "has no absolute value")
     if is_static(value):
         return abs(value)
@@ -189,11 +189,13 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
 
 
 def _added(frame: Frame, total: Value, item: Value) -> Value:
+    if isinstance(total, (tuple, Record)) or isinstance(item, (tuple, Record)):
+        found = objects_of().operator(frame, gast.Add, total, item)
+        if found is not objects_of().NO_OPERATOR:
+            return found
     if isinstance(total, (list, tuple)) and type(total) is type(item):
         items = [frame.keep(v) for v in (*total, *item)]
         return items if isinstance(total, list) else tuple(items)
-    if isinstance(total, Record) or isinstance(item, Record):
-        return objects_of().operator(frame, gast.Add, total, item)
     return operations.binary(frame, gast.Add, total, item)
 
 
@@ -231,6 +233,7 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
             raise errors.NeedStaticError(f"`{name}` with a key needs keys known at compile time", frame.builder.loc, hint="use np.argmax or np.argmin")
         choose = min if name == "min" else max
         return items[choose(range(len(items)), key=keys.__getitem__)]
+    objects_of().check_order(frame, items)
     best = items[0]
     for item in items[1:]:
         if is_static(best) and is_static(item):
@@ -356,6 +359,7 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
         result = operations.operation(frame, np.sort, (values,))
         return result if not reverse else frame.call(np.flip, (result,), {})
     items = static_items(frame, values, None)
+    objects_of().check_order(frame, items if key is None else ())
     return in_order(frame, items, key, reverse)
 
 

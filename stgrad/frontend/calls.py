@@ -75,6 +75,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
+    if isinstance(function, tuple):
+        return objects.special(frame, function, "__call__", args, "cannot be called", kwargs)
     if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
         plain = numbers_in if _reads_numbers(function) else unwrapped
         args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
@@ -305,6 +307,7 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
         parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
         return objects.exception(cls, " ".join(parts))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        objects.check_tuple(frame, cls)
         try:
             made = cls(*args, **kwargs)
         except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items

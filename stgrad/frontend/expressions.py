@@ -46,7 +46,8 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
-        return container_operator(frame, node, left, right)
+        found = objects.operator(frame, kind, left, right)
+        return found if found is not objects.NO_OPERATOR else container_operator(frame, node, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
         return _overloaded(frame, node, kind, left, right)
     if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
@@ -60,8 +61,9 @@ def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
     """An operator that a class defines."""
     result = objects.operator(frame, kind, *operands)
     if result is objects.NO_OPERATOR:
-        record = next(v for v in operands if isinstance(v, Record))
-        frame.unsupported(node, f"`{record.cls.__name__}` does not define this operator")
+        owner = next(v for v in operands if isinstance(v, (Record, tuple)))
+        cls = owner.cls if isinstance(owner, Record) else type(owner)
+        frame.unsupported(node, f"`{cls.__name__}` does not define this operator")
     return result
 
 
@@ -87,7 +89,7 @@ def unaryop(frame: Frame, node: Any) -> Value:
     if isinstance(node.op, gast.Not):
         return unary_not(frame, condition(frame, node.operand))
     value = frame.evaluate(node.operand)
-    if isinstance(value, Record):
+    if isinstance(value, Record) or isinstance(value, tuple) and type(value) is not tuple:
         return _overloaded(frame, node, type(node.op), value)
     return unary(frame, type(node.op), value)
 
@@ -107,10 +109,15 @@ def compare(frame: Frame, node: Any) -> Value:
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
+        found = objects.operator(frame, kind, left, right) if isinstance(left, tuple) or isinstance(right, tuple) else objects.NO_OPERATOR
+        if found is not objects.NO_OPERATOR:
+            return found
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
             return _compared_items(frame, node, kind, left, right)
         if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
             frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
+        if is_number(static_of(left)) and is_number(static_of(right)):  # a name that stands for a constant here
+            left, right = static_of(left), static_of(right)
         if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
             return called(COMPARE[kind][0], left, right)
         return binary(frame, kind, left, right)

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import inspect
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import gast
@@ -185,10 +186,33 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
     if len(operands) == 2:
         attempts.append((operands[1], f"__{_REFLECTED.get(name, 'r' + name)}__", operands[:1]))
     for owner, method, others in attempts:
-        function = look("raw", owner.cls, method) if isinstance(owner, Record) else None
-        if isinstance(function, types.FunctionType) and not (method == "__eq__" and _generated(function)):
+        function = own_method(owner, method)
+        if function is not None and not (method == "__eq__" and _generated(function)):
             return frame.call(function, (owner, *others), {})
     return _MISSING
+
+
+def own_method(owner: Value, name: str) -> types.FunctionType | None:
+    """What the class of an instance, or of a named tuple that has methods, defines under this name."""
+    cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) else tuple
+    function = None if cls is tuple else look("raw", cls, name)
+    return function if isinstance(function, types.FunctionType) else None
+
+
+def check_tuple(frame: Frame, cls: type) -> None:
+    """Refuse a tuple that is no sequence of its items: they are looked at here without asking its class."""
+    for name in ("__getitem__", "__iter__", "__len__", "__contains__", "__bool__", "__hash__", "__getattribute__", "__getattr__"):
+        if isinstance(look("raw", cls, name), types.FunctionType):
+            raise errors.TypeInferenceError(
+                f"a `{cls.__name__}` has a `{name}` of its own", frame.builder.loc, reason="it is a tuple, and read as one", hint="write a dataclass"
+            )
+
+
+def check_order(frame: Frame, items: Iterable[Value]) -> None:
+    """Refuse to sort by an order that a class of tuples defines."""
+    for item in items:
+        if isinstance(item, tuple) and (own_method(item, "__lt__") or own_method(item, "__gt__")):
+            raise errors.UnsupportedSyntaxError("tuples with an order of their own are not sorted here", frame.builder.loc, hint="give a key")
 
 
 def in_place(frame: Frame, kind: type, record: Record, value: Value) -> Value:
@@ -201,12 +225,13 @@ def _generated(function: types.FunctionType) -> bool:
     return function.__code__.co_filename == "<string>"
 
 
-def special(frame: Frame, record: Record, name: str, args: tuple[Value, ...], what: str) -> Value:
+def special(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], what: str, kwargs: dict[str, Value] | None = None) -> Value:
     """`len(record)`, `record[i]`, `record(x)`: a method of its class."""
-    function = look("raw", record.cls, name)
-    if not isinstance(function, types.FunctionType):
-        raise errors.TypeInferenceError(f"a `{record.cls.__name__}` {what}", frame.builder.loc, reason=f"its class has no `{name}`")
-    return frame.call(function, (record, *args), {})
+    function = own_method(owner, name)
+    if function is None:
+        cls = owner.cls if isinstance(owner, Record) else type(owner)
+        raise errors.TypeInferenceError(f"a `{cls.__name__}` {what}", frame.builder.loc, reason=f"its class has no `{name}`")
+    return frame.call(function, (owner, *args), kwargs or {})
 
 
 @handles(super)
@@ -290,4 +315,4 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
 
 
 NO_OPERATOR = _MISSING
-__all__ = ["NO_OPERATOR", "Super", "attribute", "construct", "constructible", "operator", "special", "store"]
+__all__ = ["NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "operator", "own_method", "special", "store"]

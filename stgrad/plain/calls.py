@@ -23,7 +23,7 @@ from stgrad.hooks import insert_grad_of
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
-from stgrad.plain.rewriting import CALL, ITEM, MOD, SET, rewritten
+from stgrad.plain.rewriting import ATTRIBUTE, CALL, ITEM, MOD, SET, rewritten
 from stgrad.plain.tracked import Tracked, plain, running
 from stgrad.registered import registration_of
 
@@ -246,6 +246,26 @@ def _item(owner: Any, key: Any) -> Any:
     return owner[key]
 
 
+def _attribute(owner: Any, name: str) -> Any:
+    """`owner.name`; what a property does is part of the program."""
+    known = _property(type(owner), name)
+    if isinstance(known, property):
+        return called(known.fget, owner)
+    if known is None or name in vars(owner):
+        return getattr(owner, name)
+    found = vars(owner)[name] = called(known.func, owner)
+    _set(owner, name)
+    return found
+
+
+def _property(cls: type, name: str) -> Any:
+    """The property of a class that is written in Python, if that is what a name means."""
+    found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), None)
+    if isinstance(found, property):
+        return found if isinstance(found.fget, types.FunctionType) else None
+    return found if isinstance(found, functools.cached_property) else None
+
+
 def _own_key(owner: dict[Any, Any], key: Any) -> None:
     """What a number finds in a dict must have been put there by this run: what an earlier one left is of other numbers."""
     found = next((k for k in owner if hash(k) == hash(key) and k == key), key)
@@ -310,4 +330,4 @@ class _Special:
 
 
 _SPECIAL = _Special()
-HOOKS = {CALL: called, MOD: _modulo, SET: _set, ITEM: _item}
+HOOKS = {CALL: called, MOD: _modulo, SET: _set, ITEM: _item, ATTRIBUTE: _attribute}

@@ -3,6 +3,7 @@
     y = f(x, k=2)      ->   y = _stgrad_call_(f, x, k=2)
     "%s" % x           ->   _stgrad_mod_("%s", x)
     d[x]               ->   _stgrad_item_(d, x)
+    self.area          ->   _stgrad_attribute_(self, "area")
     self.a = x         ->   self.a = x; _stgrad_set_(self, "a")
     d[k] = x           ->   d[k] = x; _stgrad_set_(d)
 
@@ -22,7 +23,7 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 from stgrad import errors
 from stgrad.source import load
 
-CALL, MOD, SET, ITEM = "_stgrad_call_", "_stgrad_mod_", "_stgrad_set_", "_stgrad_item_"
+CALL, MOD, SET, ITEM, ATTRIBUTE = "_stgrad_call_", "_stgrad_mod_", "_stgrad_set_", "_stgrad_item_", "_stgrad_attribute_"
 _LOOK_AT_FRAMES = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 _NAME = "_stgrad_function_"
 
@@ -56,7 +57,7 @@ def _rewritten_code(function: types.FunctionType) -> types.CodeType:
     tree.name, tree.decorator_list = _NAME, []
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
-    free = [*function.__code__.co_freevars, CALL, MOD, SET, ITEM]
+    free = [*function.__code__.co_freevars, CALL, MOD, SET, ITEM, ATTRIBUTE]
     outer: Any = ast.FunctionDef("_stgrad_outer_", _arguments(free), [tree, ast.Return(ast.Name(_NAME, ast.Load()))], [], None)
     outer.type_params = []  # since Python 3.12
     module = ast.fix_missing_locations(ast.Module([outer], []))
@@ -97,7 +98,9 @@ class _Calls(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         node.attr = self._mangled(node.attr)
-        return node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(ast.Call(ast.Name(ATTRIBUTE, ast.Load()), [node.value, ast.Constant(node.attr)], []), node)
 
     def visit_Name(self, node: ast.Name) -> Any:
         node.id = self._mangled(node.id)
@@ -155,4 +158,6 @@ def _notes(target: ast.expr) -> list[ast.stmt]:
 
 
 def _is_dotted(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) or isinstance(node, ast.Attribute) and _is_dotted(node.value)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ATTRIBUTE:
+        return _is_dotted(node.args[0])
+    return isinstance(node, ast.Name)
