@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import pushforwards
 from stgrad.as_python import as_python
@@ -12,6 +12,9 @@ from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.request import options as chosen_options
 from stgrad.transformed import LAST_RESORT, Transformed
+
+if TYPE_CHECKING:
+    from stgrad.typed import Derived, P, R
 
 Argnums = int | str | Sequence[int | str]
 
@@ -25,6 +28,18 @@ def _last_resort() -> Any:
 LAST_RESORT.append(_last_resort)
 
 
+@overload
+def grad(
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+) -> Derived[P, Any]: ...
+@overload
+def grad(
+    f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
@@ -69,6 +84,18 @@ def grad(
     return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
 
 
+@overload
+def value_and_grad(
+    f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+) -> Derived[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+) -> Callable[[Callable[P, R]], Derived[P, tuple[R, Any]]]: ...
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
@@ -78,6 +105,14 @@ def value_and_grad(
     return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
 
 
+@overload
+def jit(
+    f: Callable[P, R], *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, check_nan: bool = False,
+) -> Derived[P, R]: ...
+@overload
+def jit(
+    f: None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, check_nan: bool = False,
+) -> Callable[[Callable[P, R]], Derived[P, R]]: ...
 def jit(
     f: Callable[..., Any] | None = None, *, parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
     check_nan: bool = False,

@@ -22,7 +22,7 @@ from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, T
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import text_of
-from stgrad.request import DEFAULT, Derivative, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, described, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
@@ -324,7 +324,7 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         warn_of_zeros(*trace.primal, function_name(request))
     if request.mode == "primal":
         reading = _primal(reading, trace)
-    flat = replace(reading.function, result=_result_operand(reading), doc=_doc(getattr(target, "derivative", target)))
+    flat = replace(reading.function, result=_result_operand(reading), doc=described(getattr(target, "derivative", target)))
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))
     return Compiled(reading, fn, text_of(fn, getattr(target, "options", DEFAULT)), trace)
 
@@ -371,16 +371,6 @@ def _result_operand(reading: Reading) -> Any:
     """The flat results that the compiled function returns: its variables, in the order of the structure."""
     operands = [leaf.operand for leaf in leaves(reading.result) if isinstance(leaf, Sym)]
     return operands[0] if len(operands) == 1 else Pack(tuple(operands))
-
-
-def _doc(request: Derivative) -> str:
-    name = function_name(request)
-    if request.mode == "primal":
-        return ""
-    what = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}[request.mode]
-    names = request.wrt
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{what} of {name} with respect to {listed}."
 
 
 def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:

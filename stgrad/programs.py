@@ -7,6 +7,7 @@ where it changes, they are forgotten.
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ from stgrad.guards import guards
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
 from stgrad.program_cache import Ready
-from stgrad.request import DEFAULT, Derivative, Options, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
 
 if TYPE_CHECKING:
     from stgrad.direct import Entry
@@ -37,6 +38,8 @@ class Programs:
         self.options = options
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
+        own = getattr(derivative.function, "__doc__", None)
+        self.__doc__ = "\n\n".join(filter(None, (described(derivative), inspect.cleandoc(own) if isinstance(own, str) else "")))
         self._lock = threading.RLock()
         self._reset()
 
@@ -141,11 +144,11 @@ class Programs:
         nodes = [wrapper.describe(v) for v in arguments.values()]
         fixed = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         on_disk = program_cache.enabled()
-        for described in (nodes, fixed) if on_disk else ():
-            ready = program_cache.find(self, described, self.options.key)
+        for key in (nodes, fixed) if on_disk else ():
+            ready = program_cache.find(self, key, self.options.key)
             if ready is not None:
-                self._values_matter = self._values_matter or described is fixed
-                return ready, described
+                self._values_matter = self._values_matter or key is fixed
+                return ready, key
         with lookups.recorded() as record:
             try:
                 program, nodes = self._build(arguments, keep=False)

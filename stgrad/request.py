@@ -89,6 +89,17 @@ def function_name(request: Any) -> str:
     return name if name.isidentifier() else name.strip("<>") if name.strip("<>").isidentifier() and name != "<lambda>" else "function"
 
 
+def described(request: Derivative) -> str:
+    """What a derivative is, in a sentence; nothing for a function itself."""
+    if request.mode == "primal":
+        return ""
+    words = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}
+    what = words.get(request.mode, "Derivative")
+    names = request.wrt
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+    return f"{what} of {function_name(request)} with respect to {listed}."
+
+
 def signature_of(target: Any) -> inspect.Signature:
     """The signature of the innermost Python function."""
     while hasattr(target, "derivative"):

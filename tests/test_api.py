@@ -173,7 +173,7 @@ def test_decorators():
 
 def test_looks_like_the_function():
     assert both.__wrapped__(2.0, 3.0) == 6.0
-    assert both.__doc__ == "Product."
+    assert both.__doc__ == "Value and gradient of both with respect to x and y.\n\nProduct."
     assert both.__module__ == __name__
     assert both.__name__ == "both_grad"
 

@@ -34,7 +34,7 @@ LAYERS = [
     {"adapter", "callable_type", "points"},
     {"cfunctions", "prepared"},
     {"programs"},
-    {"transformed"},
+    {"transformed", "typed"},
     {"plain"},
     {"colouring", "jacobians", "mapping"},
     {"pushforwards"},
