@@ -75,6 +75,9 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
     if isinstance(node.op, gast.Add) and all(isinstance(v, (list, Growing)) for v in (left, right)) and not all(isinstance(v, list) for v in (left, right)):
         return growing.concatenated(frame, left, right)
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
+    items, count = (left, right) if isinstance(left, list) else (right, left)
+    if isinstance(node.op, gast.Mult) and isinstance(items, list) and isinstance(count, Sym):
+        return growing.repeated(frame, items, count)
     if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
     if isinstance(node.op, gast.Add):

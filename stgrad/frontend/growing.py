@@ -25,7 +25,7 @@ from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.items import fits
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Method, Nested, Record, Sym, Value, leaves, map_leaves, rebuild, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, static_of, type_of
 from stgrad.ir import Type, Var
 
 
@@ -284,6 +284,15 @@ def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
     whole = _same_items(frame, array) if rows else frame.call(np.copy, (array,), {})
     return Growing(whole, operations.extent(frame, whole, 0))
+
+
+def repeated(frame: Frame, items: list[Value], count: Sym) -> Growing:
+    """`[0.0] * n`: a list of one number, n times."""
+    t = type_of(items[0]) if len(items) == 1 and (is_number(items[0]) or isinstance(items[0], Sym)) else None
+    if t is None or t.array or not (t.dtype == "float64" or t.weak and t.dtype == "int64") or count.type.rank or not count.type.dtype.startswith("int"):
+        raise errors.NeedStaticError("the length of a list must be known at compile time", frame.builder.loc)
+    least = frame.call(max, (count, 0), {})
+    return from_array(frame, frame.call(np.full, (least, items[0], np.dtype(t.dtype)), {}), rows=False)
 
 
 def concatenated(frame: Frame, a: Value, b: Value) -> Growing:

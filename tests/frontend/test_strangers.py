@@ -122,9 +122,42 @@ def unrolled_inside_a_loop(x):
     return angles[1] * angles[2]
 
 
+def table_of_run_time_length(x):
+    n = len(x)
+    y = [0.0] * n
+    b = y
+    y[0] = x[0]
+    for i in range(1, n):
+        b[i] = y[i - 1] * 0.5 + x[i]
+    copy = list(y)
+    copy[1] = 5.0
+    y = y[::-1]
+    z = np.array(y) * 2.0 + x
+    return float(np.sum(z * z)) + max(y) + y[-1] + sum(copy)
+
+
+def rows_of_run_time_length(x):
+    n = len(x)
+    table = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            table[i][j] = x[i] * x[j] + (table[i - 1][j] if i else 0.0)
+    return table[n - 1][n - 1] * table[1][2]
+
+
+def repeated_none_and_some(x):
+    n = len(x)
+    none, some, hits = [1.0] * (n - 7), (n - 3) * [x[0] * x[1]], [0] * n
+    for i in range(n):
+        if x[i] > 1.0:
+            hits[i] += 2
+    some.append(x[3])
+    return sum(none) * x[0] + sum(some) * some[-1] * len(some) + sum(hits[i] * x[i] for i in range(n))
+
+
 PROGRAMS = (
     added, scaled, summed, compared, alias_of_applied, alias_of_applied_rows, piecewise_number, piecewise_of_one_mask, piecewise_of_nobody,
-    unrolled_inside_a_loop,
+    unrolled_inside_a_loop, table_of_run_time_length, rows_of_run_time_length, repeated_none_and_some,
 )  # fmt: skip
 
 
@@ -140,7 +173,7 @@ def test_value_and_gradient(f):
     np.testing.assert_allclose(gradient, quotients(f), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("f", [compared, alias_of_applied, piecewise_number], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [compared, alias_of_applied, piecewise_number, table_of_run_time_length], ids=lambda f: f.__name__)
 def test_compiled(f):
     np.testing.assert_allclose(stgrad.grad(f, jit=True)(X), quotients(f), rtol=1e-6, atol=1e-7)
 
@@ -157,6 +190,19 @@ def test_twice(f):
 def test_tuples_of_another_mind_are_refused(f):
     with pytest.raises(errors.StgradError):
         stgrad.grad(f, jit=False)(X)
+
+
+def test_a_list_of_integers_takes_no_floats():
+    def f(x):
+        items = [0] * len(x)
+        items[1] = x[0]
+        return items[1] * x[0]
+
+    try:
+        found = stgrad.grad(f, jit=False)(X)
+    except errors.StgradError:
+        return
+    np.testing.assert_allclose(found, quotients(f), rtol=1e-6)
 
 
 def test_properties_are_recorded(monkeypatch):
