@@ -215,7 +215,7 @@ class Copies:
         if frame is None:
             return None
         if id(frame) not in self._frames:
-            new = replace(frame.detached(), builder=self.builder, env={}, parent=None, result=None, captured=self._captures, owned=set())
+            new = replace(frame.detached(), builder=self.builder, env={}, parent=None, result=None, captured=self._captures, owned={})
             self._frames[id(frame)] = new
             new.parent = self.frame(frame.parent)
             new.env = {name: self.value(v) for name, v in frame.env.items()}

@@ -46,6 +46,13 @@ EXPRESSIONS: dict[type, Callable[[Frame, Any], Value]] = {}
 STATEMENTS: dict[type, Callable[[Frame, Any], None]] = {}
 MAX_DEPTH = 60
 
+Holder = str | tuple[Any, str]
+
+
+def holder(name: Any, path: str) -> Holder:
+    """What a variable stands for: a local name, or the part at a path of what it means, whatever else that part has been stored in."""
+    return str(name) if path == name else (name, path)
+
 
 def _ours(function: Any) -> bool:
     """Whether a function is a body of ours that is read in place of a library's."""
@@ -65,7 +72,7 @@ class Frame:
     unroll: bool = False  # loops over ranges known at compile time run at compile time (rule bodies)
     result: Value = None
     captured: Captures = field(default_factory=Captures)  # shared by all frames of one reading
-    owned: set[str] = field(default_factory=set)  # variables that stand for one local name each
+    owned: dict[str, Holder] = field(default_factory=dict)  # variables that stand for one place each, and for which
     counters_read_later: set[str] = field(default_factory=set)
     flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `desugar.assigned`)
 
@@ -329,13 +336,13 @@ class Frame:
         """The variable that a local name is written to: the one it has, where the type is the same, else a new one."""
         old = self.env.get(name)
         old = old.value if isinstance(old, Maybe) else old
-        if isinstance(old, Sym) and isinstance(old.operand, Var) and old.name in self.owned and same_type(old.type, value.type):
+        if isinstance(old, Sym) and isinstance(old.operand, Var) and self.owned.get(old.name) == name and same_type(old.type, value.type):
             known = self.builder.types[old.name]
             if known.value != value.type.value:  # what the name stands for is not one integer any more
                 self.builder.types[old.name] = replace(known, value=None)
             return Sym(old.operand, value.type)
         new = self.builder.variable(name, value.type)
-        self.owned.add(new.name)
+        self.owned[new.name] = name
         return new
 
 

@@ -139,7 +139,7 @@ class State:
     def __init__(self, frame: Any) -> None:
         self.frame = frame
         self._rollback = frame.builder.mark()
-        self._frames = [(f, dict(f.env), set(f.owned)) for f in frames_of(frame)]
+        self._frames = [(f, dict(f.env), dict(f.owned)) for f in frames_of(frame)]
         self.held = [(c, contents(c)) for c in reachable(frame).values()]
         self._trips = [(c.trip, c.trip.seen) for c, _ in self.held if isinstance(c, Growing) and c.trip is not None]
 

@@ -71,7 +71,7 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
         bound = Frame(frame.builder, source)
         bind_arguments(bound, tree, defaults, args, kwargs)
         return call_unit(frame, tree, source, parent, bound.env)
-    inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, set(), counters_read_later(tree))
+    inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, {}, counters_read_later(tree))
     begin(inner, tree)
     try:
         with inner.active():

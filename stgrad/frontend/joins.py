@@ -11,7 +11,7 @@ from types import MethodType
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.frame import Frame
+from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import MUTABLE, contents, references
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.places import uncertain
@@ -81,10 +81,14 @@ class Join:
     """Joins the values of two paths: assigns shared variables at the end of each."""
 
     def __init__(self, frame: Frame, ends: tuple[list[Stmt], list[Stmt]]) -> None:
-        self.frame, self.ends = frame, ends
+        self.frame, self.ends, self.name = frame, ends, ""
 
     def value(self, a: Value, b: Value, what: str, fresh: bool = False) -> Value:
         """The value after the join; `fresh`: in a variable of its own, as a and b may be names that keep theirs."""
+        self.name = what
+        return self._value(a, b, what, fresh)
+
+    def _value(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
         if same(a, b):
             return a
         result = self._joined(a, b, what, fresh or isinstance(a, MUTABLE))
@@ -96,15 +100,15 @@ class Join:
         if (a is None or b is None or isinstance(a, Optional) or isinstance(b, Optional)) and all(v is None or can_be_optional(v) for v in (a, b)):
             return self._optional(a, b, what, fresh)
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
-            return rebuild(a, [self.value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
+            return rebuild(a, [self._value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
         if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
-            return {k: self.value(a[k], b[k], f"{what}_{k}", fresh) for k in a}
+            return {k: self._value(a[k], b[k], f"{what}_{k}", fresh) for k in a}
         if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls and list(a.fields) == list(b.fields):
-            return Record(a.cls, {k: self.value(a.fields[k], b.fields[k], f"{what}_{k}", fresh) for k in a.fields})
+            return Record(a.cls, {k: self._value(a.fields[k], b.fields[k], f"{what}_{k}", fresh) for k in a.fields})
         if isinstance(a, Nested) and isinstance(b, Nested):
-            return Nested(self.value(a.buffer, b.buffer, what, fresh))
+            return Nested(self._value(a.buffer, b.buffer, what, fresh))
         if isinstance(a, Growing) and isinstance(b, Growing):
-            return Growing(self.value(a.structure, b.structure, what, fresh), self.value(a.count, b.count, f"{what}_count", fresh), a.origin)
+            return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin)
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {describe(a)} on one path and {describe(b)} on another",
@@ -117,7 +121,7 @@ class Join:
         """None on one path and a value on the other."""
         (x, x_none), (y, y_none) = parts(a), parts(b)
         x, y = self._blank(0, y) if x is None else x, self._blank(1, x) if y is None else y
-        return Optional(self.value(x, y, what, fresh), self.value(x_none, y_none, f"{what}_is_none", fresh))
+        return Optional(self._value(x, y, what, fresh), self._value(x_none, y_none, f"{what}_is_none", fresh))
 
     def _blank(self, side: int, like: Value) -> Value:
         outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
@@ -128,18 +132,18 @@ class Join:
 
     def _shared(self, a: Value, b: Value, what: str, fresh: bool) -> Sym:
         type_ = join_types(self.frame, type_of(a), type_of(b), what)
-        shared = None if fresh else next((v for v in (a, b) if self._mine(v, type_)), None)
+        shared = None if fresh else next((v for v in (a, b) if self._mine(v, type_, what)), None)
         if shared is None:
             shared = self.frame.builder.variable(what, replace(type_, value=None))
             if not fresh:
-                self.frame.owned.add(shared.name)
+                self.frame.owned[shared.name] = holder(self.name, what)
         for value, end in zip((a, b), self.ends, strict=True):
             if not (isinstance(value, Sym) and value.operand == shared.operand):
                 self._assign(end, shared, value)
         return Sym(shared.operand, type_)
 
-    def _mine(self, value: Value, type_: Type) -> bool:
-        if not isinstance(value, Sym) or not isinstance(value.operand, Var) or value.name not in self.frame.owned:
+    def _mine(self, value: Value, type_: Type, what: str) -> bool:
+        if not isinstance(value, Sym) or not isinstance(value.operand, Var) or self.frame.owned.get(value.name) != holder(self.name, what):
             return False
         return (value.type.dtype, value.type.dims) == (type_.dtype, type_.dims)
 

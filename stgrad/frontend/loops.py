@@ -13,7 +13,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
-from stgrad.frontend.frame import WALRUS, Frame, binding_counts
+from stgrad.frontend.frame import WALRUS, Frame, binding_counts, holder
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
 from stgrad.frontend.joins import describe, join_types, merge, same
 from stgrad.frontend.optionals import blank, can_be_optional, parts
@@ -151,7 +151,7 @@ class Carried:
 
         found = map_leaves(leaf, like)
         if isinstance(found, Sym):
-            self.frame.owned.add(found.name)
+            self.frame.owned[found.name] = name
         return found
 
     def late(self, earlier: list[str]) -> None:
@@ -196,11 +196,11 @@ class Carried:
         builder = self.frame.builder
         want = self.settled.types.get((name, path), replace(type_of(value), value=None))
         want = replace(want, dims=tuple(d if d.symbol != "?" else builder.fresh_dim() for d in want.dims))
-        mine = isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in self.frame.owned and isinstance(name, str)
+        mine = isinstance(value, Sym) and isinstance(value.operand, Var) and self.frame.owned.get(value.name) == holder(name, path) and isinstance(name, str)
         if mine and (value.type.dtype, value.type.dims) == (want.dtype, want.dims):
             return Sym(value.operand, want)
         head = builder.variable(path, want)
-        self.frame.owned.add(head.name)
+        self.frame.owned[head.name] = holder(name, path)
         builder.copy_to(head, value)
         return head
 

@@ -181,7 +181,7 @@ def _once(
 
     values = {name: map_leaves(param, value, name) for name, value in given.items()}
     captured = outer.captured if outer is not None else Captures()
-    inner = Frame(builder, source, {}, outer, binding_counts(tree), 1, False, None, captured, set(), counters_read_later(tree))
+    inner = Frame(builder, source, {}, outer, binding_counts(tree), 1, False, None, captured, {}, counters_read_later(tree))
     builder.loc = frame.builder.loc
     with _reading(Open(tree, values, unit, results, known, outer)):
         result = _executed(frame, inner, tree, values)
