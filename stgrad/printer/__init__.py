@@ -136,6 +136,8 @@ def _imports(modules: Iterable[str]) -> list[str]:
             groups[0 if first in ("math", "cmath", "operator") else 1].add(f"import {module}")
         if module == "scipy.special":
             groups[2].add("from stgrad.runtime import special  # lets Numba compile scipy.special")
+        if module == "scipy.linalg":
+            groups[2].add("from stgrad.runtime import triangular  # lets Numba compile scipy.linalg.solve_triangular")
     lines: list[str] = []
     for group in groups.values():
         if group:

@@ -48,7 +48,9 @@ from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value,
 from stgrad.transforms.alias import updates_seen
 from stgrad.transforms.contiguous import contiguous, rowwise
 from stgrad.transforms.dataflow import Classes, gathers, viewed, views_of
+from stgrad.transforms.triangles import triangles
 
+TRIANGULAR = "scipy.linalg.solve_triangular"
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
 
 
@@ -62,6 +64,7 @@ class _Foreign:
         self.fn, self.types = fn, fn.types
         self.seen: frozenset[tuple[str, str]] | None = None
         self.rows: frozenset[str] | None = None
+        self.triangles: Mapping[str, str] | None = None
 
     def run(self) -> Function:
         return self.fn.with_body(self.block(self.fn.body))
@@ -88,7 +91,19 @@ class _Foreign:
                 return Effect(op, (stmt.target, stmt.index, stmt.value), (), stmt.loc, stmt.note)
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
-        return solved(stmt, self.types) if isinstance(stmt, Assign) else stmt
+        return self.by_triangle(solved(stmt, self.types)) if isinstance(stmt, Assign) else stmt
+
+    def by_triangle(self, stmt: Assign) -> Assign:
+        """`scipy.linalg.solve_triangular(a, b, lower=...)` for a matrix that is known to be triangular."""
+        if stmt.op != "runtime.solve":
+            return stmt
+        if self.triangles is None:
+            self.triangles = triangles(self.fn)
+        matrix = stmt.args[0]
+        kind = self.triangles.get(matrix.name, "") if isinstance(matrix, Var) else ""
+        if not kind:
+            return stmt
+        return replace(stmt, op=TRIANGULAR, kwargs=(("lower", Const(kind == "lower")), ("check_finite", Const(False))))
 
     # ------------------------------------------------------------- what Numba has
 
@@ -100,6 +115,8 @@ class _Foreign:
             return stmt.op[5:] in MATH and len(stmt.args) == MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
         if stmt.op.startswith("scipy.special.") and self.called_by_address(stmt):
             return True
+        if stmt.op == TRIANGULAR:
+            return self.triangular(stmt)
         if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
             return False
         if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in NATIVE and not self.odd(stmt)):
@@ -114,6 +131,13 @@ class _Foreign:
         kinds = [np.dtype(d.dtype).kind if isinstance(d, Value) else np.asarray(d).dtype.kind for d in described]
         numbers = all(not isinstance(d, Value) or not d.rank for d in described) and all(kind in "fiub" for kind in kinds)
         return numbers and not stmt.kwargs and ARITY.get(stmt.op.rpartition(".")[2]) == len(kinds)
+
+    def triangular(self, stmt: Assign) -> bool:
+        """Whether a triangular system is one real matrix, and its options are such as compiled code takes."""
+        kinds = [self.types[a.name] for a in stmt.args[:2] if isinstance(a, Var)]
+        options = [*stmt.args[2:], *(v for _, v in stmt.kwargs)]
+        plain = all(isinstance(o, Const) and type(o.value) in (bool, int) for o in options)
+        return len(kinds) == 2 and plain and kinds[0].rank == 2 and kinds[1].rank in (1, 2) and {t.dtype for t in kinds} in ({"float64"}, {"float32"})
 
     def odd(self, stmt: Assign) -> bool:
         """Options, or arithmetic of arrays and scalars of two dtypes, where Numba promotes in its own way."""

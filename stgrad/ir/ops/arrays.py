@@ -8,18 +8,18 @@ from stgrad.ir.ops.core import FIRST, define
 
 # --------------------------------------------------------------------------- the same array
 
-define("alias", "identity", arity=1, views=0, sharing="always", like=True, signs=(1,), linear=FIRST, natural="kept", positive="kept", cost=0,
+define("alias", "identity", arity=1, views=0, sharing="always", like=True, triangle="kept", signs=(1,), linear=FIRST, natural="kept", positive="kept", cost=0,
        vector=True, total=True, python=lambda x: x)  # fmt: skip
 define("stop_gradient", "identity", arity=1, differentiable=False, views=0, sharing="always", python=lambda x: x)
 define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=lambda x, i: x[i])
-define("np.transpose", "move", sharing="always")
+define("np.transpose", "move", sharing="always", triangle="turned")
 define("np.squeeze np.expand_dims", "move", made="rowwise")
 define("np.swapaxes np.moveaxis np.diagonal np.diag np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move")
 define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
 define("np.ascontiguousarray", "copy", made="rows")
-define("np.copy", "copy", like=True, made="follows")
+define("np.copy", "copy", like=True, made="follows", triangle="kept")
 
 # --------------------------------------------------------------------------- extents
 
@@ -55,7 +55,9 @@ define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call
 
 # --------------------------------------------------------------------------- elements elsewhere
 
-define("np.concatenate np.stack np.repeat np.tile np.triu np.tril", "move")
+define("np.concatenate np.stack np.repeat np.tile", "move")
+define("np.tril", "move", triangle="lower")
+define("np.triu", "move", triangle="upper")
 define("np.roll", "move", made="follows")
 
 # --------------------------------------------------------------------------- added up and multiplied
@@ -72,6 +74,7 @@ define("np.matmul", "product", made="follows", symbol="@")
 define("np.dot", "product", made="follows")
 define("np.outer", "rule", made="follows")
 define("np.linalg.solve", "solver", tuned="runtime.solve")
+define("np.linalg.cholesky", "rule", triangle="lower")
 define("np.linalg.inv", "solver", tuned="runtime.inv")
 define("np.linalg.det", "solver", tuned="runtime.det")
 define("runtime.matmul runtime.add_matmul", "product")

@@ -6,7 +6,7 @@ from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
 from stgrad.ir.ops import TABLE
 from stgrad.transforms.lower.indexing import gather
 from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
-from stgrad.transforms.lower.numeric import literal, typed
+from stgrad.transforms.lower.numeric import element, literal, typed
 from stgrad.transforms.lower.scalarise import (
     HANDLERS,
     ONE,
@@ -313,3 +313,22 @@ def outer(state: Scalariser, stmt: Assign) -> bool:
     if left is None or right is None:
         return False
     return state.define(stmt.target.name, typed("np.multiply", (left, right), type_.dtype), dims, stmt)
+
+
+@handles("np.tril", "np.triu")
+def triangle(state: Scalariser, stmt: Assign) -> bool:
+    """The elements on one side of a diagonal, and zeros."""
+    source, diagonal = stmt.args[0], argument(stmt, 1, "k", Const(0))
+    type_ = state.types[stmt.target.name]
+    if not isinstance(source, Var) or not isinstance(diagonal, Const) or type(diagonal.value) is not int or state.types[source.name].rank != type_.rank:
+        return False
+    dims = state.view(source.name).dims
+    _, places = state.layout(dims)
+    value = state.element_of(source, dims, places)
+    row, column = (Position(p) if isinstance(p, Axis) else Lit(Const(0), "int64") for p in places[-2:])
+    edge = typed("np.add", (row, Lit(diagonal, "int64")), "int64") if diagonal.value else row
+    inside = element("np.less_equal" if stmt.op == "np.tril" else "np.greater_equal", (column, edge), "bool")
+    if value is None or inside is None:
+        return False
+    chosen = element("np.where", (inside, value, Lit(literal(0, type_.dtype), type_.dtype, weak=False)), type_.dtype)
+    return chosen is not None and state.define(stmt.target.name, chosen, dims, stmt)
