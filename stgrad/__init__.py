@@ -2,7 +2,7 @@
 
 from stgrad.api import cfunc, compile, grad, jit, value_and_grad
 from stgrad.batches import batch_jacobian, vmap
-from stgrad.checkpoints import checkpointed
+from stgrad.checkpoints import checkpoint, checkpointed
 from stgrad.differentials import elementwise_grad, hessian, jacfwd, jacobian, jacrev, linearize, vjp
 from stgrad.directional import hvp, jvp
 from stgrad.flat import flatten
@@ -14,8 +14,9 @@ from stgrad.taylor import jet
 
 __version__ = "0.1.0"
 __all__ = [
-    "batch_jacobian", "cfunc", "checkpointed", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
+    "batch_jacobian", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
+    "checkpoint", "checkpointed",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",
     "flatten", "sparse_hessian", "sparse_jacobian", "sparsity",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.checkpoints import checkpoint
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 
 _TEXT = "def {name}(*args, **kwargs):\n    return function(*args, **kwargs)\n"
@@ -28,7 +29,7 @@ def as_python(f: Any) -> Any:
         from stgrad.rules import lookup  # not before it is needed: a warm start has no use for the rules
 
         return _calling(f) if lookup(f) is not None else f
-    return _ruled(f) if isinstance(f, (custom_gradient, custom_jvp, custom_vjp)) else f
+    return _ruled(f) if isinstance(f, (checkpoint, custom_gradient, custom_jvp, custom_vjp)) else f
 
 
 def _ruled(f: Any) -> Any:

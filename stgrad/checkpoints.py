@@ -1,9 +1,13 @@
-"""Marks in user code that trade time for memory in its gradient: `checkpointed`.
+"""Marks in user code that trade time for memory in its gradient: `checkpointed` for loops, `checkpoint` for calls.
 
 Run as they stand, they change nothing.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
 
 
 def checkpointed(trips: range, snapshots: int | None = None) -> range:
@@ -31,4 +35,38 @@ def checkpointed(trips: range, snapshots: int | None = None) -> range:
     return trips
 
 
-__all__ = ["checkpointed"]
+class checkpoint:  # noqa: N801  (a decorator, named as in JAX)
+    """A function whose calls keep nothing for the reverse sweep but what they read: there they run once more, as with JAX's `checkpoint` (`remat`).
+
+    Args:
+        fun: the function. It may read, but not change, containers of the code around it; what it does not get as an argument is read as it was.
+
+    Raises (where a gradient is asked for):
+        AliasingError: arrays that it writes to may share memory with others that it reads.
+
+    >>> @checkpoint
+    ... def layer(x):
+    ...     return x * x
+    >>> layer(3.0)
+    9.0
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        if not callable(fun):
+            raise TypeError(f"checkpoint takes a function, not {type(fun).__name__}")
+        functools.update_wrapper(self, fun)
+        self.__name__: str = getattr(fun, "__name__", "function")
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value alone."""
+        return self.fun(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.fun.__qualname__  # found by name, as functions are
+
+
+__all__ = ["checkpoint", "checkpointed"]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.checkpoints import checkpoint
 from stgrad.contents import holds_arrays, items_of
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 from stgrad.lookups import ABSENT, LIBRARIES, root_of
@@ -114,6 +115,8 @@ class Identity:
         if request is not None:
             options = [request.mode, list(request.wrt), request.single, request.has_aux, *request_options(request)]
             return ["derivative", options, self.describe(request.function)]
+        if isinstance(value, checkpoint):
+            return self._placed(value, ["checkpoint", self.describe(value.fun)])
         if isinstance(value, custom_gradient):
             return self._placed(value, ["custom", self.describe(value.function)])
         if isinstance(value, (custom_vjp, custom_jvp)):

@@ -131,7 +131,7 @@ class _Verifier:
             case ir.If():
                 return self.block(stmt.then, known) & self.block(stmt.orelse, known)
             case ir.For():
-                self.loop(stmt, known)
+                return self.loop(stmt, known)
             case ir.While():
                 after_head = self.block(stmt.head, known)  # the head runs at least once
                 self.reads((stmt.cond,), after_head, stmt)
@@ -170,13 +170,14 @@ class _Verifier:
             self.fail(f"the stack `{stack}` is not declared", stmt)
         self.same_kind(stack, operand, stmt)
 
-    def loop(self, stmt: ir.For, known: Set[str]) -> None:
+    def loop(self, stmt: ir.For, known: Set[str]) -> Set[str]:
         counter = self.binds((stmt.var,), stmt)
         if self.fn.types[stmt.var.name].array:
             self.fail(f"the loop counter `{stmt.var.name}` is an array", stmt)
         self.counters.append(stmt.var.name)
-        self.block(stmt.body, known | counter)
+        after = self.block(stmt.body, known | counter)
         self.counters.pop()
+        return after if ir.runs_once(stmt) else frozenset()
 
     def custom(self, stmt: ir.Custom, known: Set[str]) -> Set[str]:
         after = self.block(stmt.body, known)

@@ -1,4 +1,7 @@
-"""`for i in stgrad.checkpointed(range(n))`: a loop of the program that says how its reversal keeps what it needs."""
+"""`for i in stgrad.checkpointed(range(n))`: a loop of the program that says how its reversal keeps what it needs.
+
+A call of a `stgrad.checkpoint` is such a loop, of one trip.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.checkpoints import checkpointed
+from stgrad.checkpoints import checkpoint, checkpointed
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.custom import output
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Range
-from stgrad.frontend.values import Value, Waiting, is_static, operand_of, static_of, type_of
-from stgrad.ir import Const, Operand
+from stgrad.frontend.loops import COUNTER
+from stgrad.frontend.values import Value, Waiting, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.ir import Const, For, Operand, Var
+from stgrad.lookups import look
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,3 +57,31 @@ def snapshots_of(frame: Frame, node: Any, value: Checkpointed) -> Operand:
         )
     known = static_of(value.snapshots)
     return Const(known) if known is None or is_static(known) else operand_of(value.snapshots)
+
+
+@dataclass(frozen=True, eq=False)
+class Again:
+    """A function whose calls run again in the reverse sweep."""
+
+    function: Value
+
+    def _stgrad_call_(self, frame: Frame, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        builder = frame.builder
+        with builder.block() as body, frame.speculate(closed=True):
+            value = frame.call(self.function, args, kwargs)
+            outputs = map_leaves(lambda v, path: output(frame, v, path), value)
+        once = Var(builder.variable("once", COUNTER).name)
+        builder.emit(For(once, Const(0), Const(1), Const(1), tuple(body), builder.loc, builder.note, snapshots=Const(1)))
+        return outputs
+
+
+@handles(checkpoint)
+def _checkpoint(frame: Frame, fun: Value) -> Value:
+    return Again(fun)
+
+
+def _call(self: checkpoint, frame: Frame, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    return Again(look("attribute", self, "fun"))._stgrad_call_(frame, args, kwargs)
+
+
+checkpoint._stgrad_call_ = _call  # type: ignore[attr-defined]

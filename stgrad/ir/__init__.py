@@ -121,6 +121,9 @@ from stgrad.ir.walks import (
     rule_reads as rule_reads,
 )
 from stgrad.ir.walks import (
+    runs_once as runs_once,
+)
+from stgrad.ir.walks import (
     stored as stored,
 )
 from stgrad.ir.walks import (

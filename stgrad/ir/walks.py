@@ -164,6 +164,11 @@ def read(block: Block) -> set[str]:
     return set().union(*map(_read, block))
 
 
+def runs_once(stmt: Stmt) -> bool:
+    """Whether a statement is a loop of one trip, as a call that is run again is."""
+    return isinstance(stmt, For) and (stmt.start, stmt.stop, stmt.step) == (Const(0), Const(1), Const(1))
+
+
 def rule_reads(block: Block) -> set[str]:
     """Names that the derivative rules in a block read, and those in them."""
     found: set[str] = set()

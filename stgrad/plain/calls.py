@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors, source
+from stgrad.checkpoints import checkpointed
 from stgrad.hooks import insert_grad_of
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
@@ -287,6 +288,10 @@ def _ignored(*_: Any, **__: Any) -> None:
     """Warnings and log entries are those of the plain run."""
 
 
+def _checkpointed(*_: Any, **__: Any) -> None:
+    raise running().refuse("a loop is checkpointed, and here every trip is recorded")
+
+
 def _numba_words() -> dict[Any, Any]:
     """What Numba's own words mean in plain Python."""
     if "numba" not in sys.modules:
@@ -308,7 +313,7 @@ def _words() -> dict[Any, Any]:
         float: functools.partial(_number, float), int: functools.partial(_number, int), complex: _complex, type: _type, getattr: _getattr,
         hasattr: _hasattr, isinstance: _isinstance, range: _range, math.fsum: _fsum, warnings.warn: _ignored, abs: lambda x: abs(x),
         bool: bool, str: str, repr: repr, operator.getitem: _tuple_getitem, contextlib.nullcontext: contextlib.nullcontext,
-        builtins.id: builtins.id, np.nditer: _nditer, _CONVERTER: Converter,
+        builtins.id: builtins.id, np.nditer: _nditer, _CONVERTER: Converter, checkpointed: _checkpointed,
     }  # fmt: skip
     return own | _numba_words()
 

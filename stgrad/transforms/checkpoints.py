@@ -36,6 +36,7 @@ from stgrad.ir import (
     map_blocks,
     read,
     rename,
+    runs_once,
     stored,
     walk,
 )
@@ -50,12 +51,14 @@ def marked(block: Block) -> bool:
 
 
 def unmarked(block: Block) -> Block:
-    """The block with ordinary loops."""
-    return tuple(_unmarked(map_blocks(unmarked, s)) for s in block) if marked(block) else block
+    """The block with ordinary loops; those of calls that run again are what they call."""
+    return tuple(new for s in block for new in _unmarked(map_blocks(unmarked, s))) if marked(block) else block
 
 
-def _unmarked(stmt: Stmt) -> Stmt:
-    return replace(stmt, snapshots=None) if isinstance(stmt, For) and stmt.snapshots is not None else stmt
+def _unmarked(stmt: Stmt) -> Block:
+    if not isinstance(stmt, For) or stmt.snapshots is None:
+        return (stmt,)
+    return stmt.body if runs_once(stmt) and stmt.var.name not in read(stmt.body) else (replace(stmt, snapshots=None),)
 
 
 def apart(stmt: Stmt) -> bool:

@@ -12,6 +12,7 @@ from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import Activity, activity
+from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.libm import libm
@@ -127,7 +128,7 @@ def passes(options: Options) -> dict[str, Pass]:
 
 def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    fn = without_rules(fn)
+    fn = without_rules(fn.with_body(unmarked(fn.body)) if marked(fn.body) else fn)
     if options.check_nan:
         fn = check_nans(fn)
     for name, step in passes(options).items():

@@ -18,8 +18,7 @@ snapshots are taken on the way back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -47,11 +46,12 @@ from stgrad.ir import (
     read,
     rename,
     rule_reads,
+    runs_once,
 )
 from stgrad.transforms.checkpoints import carried, unmarked
 from stgrad.transforms.dataflow import eliminate_dead
 from stgrad.transforms.places import Place, every, layout
-from stgrad.transforms.plan import Plan, declare, insert_forward, insert_reverse, left_out
+from stgrad.transforms.plan import Plan, declare, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.saves import Saver
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ APART = 10**7  # numbers of places in a part's own layout, apart from those of t
 def reverse_marked(sweep: _Reverse, place: Place, loop: For) -> None:
     """Write the reversal of a marked loop."""
     work = _Rerun(sweep, place, loop)
+    if work.single:
+        with sweep.builder.block() as code:
+            sweep.region(work.part)
+        if place.number in sweep.kept or not all(map(is_mark, code)):
+            work.emit_once(tuple(code))
+        return
     sweep.repeat(place, lambda: sweep.region(work.part), work.emit, [work.part])
 
 
@@ -93,7 +99,9 @@ class _Rerun:
         self.low, self.high = self.new("low", INT), self.new("high", INT)
         self.from_, self.to = self.new("low", INT), self.new("high", INT)  # of trips that run again
         self.trip = replace(loop, start=self.low, stop=self.high, snapshots=None)
-        self.part = layout((self.trip,), (place.number + 1) * APART)
+        self.single = runs_once(loop) and loop.var.name not in read(loop.body)
+        self.body: Block = loop.body if self.single else (self.trip,)
+        self.part = layout(self.body, (place.number + 1) * APART)
         sweep.trips.update(sweep.counters_of(self.part))
         self.once = place.region.owner is None
 
@@ -115,25 +123,19 @@ class _Rerun:
     def times(self, a: Operand, b: Operand) -> Operand:
         return b if a == Const(1) else a if b == Const(1) else self.make("np.multiply", a, b)
 
-    @contextmanager
-    def block(self) -> Iterator[list[Stmt]]:
-        with self.builder.block() as out:
-            yield out
-
     # ------------------------------------------------------------- the part's two sweeps
 
     def emit(self, code: Block) -> None:
         """Put the reversed loop into the sweep; `code` is the adjoint of one part."""
         sweep = self.sweep
         both = self.both_sweeps(code)
-        state = carried(self.trip, both)
-        state += [n for n in (*carried_through(both, self.trip), *self.entries) if n not in state]
-        names = {n: self.new(n, self.builder.types[n]).name for n in sorted(assigned((self.trip,)) | set(state))}
+        state = self.state(both)
+        names = self.names(state)
         sweep.adjoints.place = self.place
         outside = self.outside((*both, self.trip), set(names))
         both, again = rename(both, {**names, **outside}), rename(plain((replace(self.trip, start=self.from_, stop=self.to),)), {**names, **outside})
         if self.once:
-            with self.block() as out:
+            with self.builder.block() as out:
                 sizes = self.sizes({n: Var(n) for n in state}, {})
             due = self.new("due", INT)
             out.append(Assign((due,), "alias", (Const(0),)))
@@ -145,6 +147,28 @@ class _Rerun:
             sizes = self.sizes(entries, self.bounds_outside())
             self.keep(sizes, entries, Const(0))
         self.reversed(sizes, {n: Var(names[n]) for n in state}, both, again)
+
+    def emit_once(self, code: Block) -> None:
+        """Put the reversal of a call into the sweep: it runs again, then backward."""
+        both = self.both_sweeps(code)
+        state = self.state(both)
+        names = self.names(state)
+        self.sweep.adjoints.place = self.place
+        self.builder.note = None
+        for name in state:
+            op = "np.copy" if self.builder.types[name].array else "alias"
+            self.put(Var(names[name]), op, self.entry(name))
+        for stmt in rename(both, {**names, **self.outside((*both, self.trip), set(names))}):
+            self.builder.emit(stmt)
+
+    def state(self, both: Block) -> list[str]:
+        """What a part starts with, and changes."""
+        found = [] if self.single else carried(self.trip, both)
+        return found + [n for n in (*carried_through(both, self.trip), *self.entries) if n not in found]
+
+    def names(self, state: list[str]) -> dict[str, str]:
+        """Names of their own for what a part binds."""
+        return {n: self.new(n, self.builder.types[n]).name for n in sorted(assigned(self.body) | set(state))}
 
     def both_sweeps(self, code: Block) -> Block:
         """The forward sweep of a part, and its reverse sweep, by the names of the program."""
@@ -159,7 +183,7 @@ class _Rerun:
         plan = saver.finish()
         sweep.left_out |= left_out(saver.places, plan, code)
         insert(plan, saver.places, sweep.insertions)
-        forward = insert_forward((self.trip,), self.part, plan)
+        forward = insert_forward(self.body, self.part, plan)
         return unmarked((*declare(plan), *forward, *insert_reverse(code, saver.names, plan)))
 
     def outside(self, block: Block, inside: set[str]) -> dict[str, str]:
@@ -226,14 +250,14 @@ class _Rerun:
 
         What comes after the loop counts as one more part, whose reversal comes first.
         """
-        with self.block() as out:
+        with self.builder.block() as out:
             done: Operand = Var(self.loop.var.name)
             if self.loop.start != Const(0):
                 done = self.make("np.subtract", done, self.loop.start)
             if self.loop.step != Const(1):
                 done = self.make("np.floor_divide", done, self.loop.step)
             here = self.make("np.equal", done, due, type_=BOOL)
-            with self.block() as inner:
+            with self.builder.block() as inner:
                 part = self.make("np.floor_divide", done, sizes.length, wish="part")
                 self.keep(sizes, {n: Var(n) for n in state}, part)
                 self.put(due, "np.multiply", sizes.length, self.next(sizes, part, self.sum(sizes.parts, Const(1))))
@@ -249,11 +273,11 @@ class _Rerun:
     def reversed(self, sizes: _Sizes, state: dict[str, Var], both: Block, again: Block) -> None:
         part, at, going = self.new("part", INT), self.new("at", INT), self.new("_c", BOOL)
         last = self.make("np.subtract", sizes.parts, Const(1))
-        with self.block() as body:
+        with self.builder.block() as body:
             self.restore(sizes, state, at)
-            with self.block() as head:
+            with self.builder.block() as head:
                 self.put(going, "np.less", at, part)
-            with self.block() as advance:
+            with self.builder.block() as advance:
                 self.advance(sizes, state, at, part, again)
             self.builder.emit(While(tuple(head), going, tuple(advance), self.loop.loc))
             self.drop(sizes, part)
@@ -283,7 +307,7 @@ class _Rerun:
             self.builder.emit(stmt)
         self.put(at, "alias", to)
         more = self.make("np.less", at, part, type_=BOOL)
-        with self.block() as inner:
+        with self.builder.block() as inner:
             self.keep(sizes, state, at)
         self.builder.emit(If(more, tuple(inner)))
 
@@ -291,7 +315,7 @@ class _Rerun:
         """A snapshot at the start of the part that is reversed now has served."""
         latest = self.make("getitem", sizes.where, self.make("np.subtract", sizes.top, Const(1)))
         served = self.make("np.equal", latest, part, type_=BOOL)
-        with self.block() as inner:
+        with self.builder.block() as inner:
             self.put(sizes.top, "np.subtract", sizes.top, Const(1))
         self.builder.emit(If(served, tuple(inner)))
 

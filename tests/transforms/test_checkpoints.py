@@ -180,6 +180,78 @@ def test_default() -> None:
     assert f(1.5, 3) == g(1.5, 3)
 
 
+# --------------------------------------------------------------------------- calls
+
+
+def plainly(function):
+    return function
+
+
+def layer(h, w):
+    for i in range(2):
+        h = np.tanh(h * w) + h[i] * w
+    return h, np.sum(h * h)
+
+
+def bump(u, k):
+    u[k] = u[k] * u[0]
+    return u[k] * np.sin(u[k])
+
+
+def network(x, n, again):
+    h = x * 1.0
+    u = x * x
+    total = np.sum(u * u)
+    w = x[0]
+    for i in range(n):
+        h, size = again(layer)(h, x * w)
+        w = w + 0.1 * size
+        if size > 2.0:
+            total = total + again(bump)(u, i % 6) * size
+        u[2] = u[2] * w
+    w = w * again(lambda a: np.cos(a) * a * w)(total)
+    return np.sum(h * u) * total * w
+
+
+def test_calls() -> None:
+    gradient = stgrad.value_and_grad(network, jit=False)
+    for n in (0, 1, 4):
+        value, expected = gradient(X, n, plainly)
+        found = gradient(X, n, stgrad.checkpoint)
+        assert found[0] == value
+        np.testing.assert_allclose(found[1], expected, rtol=1e-13)
+
+
+@stgrad.checkpoint
+def squashed(x):
+    y = np.sin(x)
+    return y * y * y
+
+
+def second_of_squashed(x):
+    """The derivative of the square of (sin(x)³ x)'."""
+    s, c = np.sin(x), np.cos(x)
+    first = 3 * s**2 * c * x + s**3
+    return 2 * first * (6 * s * c**2 * x - 3 * s**3 * x + 6 * s**2 * c)
+
+
+def test_decorated() -> None:
+    def total(x):
+        return np.sum(squashed(x) * squashed(x * x))
+
+    def plain(x):
+        return np.sum(np.sin(x) ** 3 * np.sin(x * x) ** 3)
+
+    gradient = stgrad.grad(total)
+    np.testing.assert_allclose(gradient(X), stgrad.grad(plain, jit=False)(X), rtol=1e-12)
+    np.testing.assert_allclose(stgrad.jvp(total, (X,), (X,))[1], gradient(X) @ X, rtol=1e-12)
+    assert stgrad.grad(squashed, jit=False)(0.5) == pytest.approx(3 * np.sin(0.5) ** 2 * np.cos(0.5))
+    for squash in (squashed, squashed.fun):
+        second = stgrad.grad(lambda x, squash=squash: stgrad.grad(lambda y: squash(y) * y)(x) ** 2, jit=False)
+        assert second(0.5) == pytest.approx(second_of_squashed(0.5))
+    assert "sin" in stgrad.grad(total).stages(X)["reverse"].partition("# grad")[2]
+
+
 # --------------------------------------------------------------------------- the schedule
 
 

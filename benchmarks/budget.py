@@ -1,0 +1,100 @@
+"""Loops that run again, measured: time and memory of gradients with checkpointed loops beside those that keep everything.
+
+    python -m benchmarks.budget [steps of the array loop]
+
+Peaks are the growth of the process's resident memory (`VmHWM`) in a call, each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import stgrad
+from stgrad import checkpointed
+
+
+def scalars(x, n, s, loop):
+    """Two numbers a step."""
+    v = 0.0
+    for _ in loop(range(n), s):
+        v = v - 0.001 * math.sin(x) - 0.0001 * v
+        x = x + 0.001 * v
+    return x
+
+
+def array(x, n, s, loop):
+    """A state of so many numbers."""
+    for _ in loop(range(n), s):
+        x = x + 0.001 * np.sin(x) * x
+    return np.sum(x)
+
+
+def stencil(u, n, s, loop):
+    """A grid that is written in place."""
+    for _ in loop(range(n), s):
+        u[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * np.sin(u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4.0 * u[1:-1, 1:-1])
+    return np.sum(u * u)
+
+
+def keeping(trips, snapshots):
+    """A loop that keeps everything."""
+    return trips
+
+
+def choosing(trips, snapshots):
+    """A checkpointed loop without a number."""
+    return checkpointed(trips)
+
+
+def resident() -> tuple[int, int]:
+    """Bytes of this process in memory: now, and at most."""
+    with open("/proc/self/status") as status:
+        found = {line.split(":")[0]: line.split()[1] for line in status if line.startswith(("VmRSS", "VmHWM"))}
+    return 1024 * int(found["VmRSS"]), 1024 * int(found["VmHWM"])
+
+
+def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any) -> tuple[float, float, float]:
+    """Seconds, bytes at the peak, and a number of the gradient."""
+    gradient = stgrad.grad(f)
+    gradient(x, 3, snapshots, loop)
+    gradient(x, 3, snapshots, loop)
+    with open("/proc/self/clear_refs", "w") as peaks:
+        peaks.write("5")
+    before = resident()[0]
+    start = time.perf_counter()
+    found = gradient(x, n, snapshots, loop)
+    seconds = time.perf_counter() - start
+    return seconds, float(resident()[1] - before), float(np.sum(found))
+
+
+def row(name: str, *case: Any) -> None:
+    """Print one measurement, made in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        seconds, peak, checksum = pool.apply(measured, case)
+    print(f"{name:<52} {seconds:8.2f} s {peak / 1e6:8.1f} MB   {checksum:.15g}", flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
+    numbers, grid = np.linspace(0.1, 1.0, 1000), np.random.default_rng(1).random((512, 512))
+    row("10^7 steps of 2 numbers, everything kept", scalars, 1.0, 10**7, 1, keeping)
+    row("10^7 steps of 2 numbers, checkpointed", scalars, 1.0, 10**7, 1, choosing)
+    row("20,000 steps of 1,000 numbers, everything kept", array, numbers, 20_000, 1, keeping)
+    row("20,000 steps of 1,000 numbers, checkpointed", array, numbers, 20_000, 1, choosing)
+    row(f"{steps:,} steps of 1,000 numbers, checkpointed", array, numbers, steps, 1, choosing)
+    row(f"{steps:,} steps of 1,000 numbers, 12,000 snapshots", array, numbers, steps, 12_000, checkpointed)
+    row("200 steps of a grid of 512 x 512, everything kept", stencil, grid, 200, 1, keeping)
+    row("200 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 200, 70, checkpointed)
+    row("2,000 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 2000, 70, checkpointed)
+
+
+if __name__ == "__main__":
+    main()
