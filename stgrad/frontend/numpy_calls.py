@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from stgrad import errors, rules
-from stgrad.frontend import boxes, growing, operations
+from stgrad.frontend import boxes, growing, objects, operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.control import branch
@@ -19,7 +19,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.library import unit
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
 
 @handles(np.astype)
@@ -187,11 +187,26 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
         return operations.operation(frame, np.copy, (value,)) if value.type.array else boxes.made(frame, value)
     if is_number(value):
         return boxes.made(frame, value if dtype is None else np.dtype(static_of(dtype)).type(value))
+    value = _without_objects(frame, value)
+    if isinstance(value, Sym):
+        return _new_array(frame, value, dtype)
     shape = _nested_shape(frame, value)
     rows = list(leaves(value))
     if any(isinstance(v, Sym) and v.type.rank for v in rows):
         return _stack(frame, value)
     return _from_items(frame, value, shape, dtype)
+
+
+def _without_objects(frame: Frame, value: Value) -> Value:
+    """What instances say that they are as arrays; others make arrays of objects, which are refused."""
+    if isinstance(value, (list, tuple)):
+        return [_without_objects(frame, v) for v in value]
+    if isinstance(value, Record):
+        if objects.own_method(value, "__array__") is None:
+            name = value.cls.__name__
+            raise errors.TypeInferenceError(f"an array of `{name}` is not supported", frame.builder.loc, hint="use a list, or an array of numbers")
+        return objects.special(frame, value, "__array__", (), "is no array")
+    return value
 
 
 def _nested_shape(frame: Frame, value: Value) -> tuple[int, ...]:

@@ -217,3 +217,18 @@ def test_properties_are_recorded(monkeypatch):
     with pytest.warns(UserWarning):
         found = stgrad.grad(moved)(X)
     np.testing.assert_allclose(found, quotients(moved), rtol=1e-6, atol=1e-7)
+
+
+class Doubled:
+    def __init__(self, v):
+        self.v = v
+
+    def __array__(self, dtype=None, copy=None):
+        return self.v * 2.0
+
+
+def test_arrays_of_instances():
+    """An instance is what its class says; it is not the number that it happens to hold."""
+    np.testing.assert_allclose(stgrad.grad(lambda x: np.sum(np.asarray(Doubled(x))) * x[0], jit=False)(X), [2.0 * (sum(X) + X[0]), 1.4, 1.4, 1.4, 1.4])
+    with pytest.raises(errors.TypeInferenceError, match="an array of `Body` is not supported"):
+        stgrad.grad(lambda x: np.sum(np.array([Body(x[0])])), jit=False)(X)
