@@ -101,6 +101,7 @@ def dump(
     chosen = _listed("--without", without, _optional() if without else ())
     request = request_of(target, wrt, args, run=False)
     gradient = request.derivative(mode, order, precise=precise, without=frozenset(chosen))
+    _say_guess(request)
     if memory:
         typer.echo(str(gradient.memory(*request.arguments)))
         return
@@ -122,6 +123,7 @@ def explain(
 ) -> None:
     """Write a page that shows a function beside its derivative: which lines belong together, what is kept, what each stage changed."""
     request = request_of(target, wrt, args, run=False)
+    _say_guess(request)
     found = request.derivative(mode, order).explain(*request.arguments)
     path = output or Path(f"{request.name}_explained.html")
     try:
@@ -129,6 +131,18 @@ def explain(
     except OSError as error:
         raise UsageError(f"--output: {error}") from None
     typer.echo(f"wrote {path}: {found.summary}")
+
+
+def _say_guess(request: Request) -> None:
+    """Say which types were guessed from the code where nobody gave an example."""
+    if request.arguments or not parameters(request.function):
+        return
+    import inspect
+
+    from stgrad.guess import guess_specs
+
+    specs = guess_specs(request.function, inspect.signature(request.function))
+    typer.echo(f"guessed from the code: {', '.join(f'{name}: {spec}' for name, spec in specs.items())}; --args gives examples", err=True)
 
 
 def _optional() -> list[str]:
@@ -190,7 +204,7 @@ def check(
     gradient = request.gradient()
     found = gradient(*_copies(request.arguments))
     bars = found if len(request.positions) > 1 else (found,)
-    table = Table("parameter", "gradient", "differences", "error", "")
+    table = Table("parameter", "by gradient", "by differences", "error", "", title="derivatives in a random direction")
     wrong = 0
     for position, bar in zip(request.positions, bars, strict=True):
         along, differences, error = _compare(request, position, bar, seed)

@@ -220,6 +220,13 @@ class ZeroGradientWarning(UserWarning):
     """
 
 
+class NativeCodeWarning(UserWarning):
+    """A loop of a compiled program calls Python in each trip, for an operation that has no native form; each place is told once in a process.
+
+    Example: `np.searchsorted` of one number at a time. Fix: call it once for all, before the loop, or write it out.
+    """
+
+
 class RecursionDepthError(NeedStaticError):
     """A function calls itself as often as values say that are known when the program runs; `tree` is its tree.
 

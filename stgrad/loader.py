@@ -22,13 +22,13 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.core.errors import ForceLiteralArg, NumbaError, NumbaPerformanceWarning
 
+from stgrad import progress
 from stgrad.cache import write_source
 from stgrad.errors import NotCompiledError, StgradError
 from stgrad.native import keep
 from stgrad.runtime import casts  # noqa: F401  (Numba learns them)
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
-PATIENCE = 1.0  # seconds of compilation before a terminal is told
 
 _lock = threading.RLock()
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}  # (path, function) -> dispatcher
@@ -149,24 +149,21 @@ def _translated(function: Any, problem: NumbaError) -> StgradError:
 
 
 class _Patience(event.Listener):  # type: ignore[misc]
-    """Tells a terminal what is being compiled, once it takes long."""
+    """Tells the log, and whoever waits, what is being compiled."""
 
     def __init__(self) -> None:
         self.watched: set[int] = set()
-        self._timers: dict[int, threading.Timer] = {}
+        self._works: dict[int, progress.Work] = {}
 
     def on_start(self, event: Any) -> None:
         dispatcher = event.data["dispatcher"]
-        if id(dispatcher) in self.watched and sys.stderr is not None and sys.stderr.isatty():
-            timer = threading.Timer(PATIENCE, _tell, (dispatcher.py_func,))
-            timer.daemon = True
-            self._timers[id(dispatcher)] = timer
-            timer.start()
+        if id(dispatcher) in self.watched:
+            self._works[id(dispatcher)] = progress.Work(dispatcher.py_func.__name__, "compiling")
 
     def on_end(self, event: Any) -> None:
-        timer = self._timers.pop(id(event.data["dispatcher"]), None)
-        if timer is not None:
-            timer.cancel()
+        work = self._works.pop(id(event.data["dispatcher"]), None)
+        if work is not None:
+            work.done()
 
 
 _patience = _Patience()
@@ -176,7 +173,3 @@ def _watch(dispatcher: Any) -> None:
     if not _patience.watched:
         event.register("numba:compile", _patience)
     _patience.watched.add(id(dispatcher))  # `_compiled` keeps it alive
-
-
-def _tell(function: Callable[..., Any]) -> None:
-    print(f"stgrad: compiling {function.__name__} ({function.__code__.co_filename})", file=sys.stderr)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stgrad import calling, errors, lookups, program_cache, wrapper
+from stgrad import calling, errors, lookups, program_cache, progress, wrapper
 from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
@@ -157,10 +157,18 @@ class Programs:
                     self._refused[self._key(arguments)] = refused
                     self._watch(lookups.carried(record, ()))
                 raise
+        self._tell_of_calls(program)
         ready = ready_program(program, record)
         if on_disk:
             program_cache.keep(self, nodes, ready, self.options.key)
         return ready, nodes
+
+    def _tell_of_calls(self, program: Compiled) -> None:
+        """Say which loops leave native code; tests for NaN call Python once there is one."""
+        if self.options.jit and not self.options.check_nan:
+            from stgrad.transforms.leaving import warn_of_calls
+
+            warn_of_calls(program.function, function_name(self.derivative))
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         nodes = [wrapper.describe(v) for v in arguments.values()]
@@ -172,6 +180,10 @@ class Programs:
         """Compile for these arguments; integers become constants where the program needs to know them."""
         from stgrad.program import compile_program, spec_of
 
+        with progress.working(self.__name__, "generating its program"):
+            return self._generated(arguments, keep, compile_program, spec_of)
+
+    def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
         nodes = [wrapper.describe(v) for v in arguments.values()]
         specs = {name: spec_of(value, name) for name, value in arguments.items()}
         try:

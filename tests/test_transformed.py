@@ -224,13 +224,13 @@ def test_a_long_compilation_tells_a_terminal(tmp_path):
     import os
     import pty
 
-    code = "import stgrad\nfrom stgrad import loader\nloader.PATIENCE = 0.0\nstgrad.grad(lambda x: x * x)(1.0)\n"
+    code = "import stgrad\nfrom stgrad import progress\nprogress.PATIENCE = 0.0\nstgrad.grad(lambda x: x * x)(1.0)\n"
     (tmp_path / "main.py").write_text(code)
     main, terminal = pty.openpty()
     environment = {**os.environ, "STGRAD_CACHE_DIR": str(tmp_path / "cache")}
     subprocess.run([sys.executable, str(tmp_path / "main.py")], env=environment, stderr=terminal, check=True)
     os.close(terminal)
-    assert b"stgrad: compiling fn_grad" in os.read(main, 4096)
+    assert b"stgrad: fn_grad: compiling takes more" in os.read(main, 4096)
     os.close(main)
 
 

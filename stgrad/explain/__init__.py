@@ -22,6 +22,7 @@ from stgrad.ir import Function, walk
 from stgrad.memory import Kept, memory_report
 from stgrad.request import function_name
 from stgrad.stage_texts import readable_of, texts_of
+from stgrad.transforms.leaving import calls_in_loops
 
 if TYPE_CHECKING:
     from stgrad.program import Compiled
@@ -71,11 +72,15 @@ def explain(target: Any, compiled: Compiled, arguments: Mapping[str, Any]) -> Ex
     report = memory_report(stages["optimised"], stages["specialised"]).kept
     first = _first_place(target)
     parts = parts_of(first, _places(read))
+    facts = facts_of(read, compiled.trace.activity, report)
+    for loc, call in calls_in_loops(compiled.function):
+        if loc is not None:
+            facts.setdefault(place_of(loc), Facts()).mark("python", f"each trip of a loop calls Python for `{call}`, which takes microseconds")
     picture = Picture(
         title=target.__name__,
         what=repr(target).strip("<>").removeprefix("stgrad "),
         parts=parts,
-        facts=facts_of(read, compiled.trace.activity, report),
+        facts=facts,
         readable=rows_of(readable_of(compiled), target.options),
         lowered=rows_of(compiled.function, target.options),
         kept=[(row, total(row, names_of(arguments))) for row in report],

@@ -33,7 +33,7 @@ _FIRST = {
     "optimised": "the same, shorter: the readable form",
     "specialised": "what runs",
 }
-_SIGNS = {"kink": "∧", "stop": "⊘", "step": "⌐", "branch": "◇"}
+_SIGNS = {"kink": "∧", "stop": "⊘", "step": "⌐", "branch": "◇", "python": "↗"}
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,7 @@ def summary(picture: Picture) -> str:
         more = " and more" if len(known) < len(picture.kept) else ""
         parts.append(f"keeps {spoken(sum(known))}{more}" if known else f"keeps {len(picture.kept)} variables")
     words = {"kink": ("kink", "kinks"), "stop": ("stop", "stops"), "step": ("step", "steps"), "branch": ("branch", "branches")}
+    words["python"] = ("call of Python", "calls of Python")
     parts += [f"{count} {words[kind][count > 1]}" for kind in words if (count := marks.count(kind))]
     return " · ".join(parts)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from stgrad import progress
 from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
@@ -53,6 +54,7 @@ class Trace:
     activity: Activity | None = None  # of the names of the program that is differentiated, where stages are kept
 
     def add(self, name: str, fn: Function) -> Function:
+        progress.at(name)
         if CHECK:
             verify(fn)
         if self.keep:

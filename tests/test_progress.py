@@ -1,0 +1,90 @@
+"""Signs of life: the log, a line for whoever waits, and loops that leave native code."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import progress
+from stgrad.errors import NativeCodeWarning
+from stgrad.transforms import leaving
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def generated(name: str, patience: float, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a terminal is told while a program is generated."""
+
+    def loss(x):
+        return np.sum(np.sin(x) ** 2)
+
+    loss.__name__ = name
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    with contextlib.redirect_stderr(Terminal()) as stream:
+        stgrad.grad(loss, jit=False).lowered(np.ones(3))
+    return stream.getvalue()
+
+
+def test_a_terminal_is_told_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = generated("slow", 0.0, monkeypatch)
+    assert told.startswith("stgrad: slow_grad: generating its program")
+    assert told.count("\n") == 1
+
+
+def test_quiet_and_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert generated("quick", 60.0, monkeypatch) == ""
+    monkeypatch.setenv("STGRAD_QUIET", "1")
+    assert generated("quiet", 0.0, monkeypatch) == ""
+
+
+def test_what_is_no_terminal_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Terminal, "isatty", lambda _: False)
+    assert generated("piped", 0.0, monkeypatch) == ""
+
+
+def test_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    unlike_before = float(time.time_ns() % 10**9)  # native code on disk is not compiled again
+    with caplog.at_level(logging.DEBUG, logger="stgrad"):
+        stgrad.grad(lambda x: np.sum(x * x * unlike_before))(np.ones(2))
+    told = [record.getMessage() for record in caplog.records if record.name == "stgrad"]
+    assert any("optimised" in text for text in told)
+    assert any("generating its program took" in text for text in told)
+    assert any("compiling took" in text for text in told)
+
+
+def test_a_loop_that_calls_python_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaving, "_told", set())
+    arguments = (np.ones(3),)
+    text = stgrad.jit(cumulated).lowered(*arguments)
+    assert "runtime.call_python" in text
+    monkeypatch.setattr(leaving, "_told", set())
+    with pytest.warns(NativeCodeWarning, match=r"a loop of `cumulated` leaves native code in line \d+ .*np\.cumprod") as found:
+        stgrad.jit(cumulated)(*arguments)
+    assert found[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NativeCodeWarning)
+        stgrad.jit(cumulated)(np.ones(3))
+        stgrad.jit(cumulated_once)(np.ones((3, 2)))  # outside of loops
+        monkeypatch.setattr(leaving, "_told", set())
+        stgrad.jit(cumulated).lowered(*arguments)  # only looked at
+
+
+def cumulated(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += np.cumprod(x.reshape((1, 3)) * i, axis=1)[0, 1]
+    return total
+
+
+def cumulated_once(x):
+    return np.sum(np.cumprod(x, axis=1))
