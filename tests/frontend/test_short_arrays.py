@@ -162,3 +162,16 @@ def shifted_over_itself(x):
 def test_extents_that_are_equal_where_there_are_no_items(n, jit):
     """n and n - 1 are one extent for n = 0, and stretch for n = 1 and n = 2."""
     check_gradient(shifted_over_itself, (np.arange(n) + 0.5,), order=1, jit=jit)
+
+
+def too_short_for_the_other(x, a):
+    b = x[:-1] * a
+    return np.sum(b) + np.sum(x)
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
+def test_extents_that_agree_by_chance_alone(jit):
+    """`x[:-1]` of nothing has as many items as an empty row has, but x has not one more."""
+    by_x, by_a = stgrad.grad(too_short_for_the_other, (0, 1), jit=jit)(np.zeros(0), np.zeros((1, 0)))
+    assert by_x.shape == (0,) and by_a.shape == (1, 0)
+    assert stgrad.jit(too_short_for_the_other)(np.zeros(0), np.zeros((1, 0))) == 0.0

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.ir import Dim, Function, Operand, Type, Var, assigned
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import Floors, Guard
@@ -87,13 +88,19 @@ class Extents:
         return True
 
     def check(self, a: Dim, b: Dim, state: Scalariser, message: str = NO_BROADCAST, floors: Floors = (None, None)) -> None:
-        """Emit a check that two extents are equal; from here on they are one. `floors`: see `Guard`."""
+        """Emit a check that two extents are equal; from here on they are one. `floors`: see `Guard`.
+
+        `x[1:]` of nothing is nothing, but its extent less one says -1: the check fails there, if a program that broadcasts as it runs can go on.
+        """
         a, b = self.canonical(a), self.canonical(b)
         if a.symbol is None:
             a, b, floors = b, a, floors[::-1]
         common = min(a.offset, b.offset) if b.symbol is not None else 0
         left, right = Dim(a.symbol, a.offset - common), Dim(b.symbol, b.offset - common)
-        least = (-common if a.offset < 0 else floors[0], -common if b.offset < 0 else floors[1])  # `x[1:]` of nothing is nothing
+        least: Floors = (-common if a.offset < 0 else floors[0], -common if b.offset < 0 else floors[1])
+        if least != (None, None) and not ASSUMPTION.get().run_time:
+            ASSUMPTION.get().note(inside=True)
+            least = (None, None)
         state.units.append(Guard(left, right, message, self.witnesses((a, b)), floors=least))
         self.assume(a, b)
 
