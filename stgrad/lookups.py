@@ -182,10 +182,13 @@ def recorded() -> Iterator[dict[Any, Lookup]]:
         _records.reset(token)
 
 
+_KEEP_CLASS = frozenset({int, float, bool, complex, str, bytes, type(None), tuple, range, slice})  # whose objects keep their class
+
+
 def note(kind: str, owner: Any, name: Any, value: Any) -> None:
     """Put a look-up on the record."""
     record, key = _records.get(), key_of(kind, owner, name)
-    if record is None or key in record:
+    if record is None or key in record or kind == "class" and type(owner) in _KEEP_CLASS:
         return
     record[key] = Lookup(kind, owner, name, value)
     if is_numeric(value):

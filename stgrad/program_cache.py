@@ -119,7 +119,7 @@ def _path(target: Any, nodes: Sequence[wrapper.Node], options: str) -> Path:
 def _generator() -> str:
     """Changes with every file of the compiler. Sizes and times, not contents: reading them all takes longer than a warm start."""
     root = Path(__file__).parent
-    names = ("frontend", "printer", "rules", "transforms", "transforms/lower", "transforms/desugar", "eager", "eager/keras")
+    names = ("frontend", "ir", "ir/ops", "printer", "rules", "transforms", "transforms/lower", "transforms/desugar", "eager", "eager/keras")
     folders = (root, *(root / name for name in names))
     facts = [(e.name, e.stat().st_size, e.stat().st_mtime_ns) for f in folders for e in os.scandir(f) if e.name.endswith(".py")]
     return hashlib.sha256(repr(sorted(facts)).encode()).hexdigest()

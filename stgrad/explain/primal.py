@@ -14,18 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stgrad.ir import Assign, Function, Loc, Stmt, Store, assigns, operand_vars, walk
+from stgrad.ir.ops.domains import KINKS
 from stgrad.memory import Kept
 from stgrad.rules import core
 from stgrad.transforms.activity import Activity
 
 Place = tuple[str, int]
-
-# Operations with one-sided derivatives somewhere: the rules say which one counts there (docs/limits.md).
-KINKS = frozenset(
-    """np.absolute np.fabs math.fabs np.maximum np.fmax np.minimum np.fmin np.clip np.max np.min np.amax np.amin np.nanmax np.nanmin np.sort
-    np.partition np.median np.nanmedian np.quantile np.percentile np.ptp np.hypot np.linalg.norm np.linalg.eigh np.linalg.eigvalsh np.linalg.svd
-    np.interp np.unwrap np.remainder np.fmod math.fmod np.heaviside np.copysign math.copysign""".split()
-)
 
 
 @dataclass
@@ -164,4 +158,4 @@ def _owners(tree: ast.AST, start: int, end: int) -> dict[int, int]:
     return owner
 
 
-__all__ = ["KINKS", "Facts", "Part", "Place", "facts_of", "parts_of", "place_of"]
+__all__ = ["Facts", "Part", "Place", "facts_of", "parts_of", "place_of"]

@@ -1,4 +1,7 @@
-"""Where functions of the `math` module raise: a condition on an argument, and arguments with which Python itself is asked what it raises."""
+"""Where functions of the `math` module raise: a condition on an argument, and arguments with which Python itself is asked what it raises.
+
+And which operations have kinks.
+"""
 
 from __future__ import annotations
 
@@ -47,3 +50,10 @@ RAISES: dict[str, tuple[Row, ...]] = {
     },
     "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1),),
 }
+
+# Operations with one-sided derivatives somewhere: the rules say which one counts there (docs/limits.md).
+KINKS = frozenset(
+    """np.absolute np.fabs math.fabs np.maximum np.fmax np.minimum np.fmin np.clip np.max np.min np.amax np.amin np.nanmax np.nanmin np.sort
+    np.partition np.median np.nanmedian np.quantile np.percentile np.ptp np.hypot np.linalg.norm np.linalg.eigh np.linalg.eigvalsh np.linalg.svd
+    np.interp np.unwrap np.remainder np.fmod math.fmod np.heaviside np.copysign math.copysign""".split()
+)
