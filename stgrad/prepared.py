@@ -34,4 +34,4 @@ def hidden_of(ready: Ready) -> list[Any]:
 def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
-    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic)
+    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic, program.short)

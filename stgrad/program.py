@@ -284,6 +284,7 @@ class Compiled:
     text: str
     trace: Trace
     optimistic: bool = False  # whether it has tests of extents that a valid call may fail (see `stgrad.frontend.broadcasting`)
+    short: bool = False  # whether it has tests that arrays shorter than what a slice leaves out fail
 
 
 def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
@@ -293,9 +294,11 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     the one that broadcasts as it runs.
     """
     with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
-        compiled = replace(_compiled(target, specs, keep), optimistic=assumption.made and not assumption.run_time)
-    if not assumption.inside or assumption.run_time or not _effects(target, compiled.function):
-        return compiled
+        compiled = _compiled(target, specs, keep)
+    seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
+    if assumption.run_time or not (seen and assumption.inside):
+        first = not assumption.run_time
+        return replace(compiled, optimistic=first and assumption.made, short=first and assumption.short and not seen)
     with _assuming(run_time=True):
         return _compiled(target, specs, keep)
 

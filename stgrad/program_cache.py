@@ -55,6 +55,12 @@ class Ready:
     result: Value
     captures: tuple[Lookup, ...]
     optimistic: bool = False  # whether a ValueError may mean that extents differ which broadcast (see `request.Options.broadcast`)
+    short: bool = False  # whether it may mean that an array is shorter than what a slice leaves out
+
+    @property
+    def second_try(self) -> bool:
+        """Whether the program that broadcasts as it runs may go on where this one raises."""
+        return self.optimistic or self.short
 
 
 def enabled() -> bool:
@@ -154,6 +160,7 @@ def _described(target: Any, ready: Ready) -> Any:
         "result": _structure(ready.result),
         "captures": captures,
         "optimistic": ready.optimistic,
+        "short": ready.short,
         "sum": _sum(ready.text),
     }
 
@@ -212,7 +219,7 @@ def _revived(entry: Any, target: Any, nodes: Sequence[wrapper.Node]) -> Ready | 
         captures = _captures(entry["captures"], target)
         result = _value(entry["result"], dict(_classes(nodes)))
         params = tuple(Param(*p) for p in entry["params"])
-        return Ready(entry["name"], entry["text"], params, result, captures, entry["optimistic"])
+        return Ready(entry["name"], entry["text"], params, result, captures, entry["optimistic"], entry["short"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, StgradError, Unknown):
         return None
 

@@ -283,7 +283,7 @@ class Transformed(Programs):
 
     def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Any = None) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
-        if not program.ready.optimistic:
+        if not program.ready.second_try:
             if plainly is not None and self.options.plain and str(problem).startswith("operands could not be broadcast together (line"):
                 refused = errors.ShapeError(f"extents differ as the program runs: {problem}")  # by our test, not NumPy's
                 return plainly(self._last_resort(refused), refused)

@@ -20,12 +20,14 @@ class Assumption:
     """What a program is read under: extents are taken to be as they look and tested, or broadcast as the program runs.
 
     `made`: some test is there that a valid program may fail; `inside`: one of them behind the start of the program, where it may have written
-    to its arguments already. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
+    to its arguments already. `short`: a test fails for arrays shorter than what a slice leaves out, which
+    NumPy takes. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
     """
 
     run_time: bool = False
     made: bool = False
     inside: bool = False
+    short: bool = False
     boxes: bool = False
 
     def note(self, *, inside: bool) -> None:

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -148,7 +147,7 @@ class _Reverse:
         results = [self._gradient(name) for name in self.wrt]
         code = tuple(self.builder.out)
         classes = self.classes(code)
-        code = _without_dead(code, {r.name for r in results if isinstance(r, Var)}, self.builder.types, classes)
+        code = eliminate_dead(code, {r.name for r in results if isinstance(r, Var)}, self.builder.types, classes)
         saver = Saver(self.builder, self.top, (p.name for p in self.fn.params), self.program.classes, self.adjoints.placeholders)
         saver.read_all(code)
         saver.restore_contents()
@@ -441,10 +440,6 @@ def _operand(value: Value) -> Operand:
 
 def _leaves(result: Operand) -> list[Operand]:
     return list(result.items) if isinstance(result, Pack) else [result]
-
-
-def _without_dead(code: Block, live: set[str], types: Any, classes: Classes) -> Block:
-    return eliminate_dead(code, live, types, classes)
 
 
 def _note(stmt: Stmt) -> str | None:

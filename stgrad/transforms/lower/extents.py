@@ -99,7 +99,7 @@ class Extents:
         left, right = Dim(a.symbol, a.offset - common), Dim(b.symbol, b.offset - common)
         least: Floors = (-common if a.offset < 0 else floors[0], -common if b.offset < 0 else floors[1])
         if least != (None, None) and not ASSUMPTION.get().run_time:
-            ASSUMPTION.get().note(inside=True)
+            ASSUMPTION.get().short = True
             least = (None, None)
         state.units.append(Guard(left, right, message, self.witnesses((a, b)), floors=least))
         self.assume(a, b)

@@ -16,11 +16,10 @@
     ->
     n = v.shape[0]
     n_2 = u.shape[0]
-    t = max(n_2, 1)
-    if max(n, 1) != t:
+    if n != n_2:
         raise ValueError('operands could not be broadcast together (line 2: u[1:] += 0.1 * v[:-1])')
+    t = n_2 - 1
     t2 = n_2 - 1
-    t3 = n_2 - 1
     for i in range(n_2 - 1):
         u[i + 1] += 0.1 * v[i]
     return u
