@@ -39,7 +39,7 @@ def derive_units(request: Derivative, inner: Reading, trace: Trace, wrt: list[st
     if not columns:
         if any(isinstance(s, Custom) and s.rule != "tangent" for s in walk(fn.body)):
             raise Unbatched("a function with a reverse rule of its own, which need not be linear")
-        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places)
+        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places, linear=True)
         items = fn.result.items if isinstance(fn.result, Pack) else ()
         units = {s.name: getattr(items[i], "name", "") for s, i in zip(seed_params(inner, fn), places, strict=True)}  # a number may be known
     outputs = places if columns else [len(flat) + i for i in range(len(wrt))]

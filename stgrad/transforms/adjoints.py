@@ -406,7 +406,8 @@ def _multiply(g: Any, p: Any) -> Any:
 
 
 def _multiply_with_care(g: Any, p: Any) -> Any:
-    return g * np.where(g == 0.0, 0.0, p)
+    """A finite partial stays, as the derivative of the product in g is still p where g is 0."""
+    return g * np.where(np.logical_and(g == 0.0, np.logical_not(np.isfinite(p))), 0.0, p)
 
 
 def _negative(g: Any) -> Any:

@@ -5,7 +5,7 @@ A zero cotangent says that nothing depends on an element. It arises in two ways,
 - a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`;
 - an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
 
-Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 else partial)`; no other pays for it.
+Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
 
     >>> import numpy as np
     >>> import stgrad

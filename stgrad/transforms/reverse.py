@@ -73,7 +73,8 @@ from stgrad.transforms.saves import Saver
 
 
 def reverse(
-    fn: Function, wrt: Sequence[str], splice: Splice, *, seeds: bool = False, with_value: bool = False, outputs: Sequence[int] | None = None
+    fn: Function, wrt: Sequence[str], splice: Splice, *, seeds: bool = False, with_value: bool = False, outputs: Sequence[int] | None = None,
+    linear: bool = False,
 ) -> Function:
     """The program that computes the adjoints of the parameters `wrt`.
 
@@ -84,6 +85,7 @@ def reverse(
         seeds: whether the cotangents of the results are parameters; else the only result is a scalar and its is 1.
         with_value: whether the results of `fn` are results too, before the adjoints.
         outputs: which leaves of the result are differentiated; all of them by default.
+        linear: whether the program must be linear in the seeds, with no test of them (see `picked`).
     """
     names = Names([*fn.types, *(p.name for p in fn.params)])
     chosen = tuple(range(len(_leaves(fn.result)))) if outputs is None else tuple(outputs)
@@ -91,7 +93,7 @@ def reverse(
     kept: set[int] = set()
     while True:
         state = names.state()
-        sweep = _Reverse(program, wrt, splice, names, seeds, chosen, kept)
+        sweep = _Reverse(program, wrt, splice, names, seeds, chosen, kept, linear)
         result = sweep.run(with_value)
         if sweep.left_out <= kept:
             return result
@@ -113,8 +115,9 @@ class _Reverse:
     """The walk over the program; built and used up inside `reverse`."""
 
     def __init__(
-        self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int], kept: set[int]
-    ) -> None:
+        self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int], kept: set[int],
+        linear: bool,
+    ) -> None:  # fmt: skip
         self.outputs = outputs
         self.kept = kept  # places that are reversed for what they restore, whether they have adjoints or not
         self.left_out: set[int] = set()  # places that restore something, in no block of the sweep
@@ -122,7 +125,7 @@ class _Reverse:
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
-        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), guarded(self.fn))
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), frozenset() if linear else guarded(self.fn))
         self.top = layout(self.fn.body)
         self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []

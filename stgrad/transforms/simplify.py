@@ -230,7 +230,7 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         kept = args[1] if args[0].value else args[2]
         if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
             return replace(stmt, op="np.copy", args=(kept,))
-        return alias(kept)
+        return stmt if t.array else alias(kept)
     if stmt.op == "np.multiply":
         if _is(args[0], 1):
             return alias(args[1])

@@ -71,7 +71,8 @@ def test_no_call_leaves_native_code():
 
 
 def test_native_code_is_found_by_another_process(cache_dir):  # noqa: F811
-    program = "from tests.runtime.test_special import likelihood\nimport numpy as np, stgrad\ng = stgrad.grad(likelihood)\n"
+    program = "import sys\nsys.path.insert(0, 'tests')\nfrom tests.runtime.test_special import likelihood\n"
+    program += "import numpy as np, stgrad\ng = stgrad.grad(likelihood)\n"
     program += "print(g(np.array([0.2, 0.55]), 1.3).sum())\n"
     first, second = python(program, STGRAD_PROGRAM_CACHE="1"), python(program, STGRAD_PROGRAM_CACHE="1")
     assert first == second and np.isfinite(float(first))

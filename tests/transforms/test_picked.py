@@ -112,6 +112,28 @@ def test_twice(f):
     np.testing.assert_allclose(again, wanted, rtol=1e-5, atol=1e-7)
 
 
+def zero_slope_inside(x):
+    return np.sum(np.where(x > 0.0, (x - 2.0) * np.sin(x) * np.exp(x - 2.0), 0.0))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_zero_cotangents_that_are_not_zero_beside_the_point(jit):
+    """The cotangent of the sine is 0 at 2, and its slope is not: finite partials stay."""
+    x, e = np.array([1.0, 2.0, 2.5]), 1e-6
+    gradient = stgrad.grad(zero_slope_inside, jit=False)
+    wanted = (gradient(x + e) - gradient(x - e)) / (2.0 * e)
+    np.testing.assert_allclose(stgrad.hvp(zero_slope_inside, (x,), (np.ones(3),), jit=jit)[0], wanted, rtol=1e-7)
+    for mode in ("auto", "forward", "reverse"):
+        np.testing.assert_allclose(stgrad.hessian(zero_slope_inside, mode=mode, jit=jit)(x), np.diag(wanted), rtol=1e-7)
+    np.testing.assert_allclose(stgrad.grad(lambda x: np.sum(gradient(x)), jit=jit)(x), wanted, rtol=1e-7)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jacobians_of_choices(mode):
+    found = stgrad.jacobian(lambda x: np.where(x > 1.0, x**2 * np.sin(x), -x), mode=mode, jit=False)(X)
+    np.testing.assert_allclose(found, np.diag(np.where(X > 1.0, 2.0 * X * np.sin(X) + X**2 * np.cos(X), -1.0)))
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_what_is_not_left_out_keeps_its_infinity():
     assert stgrad.grad(lambda x: np.sum(np.log(x)), jit=False)(X)[0] == np.inf
