@@ -9,7 +9,8 @@ Statements that make the former or read the latter multiply as `y_bar * (0 if y_
 
     >>> import numpy as np
     >>> import stgrad
-    >>> stgrad.grad(lambda x: np.sum(np.where(x > 0.0, 1.0 / x, 0.0)), jit=False)(np.array([0.0, 2.0]))
+    >>> with np.errstate(divide="ignore"):
+    ...     stgrad.grad(lambda x: np.sum(np.where(x > 0.0, 1.0 / x, 0.0)), jit=False)(np.array([0.0, 2.0]))
     array([ 0.  , -0.25])
 """
 
