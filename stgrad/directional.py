@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from stgrad import inside, pushforwards
 from stgrad.api import Argnums, named, parameter_names
@@ -16,7 +16,8 @@ from stgrad.points import directed, everywhere, kept, spread
 from stgrad.request import Derivative, Options, options
 from stgrad.transformed import Transformed
 
-_GIVEN = Any  # what the compiler is told: jit, parallel, precise, without, checked
+Given: TypeAlias = tuple[bool | str, bool, bool, frozenset[str] | None, bool | None]  # what the compiler is told: jit, parallel, precise, without, checked
+
 
 
 def jvp(
@@ -80,7 +81,7 @@ def hvp(
     return spread(found, chosen, len(primals))
 
 
-def _pushed(f: Any, primals: Any, tangents: Any, has_aux: bool, given: _GIVEN) -> Any:
+def _pushed(f: Any, primals: Any, tangents: Any, has_aux: bool, given: Given) -> Any:
     chosen = everywhere(primals, tangents)
     if chosen is None:
         chosen, primals = directed("jvp", primals, tangents), tuple(primals)
@@ -95,13 +96,13 @@ def _is_argnums(chosen: Any) -> bool:
 
 
 @cache
-def options_of(given: _GIVEN) -> Options:
+def options_of(given: Given) -> Options:
     """Options as they are written in keys of programs."""
     jit, parallel, precise, without, checked = given
     return options(jit, parallel, precise, without or frozenset(), checked)
 
 
-def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: _GIVEN) -> Transformed:
+def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Given) -> Transformed:
     return pushforward(f, chosen, has_aux, options_of(given), pushforwards.pushforward_of)
 
 
@@ -110,7 +111,7 @@ def pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Options
     return Transformed(Derivative(make(tangent), "primal"), options)
 
 
-def _make_hvp(f: Any, chosen: tuple[int, ...], given: _GIVEN) -> Transformed:
+def _make_hvp(f: Any, chosen: tuple[int, ...], given: Given) -> Transformed:
     return Transformed(Derivative(pushforwards.product_of(f, parameter_names(f, chosen), chosen), "primal"), options_of(given))
 
 

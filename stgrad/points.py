@@ -39,11 +39,12 @@ def kept(f: Any, key: Any, make: Callable[..., Any], *args: Any) -> Any:
 def _programs(f: Any) -> tuple[Any, dict[Any, Any]]:
     """A function that is the same as this one, and its programs by key."""
     if isinstance(f, MethodType) or type(f) is FunctionType and "<locals>" in f.__qualname__:
-        for owner, programs in _recent:
+        for owner, programs in tuple(_recent):  # other threads may put theirs in front
             if _same(owner, f):
                 return owner, programs
-        _recent.appendleft((f, _own(f)))
-        return _recent[0]
+        made = f, _own(f)
+        _recent.appendleft(made)
+        return made
     return f, _own(f)
 
 

@@ -19,7 +19,7 @@ from stgrad.frontend import library, operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.values import Method, Sym, Value, operand_of, static_of, type_of
-from stgrad.ir import Store
+from stgrad.ir import Store, gathers
 
 # What a ufunc does along an axis, where NumPy has a function for it.
 _REDUCED: dict[Any, Any] = {
@@ -165,7 +165,8 @@ def _at(frame: Frame, ufunc: Any, array: Value, index: Value, value: Value = Non
         value = frame.call(np.array, (value,), {})
     entries = normalise(frame, array, index, None)
     operand = operand_of(entries if len(entries) != 1 else entries[0])
-    frame.builder.emit(Store(array.operand, operand, operand_of(value), "add_at", frame.builder.loc, frame.builder.note))
+    mode = "add_at" if gathers(operand, frame.builder.types) else "add"  # places that a slice or a number names come once
+    frame.builder.emit(Store(array.operand, operand, operand_of(value), mode, frame.builder.loc, frame.builder.note))
 
 
 _METHODS: dict[str, Callable[..., Value]] = {"reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at}

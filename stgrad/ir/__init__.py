@@ -88,6 +88,9 @@ from stgrad.ir.walks import (
     changed as changed,
 )
 from stgrad.ir.walks import (
+    gathers as gathers,
+)
+from stgrad.ir.walks import (
     map_all as map_all,
 )
 from stgrad.ir.walks import (

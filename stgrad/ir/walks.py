@@ -26,6 +26,7 @@ from stgrad.ir.core import (
     Statement,
     Stmt,
     Store,
+    Type,
     Var,
     While,
 )
@@ -63,6 +64,11 @@ def operand_vars(operand: Operand) -> tuple[str, ...]:
     if isinstance(operand, Slice):
         return operand_vars(operand.lower) + operand_vars(operand.upper) + operand_vars(operand.step)
     return ()
+
+
+def gathers(index: Operand, types: Mapping[str, Type]) -> bool:
+    """Whether an index holds an array, so that reading with it copies."""
+    return any(types[n].array for n in operand_vars(index) if n in types)
 
 
 @_once

@@ -15,7 +15,6 @@ True
 
 from __future__ import annotations
 
-import ctypes
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -29,6 +28,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload, register_jitable
 
+from stgrad.runtime.capsules import entry
+
 _FORM = re.compile(r"double \((double(?:, double)*), int __pyx_skip_dispatch\)$")
 _PREFIX = re.compile(r"__pyx_fuse_\d+(?:_\d+)*")
 _SHORT = frozenset([types.float32, types.boolean, types.int8, types.int16, types.uint8, types.uint16])  # what ufuncs compute in single precision
@@ -40,15 +41,11 @@ _ZETA = (
 
 def _exports() -> Iterator[tuple[str, int, int]]:
     """Name, number of arguments and address of each C function that takes doubles, gives one, and is a ufunc of scipy.special."""
-    api = ctypes.pythonapi
-    name_of, pointer_of = api.PyCapsule_GetName, api.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     for key, capsule in exported.__pyx_capi__.items():
-        form, name = name_of(capsule), _PREFIX.sub("", key)
-        match = _FORM.match(form.decode())
+        (form, address), name = entry(capsule), _PREFIX.sub("", key)
+        match = _FORM.match(form)
         if match and isinstance(getattr(scipy.special, name, None), np.ufunc):
-            yield name, match[1].count("double"), pointer_of(capsule, form)
+            yield name, match[1].count("double"), address
 
 
 ARITY = {name: count for name, count, _ in _exports()}

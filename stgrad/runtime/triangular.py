@@ -13,7 +13,6 @@ array([1., 2.])
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import llvmlite.binding
@@ -25,6 +24,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
+from stgrad.runtime.capsules import entry
 from stgrad.runtime.memory import empty
 from stgrad.runtime.solving import SINGULAR
 
@@ -33,19 +33,9 @@ MISMATCH = "the extents of a system and of its right-hand side do not match"
 NOT_FINITE = "array must not contain infs or NaNs"
 
 
-def _address(name: str) -> int:
-    """Where a routine of BLAS is, as SciPy exports it to Cython."""
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    capsule = exported.__pyx_capi__[name]
-    found: int = api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
-    return found
-
-
 ROUTINES = {types.float64: "dtrsm", types.float32: "strsm"}
 for _name in ROUTINES.values():
-    llvmlite.binding.add_symbol(f"stgrad_blas_{_name}", _address(_name))
+    llvmlite.binding.add_symbol(f"stgrad_blas_{_name}", entry(exported.__pyx_capi__[_name])[1])
 
 
 @intrinsic

@@ -33,6 +33,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    gathers,
     operand_vars,
     reads,
     stored,
@@ -42,7 +43,7 @@ from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.activity import differentiable
-from stgrad.transforms.dataflow import Classes, gathers, viewed
+from stgrad.transforms.dataflow import Classes, viewed
 from stgrad.transforms.places import Place
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]

@@ -25,12 +25,13 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    gathers,
     operand_vars,
     walk,
 )
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
-from stgrad.transforms.dataflow import gathers, viewed
+from stgrad.transforms.dataflow import viewed
 
 
 def contiguous(fn: Function) -> frozenset[str]:

@@ -13,7 +13,6 @@ from stgrad.ir import (
     For,
     Function,
     If,
-    Operand,
     Pack,
     Pop,
     Push,
@@ -27,6 +26,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     changed,
+    gathers,
     operand_vars,
     operands,
     reads,
@@ -49,11 +49,6 @@ def viewed(stmt: Stmt, types: Mapping[str, Type]) -> str | None:
         return None
     source = stmt.args[known.views]
     return source.name if isinstance(source, Var) and types[source.name].array else None
-
-
-def gathers(index: Operand, types: Mapping[str, Type]) -> bool:
-    """Whether an index holds an array, so that reading with it copies."""
-    return any(types[n].array for n in operand_vars(index) if n in types)
 
 
 def views_of(name: str, fn: Function) -> set[str]:
@@ -275,4 +270,4 @@ def operand_names(stmt: Stmt) -> set[str]:
     return {n for o in operands(stmt) for n in operand_vars(o)}
 
 
-__all__ = ["Classes", "Liveness", "Pack", "Slice", "eliminate_dead", "gathers", "operand_names", "result_names", "viewed"]
+__all__ = ["Classes", "Liveness", "Pack", "Slice", "eliminate_dead", "operand_names", "result_names", "viewed"]

@@ -40,6 +40,7 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
+    gathers,
     map_blocks,
     operand_vars,
 )
@@ -47,7 +48,7 @@ from stgrad.ir.ops import operation
 from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
 from stgrad.transforms.alias import updates_seen
 from stgrad.transforms.contiguous import contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, gathers, viewed, views_of
+from stgrad.transforms.dataflow import Classes, viewed, views_of
 from stgrad.transforms.triangles import triangles
 
 TRIANGULAR = "scipy.linalg.solve_triangular"

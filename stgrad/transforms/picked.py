@@ -19,10 +19,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, operand_vars, walk
+from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
 from stgrad.ir.ops import operation
 from stgrad.transforms.activity import flows, reached
-from stgrad.transforms.dataflow import Classes, gathers
+from stgrad.transforms.dataflow import Classes
 
 
 def guarded(fn: Function, classes: Classes | None = None) -> frozenset[str]:

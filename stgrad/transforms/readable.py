@@ -21,13 +21,13 @@ from stgrad.ir import (
     Operand,
     Pack,
     Stmt,
-    Store,
     Type,
     Var,
     assigns,
     map_blocks,
     operand_vars,
     reads,
+    stored,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -60,7 +60,7 @@ class _Facts:
     made: Mapping[str, Assign]  # by the name that it makes, where nothing else binds that name
     fixed: frozenset[str]  # names that are bound once
     uses: Mapping[str, int]
-    stored: frozenset[str]  # names whose memory is written to, by whatever name
+    overwritten: frozenset[str]  # names whose memory is written to, by whatever name
 
 
 def _facts(fn: Function) -> _Facts:
@@ -75,9 +75,9 @@ def _facts(fn: Function) -> _Facts:
     once = {n: s[0] for n, s in bound.items() if len(s) == 1 and n not in params}
     made = {n: s for n, s in once.items() if isinstance(s, Assign) and len(s.targets) == 1}
     classes = Classes(fn.body, fn.types)
-    written = {classes.find(s.target.name) for s in walk(fn.body) if isinstance(s, Store)}
-    stored = frozenset(n for n in fn.types if classes.find(n) in written)
-    return _Facts(fn.types, made, frozenset({*once, *(p for p in params if not bound[p])}), uses, stored)
+    written = {classes.find(name) for name in stored(fn.body)}
+    overwritten = frozenset(n for n in fn.types if classes.find(n) in written)
+    return _Facts(fn.types, made, frozenset({*once, *(p for p in params if not bound[p])}), uses, overwritten)
 
 
 def _block(block: Block, facts: _Facts) -> Block:
@@ -123,7 +123,7 @@ def _scaled(stmt: Assign, facts: _Facts) -> Assign:
         number = made.args[1]
         if isinstance(number, Var) and (number.name not in facts.fixed or facts.types[number.name].array):
             continue
-        if one.dtype == two.dtype and _same_extents(one.dims, two.dims) and isinstance(made.args[0], Pack) and full.name not in facts.stored:  # type: ignore[union-attr]
+        if one.dtype == two.dtype and _same_extents(one.dims, two.dims) and isinstance(made.args[0], Pack) and full.name not in facts.overwritten:  # type: ignore[union-attr]
             return _times(stmt, number, other, facts)
     return stmt
 

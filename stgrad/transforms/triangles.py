@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.ir import Assign, Const, Function, Store, Type, Var, assigns, walk
+from stgrad.ir import Assign, Const, Function, Type, Var, assigns, stored, walk
 from stgrad.ir.ops import operation
 from stgrad.transforms.dataflow import Classes
 
@@ -30,12 +30,12 @@ def triangles(fn: Function) -> Mapping[str, str]:
     if not any(operation(s.op).triangle in _OTHER for s in suspects):
         return {}
     classes = Classes(fn.body, fn.types)
-    stored = {classes.find(s.target.name) for s in walk(fn.body) if isinstance(s, Store)}
+    written = {classes.find(name) for name in stored(fn.body)}
     known = {s.targets[0].name: "" for s in suspects}
     for stmt in walk(fn.body):
         for name in assigns(stmt) if not (isinstance(stmt, Assign) and operation(stmt.op).triangle) else ():
             known.pop(name, None)
-    known = {name: "" for name in known if classes.find(name) not in stored and not any(p.name == name for p in fn.params)}
+    known = {name: "" for name in known if classes.find(name) not in written and not any(p.name == name for p in fn.params)}
     changed = True
     while changed:  # from nothing known to what follows from it
         changed = False

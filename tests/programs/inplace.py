@@ -301,6 +301,19 @@ def add_at(x, i):
     return np.sum(y * y)
 
 
+@example(matrix(3, 4), np.array([0, 2, 0]))
+def add_at_places_of_all_kinds(a, i):
+    """Numbers, slices, masks and arrays of positions, alone and mixed."""
+    y = a * a
+    np.add.at(y, (0, 1), a[1, 1])
+    np.add.at(y, 2, a[0])
+    np.add.at(y, (slice(1, None), -1), a[0, 0] * a[1, 0])
+    np.add.at(y, (i, 1), a[:, 2])
+    np.subtract.at(y, a > 0.5, a[2, 3])
+    np.subtract.at(y, (slice(None), 0), a[:, 3])
+    return np.sum(y * y)
+
+
 @example(vector(12), vector(6), 2, jit=True)
 def flattened_fields(params, smoke, steps):
     """Fields that begin as parts of one vector and are rebound to new ones; these are corrected in place."""
