@@ -8,12 +8,13 @@ ranks and dtypes fit, conditions and bounds are numbers. One pass over the progr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from typing import Any, NoReturn
 
 from stgrad import ir
 from stgrad.errors import InternalError
 from stgrad.ir.check import complaint
+from stgrad.ir.text import dump, dump_statement
 
 
 def verify(fn: ir.Function) -> None:
@@ -54,8 +55,8 @@ class _Verifier:
         self.reads((self.fn.result,), known, None)
 
     def fail(self, message: str, stmt: ir.Stmt | None) -> NoReturn:
-        reason = "in: " + " ".join(next(_lines((stmt,), 0, self.fn), "").split()) if stmt is not None else ""
-        raise InternalError(message, stmt.loc if stmt is not None else None, dump=dump(self.fn), reason=reason)
+        reason = "in: " + dump_statement(stmt, self.fn) if stmt is not None else ""
+        raise InternalError(message, stmt.loc if stmt is not None else None, dump=dump(self.fn, idle=False), reason=reason)
 
     # names
 
@@ -187,71 +188,3 @@ class _Verifier:
             self.fail("a custom gradient needs an adjoint for each output and a result for each input (a forward rule the other way round)", stmt)
         self.reads(stmt.results, self.block(stmt.pullback, after | self.binds(stmt.bars, stmt)), stmt)
         return after
-
-
-# --------------------------------------------------------------------------- the IR as text
-
-
-def dump(fn: ir.Function) -> str:
-    """A function as the IR has it, with the types of what is assigned."""
-    params = ", ".join(f"{param.name}: {_type(param.name, fn)}" for param in fn.params)
-    return "\n".join([f"function {fn.name}({params})", *_lines(fn.body, 1, fn), f"    result {_operand(fn.result)}"])
-
-
-def _type(name: str, fn: ir.Function) -> str:
-    return str(fn.types.get(name, "?"))
-
-
-def _operand(operand: Any) -> str:
-    match operand:
-        case ir.Var():
-            return operand.name
-        case ir.Const():
-            return repr(operand.value)
-        case ir.Pack():
-            return "[" + ", ".join(map(_operand, operand.items)) + "]"
-        case ir.Slice():
-            return ":".join(map(_operand, (operand.lower, operand.upper, operand.step)))
-    return repr(operand)
-
-
-def _call(stmt: ir.Assign | ir.Effect) -> str:
-    keywords = [f"{key}={_operand(value)}" for key, value in stmt.kwargs]
-    return f"{stmt.op}({', '.join([*map(_operand, stmt.args), *keywords])})"
-
-
-def _lines(block: Iterable[ir.Stmt], depth: int, fn: ir.Function) -> Iterator[str]:
-    for stmt in block:
-        for head, inner in _parts(stmt, fn):
-            yield "    " * depth + head
-            yield from _lines(inner, depth + 1, fn)
-
-
-def _parts(stmt: ir.Stmt, fn: ir.Function) -> Iterator[tuple[str, ir.Block]]:
-    """The lines of a statement, each with the block below it."""
-    match stmt:
-        case ir.Assign():
-            yield ", ".join(f"{t.name}: {_type(t.name, fn)}" for t in stmt.targets) + f" = {_call(stmt)}", ()
-        case ir.Store():
-            yield f"{stmt.mode} {stmt.target.name}[{_operand(stmt.index)}] = {_operand(stmt.value)}", ()
-        case ir.Stack():
-            yield f"stack {stmt.name}: {_type(stmt.name, fn)}", ()
-        case ir.Push():
-            yield f"push {stmt.stack}, {_operand(stmt.value)}", ()
-        case ir.Pop():
-            yield f"{stmt.target.name}: {_type(stmt.target.name, fn)} = pop {stmt.stack}", ()
-        case ir.If():
-            yield f"if {_operand(stmt.cond)}", stmt.then
-            if stmt.orelse:
-                yield "else", stmt.orelse
-        case ir.For():
-            bounds = ", ".join(map(_operand, (stmt.start, stmt.stop, stmt.step)))
-            yield f"for {stmt.var.name}: {_type(stmt.var.name, fn)} = {bounds}", stmt.body
-        case ir.While():
-            yield "head", stmt.head
-            yield f"while {_operand(stmt.cond)}", stmt.body
-        case ir.Custom():
-            yield f"custom {_operand(ir.Pack(stmt.outputs))} <- {_operand(ir.Pack(stmt.inputs))}", stmt.body
-            yield f"pullback {_operand(ir.Pack(stmt.bars))} -> {_operand(ir.Pack(stmt.results))}", stmt.pullback
-        case ir.Effect():
-            yield _call(stmt), ()

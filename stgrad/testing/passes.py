@@ -1,4 +1,4 @@
-"""A pass of the compiler seen at work: the program before it and after it."""
+"""A pass of the compiler seen at work: on the program of a function, or alone, on the text of a program."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import textwrap
 from dataclasses import replace
 from typing import Any
 
+from stgrad.ir.text import dump, parse
+from stgrad.request import DEFAULT
 from stgrad.transformed import Transformed
 from stgrad.transforms.lower.nests import SWITCHES
+from stgrad.transforms.pipeline import passes
+from stgrad.verify import verify
 
 
 def show_pass(name: str, transformed: Transformed, *args: Any) -> None:
@@ -41,6 +45,35 @@ def show_pass(name: str, transformed: Transformed, *args: Any) -> None:
         names = list(stages)
         before, after = stages[names[names.index(name) - 1]], stages[name]
     print(f"{_body(before)}\n->\n{_body(after)}")
+
+
+def run_pass(name: str, text: str) -> str:
+    """What one pass alone makes of a program, both in the text of the IR (`stgrad.ir.text`). The program is verified before and after.
+
+    Args:
+        name: a pass, as `stages` calls it.
+        text: the program.
+
+    Raises:
+        KeyError: there is no such pass.
+        SyntaxError: the text is no program.
+        InternalError: the program, or what the pass makes of it, breaks an invariant of the IR.
+
+    >>> print(run_pass("cleanup", '''
+    ... def f(x: float):
+    ...     t: float = x * 1.0
+    ...     y: float = t
+    ...     z: float = y + y
+    ...     return y
+    ... '''))
+    def f(x: float):
+        return x
+    """
+    fn = parse(text)
+    verify(fn)
+    made = passes(DEFAULT)[name](fn)
+    verify(made)
+    return dump(made, idle=False)
 
 
 def _without(transformed: Transformed, name: str) -> Any:
