@@ -10,11 +10,12 @@ from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
 from stgrad.registered import register_gradient
 from stgrad.sparse import sparse_hessian, sparse_jacobian, sparsity
+from stgrad.standalone import build
 from stgrad.taylor import jet
 
 __version__ = "0.1.0"
 __all__ = [
-    "batch_jacobian", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
+    "batch_jacobian", "build", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
     "checkpoint", "checkpointed",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",

@@ -1,4 +1,4 @@
-"""The command line: `stgrad dump | explain | check | rules | cache | compile`.
+"""The command line: `stgrad dump | explain | check | rules | cache | compile | build`.
 
 Results go to standard output, coloured on a terminal and plain in a pipe; errors go to standard error. Exit codes: 0 all
 is well; 1 a check failed, or the program itself raised; 2 wrong usage, or a `StgradError`. `--traceback`, anywhere on the
@@ -341,3 +341,24 @@ def compile_(
         typer.echo(f"{request.name}, {name}: compiled in {time.perf_counter() - start:.2f} s")
         if output is not None:
             _show(derivative.lowered(*request.arguments), output)
+
+
+@app.command()
+def build(
+    target: Target,
+    wrt: Wrt = "0",
+    order: Order = 1,
+    args: Args = "",
+    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or several with commas between")] = "grad",
+    output: Output = None,
+) -> None:
+    """Write a module that holds derivatives of a function and needs NumPy and Numba, but no stgrad."""
+    request = request_of(target, wrt, args)
+    names = [name.strip() for name in mode.split(",")]
+    if "forward" in names:
+        raise UsageError("--mode: forward is for dump; write a function that calls stgrad.jvp, and build it with --mode primal")
+    derivatives = {request.name if name == "primal" else f"{request.name}_{name}": request.derivative(name, order) for name in names}
+    text = importlib.import_module("stgrad.standalone").build(derivatives, *request.arguments)
+    _show(text, output)
+    if output is not None:
+        typer.echo(f"wrote {output}: {', '.join(derivatives)}")

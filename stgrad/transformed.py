@@ -139,6 +139,14 @@ class Transformed(Programs):
             self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 
+    def ready_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Ready, list[Any]]:
+        """The program for arguments like these, for callers without a second try, and the descriptions of the arguments."""
+        arguments = self._bind(args, kwargs)
+        with self._lock:
+            self._renew()
+            ready, nodes = self._ready(arguments)
+            return self._other()._ready(arguments) if ready.optimistic else (ready, nodes)
+
     def _compiled(self, ready: Ready, flat: list[Any]) -> None:
         from stgrad import loader
 
@@ -163,9 +171,7 @@ class Transformed(Programs):
         with self._lock:
             self._renew()
             if key not in self._dispatchers:
-                ready, nodes = self._ready(arguments)
-                if ready.optimistic:  # compiled callers have no second try
-                    ready, nodes = self._other()._ready(arguments)
+                ready, nodes = self.ready_for(args, kwargs)
                 named = dict(zip(arguments, nodes, strict=True))
                 self._dispatchers[key] = adapter(ready, named, self._signature, typed=given, parallel=self.options.parallel)
                 self._watch(ready.captures)

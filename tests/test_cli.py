@@ -271,6 +271,19 @@ def test_compile(run, tmp_path):
     assert (tmp_path / "square_grad.py").exists()
 
 
+def test_build(run, tmp_path, monkeypatch):
+    def built(functions, *args):
+        return f"{ {name: f.argnums for name, f in functions.items()} } {args}"
+
+    monkeypatch.setattr("stgrad.standalone.build", built)
+    line = ("build", "prog.py:square", "--args", "2.0", "--mode", "grad, value_and_grad,primal")
+    shown = "{'square_grad': 0, 'square_value_and_grad': 0, 'square': ()} (2.0,)\n"
+    assert run(*line) == (0, shown, "")
+    assert run(*line, "-o", "new.py") == (0, "wrote new.py: square_grad, square_value_and_grad, square\n", "")
+    assert (tmp_path / "new.py").read_text() == shown
+    assert "--mode: forward" in run("build", "prog.py:square", "--mode", "forward")[2]
+
+
 def test_help_does_not_load_the_compiler():
     code = "import sys\nimport stgrad.cli\nassert not {'numba', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

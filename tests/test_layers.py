@@ -44,7 +44,7 @@ LAYERS = [
     {"batches", "differentials", "sparse"},
     {"taylor"},
     {"distributed"},
-    {"eager", "testing", "command_request", "interop"},
+    {"eager", "testing", "command_request", "interop", "standalone"},
     {"pytest_plugin"},
     {"cli"},
     {"__init__", "__main__"},

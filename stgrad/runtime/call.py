@@ -52,7 +52,8 @@ def prepared(text: str, result: str) -> Callable[..., Any]:
 
 
 def _evaluate(text: str) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"np": np, "math": math, "runtime": sys.modules["stgrad.runtime"]}
+    # In a module of `stgrad.build` the functions of the runtime stand beside this one.
+    namespace: dict[str, Any] = {**globals(), "np": np, "math": math, "runtime": sys.modules.get("stgrad.runtime")}
     for module in re.findall(r"\bscipy(?:\.[a-z]\w*)?(?=\.)", text):
         namespace["scipy"] = __import__(module)
     function: Callable[..., Any] = eval(text, namespace)

@@ -65,10 +65,15 @@ def _lower_empty(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return array._getvalue()
 
 
-for _function, _lowering in ((empty, _lower_empty), (empty_near, _lower_near)):
-    type_callable(_function)(_type_empty)
-    for _arguments in ((types.Any,), (types.Any, types.Any)):
-        lower_builtin(_function, *_arguments)(_lowering)
+def _teach(function: Any, lowering: Any) -> None:
+    """Let Numba compile a function that makes an array."""
+    type_callable(function)(_type_empty)
+    for arguments in ((types.Any,), (types.Any, types.Any)):
+        lower_builtin(function, *arguments)(lowering)
+
+
+_teach(empty, _lower_empty)
+_teach(empty_near, _lower_near)
 
 
 def _new(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -118,17 +118,14 @@ def _is_number(kind: Any) -> bool:
     return isinstance(kind, (types.Float, types.Integer, types.Boolean))
 
 
-for _function, _kernel in (
-    (exp, kernels.exp),
-    (expm1, kernels.expm1),
-    (log, kernels.log),
-    (log1p, kernels.log1p),
-    (sin, kernels.sin),
-    (cos, kernels.cos),
-    (tan, kernels.tan),
-    (tanh, kernels.tanh),
-    (sigmoid, kernels.sigmoid),
-    (erf, kernels.erf),
-):
-    _register(_function, _kernel, 1)
+_register(exp, kernels.exp, 1)
+_register(expm1, kernels.expm1, 1)
+_register(log, kernels.log, 1)
+_register(log1p, kernels.log1p, 1)
+_register(sin, kernels.sin, 1)
+_register(cos, kernels.cos, 1)
+_register(tan, kernels.tan, 1)
+_register(tanh, kernels.tanh, 1)
+_register(sigmoid, kernels.sigmoid, 1)
+_register(erf, kernels.erf, 1)
 _register(pow, kernels.power, 2)
