@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from stgrad import progress
@@ -31,7 +31,7 @@ from stgrad.transforms.nans import check_nans
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.regions import without_rules
-from stgrad.transforms.registry import REGISTRY
+from stgrad.transforms.registry import REGISTRY, PassInfo, check, facts, sparing
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.series import series
 from stgrad.transforms.simplify import simplify
@@ -104,12 +104,30 @@ def passes(options: Options) -> dict[str, Pass]:
     unknown = options.without - OPTIONAL
     if unknown:
         raise ValueError(f"without={', '.join(sorted(unknown))}: what can be left out is {', '.join(sorted(OPTIONAL))}")
-    steps: dict[str, Pass] = {
+    steps = _bound(options.without)
+    chosen = _chosen(frozenset(name for name in ("precise", "parallel") if getattr(options, name)))
+    for info, spared in chosen.items():
+        if "apart" in spared:
+            steps[info.name] = partial(invariants, allocations=False) if info.name == "invariants" else partial(products, reuse=False)
+    return {info.name: steps[info.name] for info in chosen if info.name not in options.without}
+
+
+@cache
+def _chosen(asked: frozenset[str]) -> dict[PassInfo, frozenset[str]]:
+    """The passes that some options ask for, in a legal order, each with the facts that it must spare."""
+    chosen = sparing(info for info in REGISTRY if not info.asked or info.asked in asked)
+    check(replace(info, destroys=" ".join(facts(info.destroys) - spared)) for info, spared in chosen.items())
+    return chosen
+
+
+def _bound(without: frozenset[str]) -> dict[str, Pass]:
+    """The functions of the passes by name."""
+    return {
+        **lowering(without),
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,
         "states": states,
-        **lowering(options.without),
         "cleanup": simplify,
         "accumulate": lambda fn: simplify(accumulate(fn)),
         "foreign": foreign,
@@ -118,14 +136,11 @@ def passes(options: Options) -> dict[str, Pass]:
         "rotations": rotations,
         "jam": jam,
         "tidy": tidy,
-        "products": lambda fn: products(fn, reuse=not options.parallel),
+        "products": products,
         "pages": huge_pages,
+        "libm": libm,
+        "parallel": parallel,
     }
-    steps |= {"libm": libm} if options.precise else {}
-    if options.parallel:  # memory of a trip's own is what lets trips run on threads
-        steps |= dict.fromkeys(("slots", "carried", "rotations", "layouts", "jam"), lambda fn: fn)
-        steps |= {"invariants": partial(invariants, allocations=False), "parallel": parallel}
-    return {name: step for name, step in steps.items() if name not in options.without}
 
 
 def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:

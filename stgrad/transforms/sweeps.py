@@ -228,6 +228,8 @@ class _Pair:
         forward, reverse = self.forward.body, self.reverse.body
         if any(isinstance(s, (While, Custom, Effect)) for s in walk(reverse)) or any(isinstance(s, Custom) for s in walk(forward)):
             return False
+        if _live_in(forward) & assigned(reverse):  # a name that one trip hands to the next
+            return False
         self._made = assigned(forward) | {self.forward.var.name}
         self._find_workspaces(forward, reverse)
         self._changed = stored(forward) - self.workspaces

@@ -393,6 +393,25 @@ def f(y: float64['n'], n: int('n'), k: int):
     check("registers", program, program)
 
 
+def test_a_loop_whose_reversal_overwrites_what_trips_hand_on_is_not_united() -> None:
+    """`at` goes from trip to trip, and the reversal restores it under its own name."""
+    program = """
+def f(x: float64['n'], n: int('n'), x_bar: float64['n']):
+    ats: int = stack()
+    at: int = 0
+    i: int
+    for i in range(0, n, 1):
+        push(ats, at)
+        at = at + 1
+    last: int = n - 1
+    for i in range(last, -1, -1):
+        at = pop(ats)
+        x_bar[at] += 1.0
+    return x_bar
+"""
+    check("sweeps", program, program)
+
+
 def test_a_program_that_is_none_is_refused() -> None:
     with pytest.raises(InternalError, match="`y` is read but not assigned before"):
         run_pass("casts", "def f(x: float):\n    return y")

@@ -11,7 +11,7 @@ import pytest
 import stgrad
 from stgrad.request import Options
 from stgrad.transforms.pipeline import OPTIONAL, passes
-from stgrad.transforms.registry import PASSES, table
+from stgrad.transforms.registry import PASSES, facts_table, table
 
 RNG = np.random.default_rng(4)
 
@@ -142,3 +142,4 @@ def test_one_pass_to_leave_out_stands_by_itself():
 def test_the_docs_list_the_passes():
     text = (Path(__file__).parents[2] / "docs" / "how-it-works.md").read_text()
     assert table() in text
+    assert facts_table() in text
