@@ -18,6 +18,7 @@ from stgrad.frontend.lengths import assured
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
 from stgrad.rules.broadcasting import shrink, stretch
+from stgrad.rules.decompositions import cholesky_bar
 
 FLOATS = ("float64", "float32")  # of matrices whose factorisations keep the dtype
 SHAPES: dict[Any, Callable[..., Any]] = {}
@@ -287,6 +288,11 @@ def _solve(frame: Frame, a: Value, b: Value) -> Type | None:
 def _square(frame: Frame, a: Value, *, upper: Value = False) -> Type | None:
     """A matrix of the extents of the operand."""
     return replace(a.type, weak=False, value=None) if isinstance(a, Sym) and a.type.rank >= 2 and a.type.dtype in FLOATS else None
+
+
+@shaped(cholesky_bar)
+def _cholesky_bar(frame: Frame, low: Value, low_bar: Value) -> Type:
+    return replace(type_of(low), weak=False, value=None)
 
 
 @shaped(np.linalg.pinv)

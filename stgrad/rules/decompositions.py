@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import adjoint, composite, refuse, samples, tangent
+from .core import _register, adjoint, composite, refuse, samples, tangent
 from .products import conj, hermitian
 
 
@@ -45,21 +45,60 @@ def lower_half(a):
     return np.tril(a) - 0.5 * np.tril(np.triu(a))
 
 
+def between(left, middle, right):
+    """left^-1 middle right^-1."""
+    return hermitian(np.linalg.solve(hermitian(right), hermitian(np.linalg.solve(left, middle))))
+
+
+def cholesky_bar(low, low_bar):
+    """The cotangent of a real matrix from that of its lower factor; of both, lower triangles are read."""
+    low = np.tril(low)
+    return pulled_back(low, np.matmul(hermitian(low), np.tril(low_bar)))
+
+
+def pulled_back(low, product):
+    """L^-H phi(L^H L_bar) L^-1, symmetrised; phi takes the lower triangle and half the diagonal."""
+    return symmetrised(between(hermitian(low), lower_half(product), low))
+
+
 @adjoint(np.linalg.cholesky)
 def cholesky(y, y_bar, a, *, upper=False):
-    """L^-H phi(L^H L_bar) L^-1, symmetrised; phi takes the lower triangle and half the diagonal."""
     low, low_bar = (hermitian(y), hermitian(y_bar)) if upper else (y, y_bar)
-    middle = lower_half(np.matmul(hermitian(low), low_bar))
-    left = np.linalg.solve(hermitian(low), middle)
-    return symmetrised(hermitian(np.linalg.solve(hermitian(low), hermitian(left))))
+    if np.ndim(y) == 2 and not np.iscomplexobj(y):
+        return cholesky_bar(low, low_bar)
+    return pulled_back(low, np.matmul(hermitian(low), low_bar))
 
 
 @tangent(np.linalg.cholesky)
 def cholesky_dot(y, a, a_dot, *, upper=False):
     low = hermitian(y) if upper else y
-    left = np.linalg.solve(low, symmetrised(a_dot))
-    low_dot = np.matmul(low, lower_half(hermitian(np.linalg.solve(low, hermitian(left)))))
+    low_dot = np.matmul(low, lower_half(between(low, symmetrised(a_dot), hermitian(low))))
     return hermitian(low_dot) if upper else low_dot
+
+
+def cholesky_bar_adjoint(y, y_bar, low, low_bar):
+    """The first derivative of y = sym(P), P = L^-T phi(L^T L_bar) L^-1, with K = L^-1 sym(y_bar) L^-T: L_bar phi(K)^T - 2 y sym(y_bar) L^-T, and L phi(K)."""
+    low, low_bar = np.tril(low), np.tril(low_bar)
+    middle = lower_half(between(low, symmetrised(y_bar), np.transpose(low)))
+    moved = np.matmul(y, np.transpose(np.linalg.solve(low, symmetrised(y_bar))))
+    return np.tril(np.matmul(low_bar, np.transpose(middle)) - 2.0 * moved), np.matmul(low, middle)
+
+
+def cholesky_bar_dot(y, low, low_bar, low_dot, low_bar_dot):
+    """pulled_back(L, L_dot^T L_bar + L^T L_bar_dot) - 2 sym(y L_dot L^-1)."""
+    low, low_bar, low_dot, low_bar_dot = np.tril(low), np.tril(low_bar), np.tril(low_dot), np.tril(low_bar_dot)
+    moved = np.matmul(y, np.transpose(np.linalg.solve(np.transpose(low), np.transpose(low_dot))))
+    product = np.matmul(np.transpose(low_dot), low_bar) + np.matmul(np.transpose(low), low_bar_dot)
+    return pulled_back(low, product) - 2.0 * symmetrised(moved)
+
+
+_register((cholesky_bar,), "adjoint", name="cholesky_bar", adjoint=cholesky_bar_adjoint, tangent=cholesky_bar_dot)
+
+
+@samples(cholesky_bar)
+def _(rng):
+    for n in (1, 4):
+        yield (np.linalg.cholesky(positive(rng, n, n)), rng.normal(size=(n, n))), {}
 
 
 def positive(rng, *shape):

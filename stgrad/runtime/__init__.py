@@ -3,6 +3,7 @@
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
+from stgrad.runtime.factors import cholesky_bar
 from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.keeping import call_kept, kept
 from stgrad.runtime.masks import add_where, put_where, take_where
@@ -24,6 +25,7 @@ __all__ = [
     "any_nan",
     "call_kept",
     "call_python",
+    "cholesky_bar",
     "chunks",
     "clipped",
     "cos",

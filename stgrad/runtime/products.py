@@ -47,7 +47,7 @@ def _blas(rank: int, beta: float) -> Any:
     """The intrinsic that calls gemm or gemv, `beta` times what is there added."""
 
     @intrinsic
-    def call(typingctx: Any, orders: Any, sizes: Any, a: Any, ld_a: Any, b: Any, ld_b: Any, out: Any) -> Any:
+    def call(typingctx: Any, orders: Any, sizes: Any, a: Any, ld_a: Any, b: Any, ld_b: Any, out: Any, ld_out: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             dtype = a.dtype
             data = [
@@ -60,7 +60,7 @@ def _blas(rank: int, beta: float) -> Any:
             kind = llvm.IntType(8)(ord(get_blas_kind(dtype)))
             letters = [builder.select(cgutils.is_true(builder, o), llvm.IntType(8)(ord("t")), llvm.IntType(8)(ord("n"))) for o in orders]
             if rank == 2:
-                values = [kind, *letters, *sizes, one, data[0], args[3], data[1], args[5], scale, data[2], sizes[0]]
+                values = [kind, *letters, *sizes, one, data[0], args[3], data[1], args[5], scale, data[2], args[7]]
             else:
                 values = [kind, *letters, *sizes, one, data[0], args[3], data[1], scale, data[2]]
             function = llvm.FunctionType(llvm.IntType(32), [v.type for v in values])
@@ -68,7 +68,7 @@ def _blas(rank: int, beta: float) -> Any:
             check_blas_return(context, builder, builder.call(cgutils.get_or_insert_function(builder.module, function, name), values))
             return context.get_dummy_value()
 
-        return types.void(orders, sizes, a, ld_a, b, ld_b, out), codegen
+        return types.void(orders, sizes, a, ld_a, b, ld_b, out, ld_out), codegen
 
     return call
 
@@ -114,13 +114,26 @@ def _matrices(a: Any, b: Any, out: Any, add: Any) -> Any:
     if order_a < 0 or order_b < 0:
         left, right = _packed(a), _packed(b)
         if add:
-            _gemm_add((0, 0), (n, m, k), right, n, left, k, out)
+            _gemm_add((0, 0), (n, m, k), right, n, left, k, out, n)
         else:
-            _gemm((0, 0), (n, m, k), right, n, left, k, out)
+            _gemm((0, 0), (n, m, k), right, n, left, k, out, n)
     elif add:  # BLAS counts columns first: outᵀ = bᵀ aᵀ
-        _gemm_add((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out)
+        _gemm_add((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out, n)
     else:
-        _gemm((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out)
+        _gemm((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out, n)
+
+
+@register_jitable
+def add_product(a: Any, b: Any, out: Any) -> None:
+    """`out += a @ b` for matrices that are parts of others: rows of `out` in one piece."""
+    m, k = a.shape
+    n = b.shape[1]
+    if m * n * k <= FEW:
+        _few(a, b, out, True)
+        return
+    order_a, ld_a = _leading(a)
+    order_b, ld_b = _leading(b)
+    _gemm_add((order_b, order_a), (n, m, k), b, ld_b, a, ld_a, out, out.strides[0] // out.itemsize)
 
 
 @register_jitable
@@ -211,15 +224,15 @@ def _times_packed(a: Any, b: Any, out: Any, add: Any) -> None:
     if order < 0:
         left = _packed(a)
         if add:
-            _gemv_add((1,), (k, m), left, k, b, 1, out)
+            _gemv_add((1,), (k, m), left, k, b, 1, out, 1)
         else:
-            _gemv((1,), (k, m), left, k, b, 1, out)
+            _gemv((1,), (k, m), left, k, b, 1, out, 1)
         return
     sizes = (m, k) if order == 1 else (k, m)
     if add:
-        _gemv_add((1 - order,), sizes, a, ld, b, 1, out)
+        _gemv_add((1 - order,), sizes, a, ld, b, 1, out, 1)
     else:
-        _gemv((1 - order,), sizes, a, ld, b, 1, out)
+        _gemv((1 - order,), sizes, a, ld, b, 1, out, 1)
 
 
 def _new_matrix(a: Any, b: Any) -> Any:

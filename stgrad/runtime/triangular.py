@@ -66,8 +66,8 @@ def _trsm(typingctx: Any, flags: Any, rows: Any, columns: Any, a: Any, ld: Any, 
 
 
 @register_jitable
-def _solved(a: Any, x: Any, turned: Any, lower: Any, unit: Any) -> None:
-    """Overwrite the rows of x, (n, m) in one piece, by the solution."""
+def substitute(a: Any, x: Any, turned: Any, lower: Any, unit: Any) -> None:
+    """Overwrite the rows of x, (n, m) in one piece, by the solution of `a x = b`, or of `a.T x = b` where `turned`; `b` is what x held."""
     n, m = x.shape
     if a.shape[0] != n or a.shape[1] != n:
         raise ValueError(MISMATCH)
@@ -124,7 +124,7 @@ def _solve_triangular(
             x = empty(b.shape, a.dtype)
             for i in range(b.shape[0]):
                 x[i] = b[i]
-            _solved(a, x.reshape((b.shape[0], 1)), trans != 0, bool(lower), bool(unit_diagonal))
+            substitute(a, x.reshape((b.shape[0], 1)), trans != 0, bool(lower), bool(unit_diagonal))
             return x
 
         return vector
@@ -137,7 +137,7 @@ def _solve_triangular(
         for i in range(b.shape[0]):
             for j in range(b.shape[1]):
                 x[i, j] = b[i, j]
-        _solved(a, x, trans != 0, bool(lower), bool(unit_diagonal))
+        substitute(a, x, trans != 0, bool(lower), bool(unit_diagonal))
         return x
 
     return matrix
