@@ -8,6 +8,7 @@ from stgrad.directional import hvp, jvp
 from stgrad.flat import flatten
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
+from stgrad.profiling import profile
 from stgrad.registered import register_gradient
 from stgrad.sparse import sparse_hessian, sparse_jacobian, sparsity
 from stgrad.standalone import build
@@ -19,5 +20,5 @@ __all__ = [
     "linearize", "value_and_grad", "vjp", "vmap",
     "checkpoint", "checkpointed",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",
-    "flatten", "sparse_hessian", "sparse_jacobian", "sparsity",
+    "flatten", "profile", "sparse_hessian", "sparse_jacobian", "sparsity",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command line: `stgrad dump | explain | check | rules | cache | compile | build`.
+"""The command line: `stgrad dump | explain | check | profile | rules | cache | compile | build`.
 
 Results go to standard output, coloured on a terminal and plain in a pipe; errors go to standard error. Exit codes: 0 all
 is well; 1 a check failed, or the program itself raised; 2 wrong usage, or a `StgradError`. `--traceback`, anywhere on the
@@ -362,3 +362,19 @@ def build(
     _show(text, output)
     if output is not None:
         typer.echo(f"wrote {output}: {', '.join(derivatives)}")
+
+
+@app.command()
+def profile(
+    target: Target,
+    wrt: Wrt = "0",
+    order: Order = 1,
+    args: Args = "",
+    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad or primal")] = "grad",
+) -> None:
+    """Measure where a derivative spends its time, by the lines of the function."""
+    request = request_of(target, wrt, args)
+    if mode == "forward":
+        raise UsageError("--mode: forward is for dump; profile a function that calls stgrad.jvp with --mode primal")
+    measured = importlib.import_module("stgrad.profiling").profile
+    typer.echo(str(measured(request.derivative(mode, order), *request.arguments)))

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from stgrad import errors, wrapper
 from stgrad.arguments import flattened, seeds
 from stgrad.prepared import Program, hidden_of
@@ -190,6 +192,16 @@ class Transformed(Programs):
 
         stages = self._program(args, kwargs, keep=True).trace.stages
         return memory_report(stages["optimised"], stages["specialised"])
+
+    def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:
+        """The program for these arguments with all its stages, the numbers and arrays that it takes, and the arguments by name."""
+        arguments = self._bind(args, kwargs)
+        compiled, nodes = self._build(arguments, keep=True)
+        if compiled.optimistic:
+            compiled, nodes = self._other()._build(arguments, keep=True)
+        scalars = [a[()] if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in flattened(nodes, tuple(arguments.values()))]
+        captured = {c.variable: c.value for c in compiled.reading.captures if c.variable is not None}
+        return compiled, [*scalars, *captured.values()], arguments
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
         if not args and not kwargs and self._signature.parameters:

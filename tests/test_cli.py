@@ -284,6 +284,12 @@ def test_build(run, tmp_path, monkeypatch):
     assert "--mode: forward" in run("build", "prog.py:square", "--mode", "forward")[2]
 
 
+def test_profile(run, monkeypatch):
+    monkeypatch.setattr("stgrad.profiling.profile", lambda g, *args: f"{g.__name__} {args}")
+    assert run("profile", "prog.py:square", "--args", "2.0") == (0, "grad_square (2.0,)\n", "")
+    assert "--mode: forward" in run("profile", "prog.py:square", "--mode", "forward")[2]
+
+
 def test_help_does_not_load_the_compiler():
     code = "import sys\nimport stgrad.cli\nassert not {'numba', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -44,7 +44,7 @@ LAYERS = [
     {"batches", "differentials", "sparse"},
     {"taylor"},
     {"distributed"},
-    {"eager", "testing", "command_request", "interop", "standalone"},
+    {"eager", "testing", "command_request", "interop", "profiling", "standalone"},
     {"pytest_plugin"},
     {"cli"},
     {"__init__", "__main__"},
