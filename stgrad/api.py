@@ -52,13 +52,13 @@ def grad(
         argnums: the argument to differentiate in, by position or name; a tuple of those gives a tuple of gradients.
         has_aux: whether f returns `(value, auxiliary data)`; then the result is `(gradient, auxiliary data)`.
         jit: "auto" compiles with Numba; what the compiler does not take runs in plain Python and its derivative is recorded, with a
-            `RunsPlainlyWarning` that names the line, see docs/limits.md#plain-python. True refuses that instead. False runs the text of the
+            `RunsPlainlyWarning` that names the line, see `stgrad help plain-python`. True refuses that instead. False runs the text of the
             gradient, and what there is none for, in plain Python, so that pdb and print work in it.
         parallel: run loops on threads where their trips are independent.
         precise: use the C library's elementary functions (below 1 ulp) rather than our vectorised ones (below 3 ulp, several times faster).
         without: passes of the compiler to leave out, by name, to look for the one at fault; `stages` shows them all.
         checked: whether compiled code raises what Python raises: None tests what costs next to nothing (positions, integers beyond 64 bits, division
-            by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See docs/limits.md#indices.
+            by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See `stgrad help indices`.
         check_nan: whether the first statement that makes a NaN of numbers, in the program or on the way back, raises NotANumberError, with its line and
             operands. It costs time: for debugging.
         mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction

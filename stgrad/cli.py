@@ -1,4 +1,4 @@
-"""The command line: `stgrad dump | explain | check | profile | rules | cache | compile | build`.
+"""The command line: `stgrad dump | explain | check | profile | rules | cache | compile | build | help`.
 
 Results go to standard output, coloured on a terminal and plain in a pipe; errors go to standard error. Exit codes: 0 all
 is well; 1 a check failed, or the program itself raised; 2 wrong usage, or a `StgradError`. `--traceback`, anywhere on the
@@ -378,3 +378,21 @@ def profile(
         raise UsageError("--mode: forward is for dump; profile a function that calls stgrad.jvp with --mode primal")
     measured = importlib.import_module("stgrad.profiling").profile
     typer.echo(str(measured(request.derivative(mode, order), *request.arguments)))
+
+
+@app.command("help")
+def help_(topic: Annotated[str, typer.Argument(help="a page (limits), a section (cli#build, indices), or a function (jacobian)")] = "") -> None:
+    """Show a page or a section of the documentation."""
+    from stgrad.manual import close_to, contents, look_up
+
+    text = look_up(topic) if topic else contents()
+    if text is None:
+        close = close_to(topic)
+        raise UsageError(f"there is no page or section {topic!r}" + (f"; there are {', '.join(close)}" if close else "; `stgrad help` lists them"))
+    console = Console()
+    if console.is_terminal:
+        from rich.markdown import Markdown
+
+        console.print(Markdown(text))
+    else:
+        sys.stdout.write(text)

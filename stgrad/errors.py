@@ -37,7 +37,7 @@ def render(message: str, loc: Location | None = None, reason: str = "", hint: st
     `with` is not supported
       why:     its exit code is unknown
       instead: inline the body
-      see:     docs/limits.md#with
+      see:     stgrad help with
     """
     parts = [message]
     if loc is not None:
@@ -46,7 +46,7 @@ def render(message: str, loc: Location | None = None, reason: str = "", hint: st
         if text:
             parts.append(f"  {label + ':':<8} " + text.replace("\n", "\n" + " " * 11))
     if anchor:
-        parts.append(f"  see:     {LIMITS_PAGE}#{anchor}")
+        parts.append(f"  see:     stgrad help {anchor}")
     return "\n".join(parts)
 
 

@@ -7,7 +7,7 @@ import types
 import pytest
 
 import stgrad
-from stgrad import cache, cli
+from stgrad import cache, cli, errors
 from stgrad.errors import UnsupportedSyntaxError
 
 PROGRAM = '''
@@ -288,6 +288,25 @@ def test_profile(run, monkeypatch):
     monkeypatch.setattr("stgrad.profiling.profile", lambda g, *args: f"{g.__name__} {args}")
     assert run("profile", "prog.py:square", "--args", "2.0") == (0, "grad_square (2.0,)\n", "")
     assert "--mode: forward" in run("profile", "prog.py:square", "--mode", "forward")[2]
+
+
+def test_help_shows_pages_and_sections(run):
+    code, out, err = run("help", "limits#indices")
+    assert (code, err) == (0, "")
+    assert out.startswith("## Indices\n")
+    assert run("help", "indices")[1] == run("help", "docs/limits.md#indices")[1] == out
+    assert run("help", "stgrad.jacobian")[1].startswith("## jacobian and hessian\n")
+    assert run("help", "memory")[1].startswith("# ")
+    assert "<!--" not in run("help", "api")[1]
+    assert "- **limits**: " in run("help")[1]
+    assert run("help", "indxces")[2].endswith("there is no page or section 'indxces'; there are indices, index\n")
+
+
+def test_every_error_names_a_topic_that_is_there(run):
+    kinds = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.StgradError) and c.anchor]
+    assert len(kinds) > 10
+    for kind in kinds:
+        assert run("help", kind.anchor)[1] == run("help", f"limits#{kind.anchor}")[1] != ""
 
 
 def test_help_does_not_load_the_compiler():

@@ -39,7 +39,7 @@ def test_the_whole_message():
         "  why:     it is written in C\n"
         "  instead: write a rule\n"
         "           or inline it\n"
-        "  see:     docs/limits.md#unknown-functions"
+        "  see:     stgrad help unknown-functions"
     )
 
 

@@ -220,7 +220,7 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
         frame.builder.loc,
         reason="it has no Python source that could be differentiated",
-        hint="write a rule for it (docs/extending.md), or use a function listed by `stgrad rules`",
+        hint="write a rule for it (`stgrad help extending`), or use a function listed by `stgrad rules`",
     )
 
 

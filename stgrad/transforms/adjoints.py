@@ -242,7 +242,7 @@ class Adjoints:
         rule = lookup(stmt.op)
         if rule is None or (rule.partials is None and rule.adjoint is None):
             raise errors.NotDifferentiableError(
-                f"`{stmt.op}` has no reverse rule", stmt.loc, reason="it is not in the table that `stgrad rules` shows", hint="write one (docs/extending.md)"
+                f"`{stmt.op}` has no reverse rule", stmt.loc, reason="it is not in the table that `stgrad rules` shows", hint="write one: stgrad help extending"
             )
         args = tuple(self.operand(a) for a in stmt.args)
         kwargs = {k: self.operand(v) for k, v in stmt.kwargs}

@@ -111,7 +111,7 @@ class Tangents:
             return [self._same(stmt, y[0])]
         if rule is None or (rule.partials is None and rule.tangent is None):
             raise errors.NotDifferentiableError(
-                f"`{stmt.op}` has no forward rule", stmt.loc, reason="it is not in the table that `stgrad rules` shows", hint="write one (docs/extending.md)"
+                f"`{stmt.op}` has no forward rule", stmt.loc, reason="it is not in the table that `stgrad rules` shows", hint="write one: stgrad help extending"
             )
         if rule.partials is not None:
             return [self._by_partials(stmt, partials())]

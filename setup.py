@@ -1,0 +1,19 @@
+"""What `pyproject.toml` cannot say: the pages of the documentation go into the package, for `stgrad help`."""
+
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+
+class WithPages(build_py):
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            target = Path(self.build_lib, "stgrad", "docs")
+            target.mkdir(parents=True, exist_ok=True)
+            for page in Path(__file__).parent.joinpath("docs").glob("*.md"):
+                self.copy_file(str(page), str(target / page.name))
+
+
+setup(cmdclass={"build_py": WithPages})
