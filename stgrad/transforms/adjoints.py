@@ -44,6 +44,7 @@ from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import Classes, viewed
+from stgrad.transforms.picked import chosen
 from stgrad.transforms.places import Place
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
@@ -269,7 +270,7 @@ class Adjoints:
         found += (None,) * (len(wanted) - len(found))
         self._all_there(stmt, found)
         careful = not self.guarded.isdisjoint(n for o in (*stmt.targets, *stmt.args) for n in operand_vars(o))
-        return tuple(self._times(g, p, careful) if want else None for p, want in zip(found, wanted, strict=False))
+        return tuple(self._times(stmt, g, p, careful) if want else None for p, want in zip(found, wanted, strict=False))
 
     def _all_there(self, stmt: Assign, cotangents: tuple[Value, ...]) -> None:
         """A rule says None for an argument in which it has no derivative: refused where one is needed."""
@@ -281,7 +282,7 @@ class Adjoints:
                 f"`{stmt.op}` has no derivative with respect to {which}", stmt.loc, hint="pass it as a constant: stgrad.stop_gradient(...)"
             )
 
-    def _times(self, g: Value, p: Value, careful: bool) -> Value:
+    def _times(self, stmt: Assign, g: Value, p: Value, careful: bool) -> Value:
         if is_number(p):
             if p == 0:
                 return 0.0
@@ -294,7 +295,7 @@ class Adjoints:
         elif isinstance(p, Sym) and p.type.dtype.startswith("complex"):
             p = self.builder.call("np.conjugate", (p,), p.type)
         careful &= isinstance(g, Sym) and isinstance(p, Sym) and p.type.is_float
-        return self.splice(self.builder, _multiply_with_care if careful else _multiply, (g, p), {})
+        return self.splice(self.builder, chosen(stmt, p) or (_multiply_with_care if careful else _multiply), (g, p), {})
 
     def _distribute(self, stmt: Assign, cotangents: Value, bars: list[Sym | None]) -> None:
         """Hand the cotangents of a rule to its arguments: one for each array argument, position by position."""

@@ -7,6 +7,9 @@ A zero cotangent says that nothing depends on an element. It arises in two ways,
 
 Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
 
+The other way round, a cotangent that is not finite may meet a choice, whose partials are zero for what it leaves out: arccos(clip(x, -1, 1))
+beyond 1. Choices select, they do not multiply (`chosen`).
+
     >>> import numpy as np
     >>> import stgrad
     >>> with np.errstate(divide="ignore"):
@@ -17,8 +20,12 @@ Statements that make the former or read the latter multiply as `y_bar * (0 if y_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+import numpy as np
+
+from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
 from stgrad.ir.ops import operation
 from stgrad.transforms.activity import flows, reached
@@ -65,3 +72,18 @@ def _infinite(operand: Operand) -> bool:
         return any(map(_infinite, operand.items))
     return isinstance(operand, Const) and isinstance(operand.value, float) and math.isinf(operand.value)
 
+
+
+def chosen(stmt: Assign, p: Value) -> Callable[[Any, Any], Any] | None:
+    """The product with a partial of a choice; None where the statement is none."""
+    if not isinstance(p, Sym) or not operation(stmt.op).picks:
+        return None
+    return _select if p.type.dtype == "bool" else _scaled
+
+
+def _select(g: Any, p: Any) -> Any:
+    return np.where(p, g, 0.0)
+
+
+def _scaled(g: Any, p: Any) -> Any:
+    return np.where(p != 0.0, g * p, 0.0)

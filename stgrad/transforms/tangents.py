@@ -25,6 +25,7 @@ from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.transforms.activity import differentiable
 from stgrad.transforms.dataflow import Classes, viewed
+from stgrad.transforms.picked import chosen
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 
@@ -135,7 +136,7 @@ class Tangents:
                 continue
             if i >= len(partials) or partials[i] is None:
                 raise _missing(stmt, f"argument {i + 1}")
-            total = self._plus(total, self._times(dot, partials[i]))
+            total = self._plus(total, self._times(stmt, dot, partials[i]))
         self._no_keywords(stmt, frozenset())
         return total
 
@@ -181,7 +182,7 @@ class Tangents:
             return term if total is None else total
         return self.splice(self.builder, _add, (total, term), {})
 
-    def _times(self, dot: Value, p: Value) -> Value:
+    def _times(self, stmt: Assign, dot: Value, p: Value) -> Value:
         if is_number(p) and not isinstance(p, complex):
             if p == 0:
                 return None
@@ -189,7 +190,7 @@ class Tangents:
                 return dot
             if p == -1:
                 return self.splice(self.builder, _negative, (dot,), {})
-        return self.splice(self.builder, _multiply, (dot, p), {})
+        return self.splice(self.builder, chosen(stmt, p) or _multiply, (dot, p), {})
 
     # ------------------------------------------------------------- into the name
 

@@ -74,7 +74,13 @@ def broken_power(x):
     return np.sum(np.abs(x) ** (0.3 * x[2]) * x[1]) + np.sum(np.cbrt(x * x * x * x))
 
 
-PROGRAMS = (inverse, entropy, log_above, inverse_between, selected, finite, overwritten, masked, smallest, sigmoid, soft_warping, distances, broken_power)
+def clipped_angles(x):
+    return np.sum(x * np.arcsin(np.minimum(x, 1.0)) * np.arccos(np.clip(x, -1.0, 1.0))) + np.arccos(np.clip(x[1] - 0.5, 0.2, 1.0))
+
+
+PROGRAMS = (
+    clipped_angles, inverse, entropy, log_above, inverse_between, selected, finite, overwritten, masked, smallest, sigmoid, soft_warping, distances, broken_power,
+)  # fmt: skip
 X = np.array([0.0, 2.0, 2.5])
 
 
