@@ -20,7 +20,7 @@ import numpy as np
 from stgrad import errors, loader, wrapper
 from stgrad.names import Names
 from stgrad.program_cache import Ready
-from stgrad.values import Sym, Value
+from stgrad.values import Listed, Sym, Value
 
 _LITERALS = (bool, int, float, complex, str, type(None))
 
@@ -118,7 +118,7 @@ def _kind(node: wrapper.Node) -> str:
 def _returned(value: Value, results: Iterator[str], names: dict[str, Any]) -> str:
     if isinstance(value, Sym):
         return next(results)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Listed):
         items = "".join(f"{_returned(v, results, names)}, " for v in value)
         if not hasattr(value, "_fields"):
             return f"({items})"
@@ -126,7 +126,8 @@ def _returned(value: Value, results: Iterator[str], names: dict[str, Any]) -> st
         return f"{type(value).__name__}({items})"
     if type(value) in _LITERALS:
         return repr(value)
-    raise errors.UnsupportedCallerError(f"compiled code cannot return a {type(value).__name__}", hint="return numbers, arrays and tuples of them")
+    kind = "list" if isinstance(value, Listed) else type(value).__name__
+    raise errors.UnsupportedCallerError(f"compiled code cannot return a {kind}", hint="return numbers, arrays and tuples of them")
 
 
 def _count(value: Value) -> int:

@@ -65,7 +65,7 @@ def seeds(cotangents: Any, value: Any) -> list[Any]:
         raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
     found = []
     for g, v in zip(given, wanted, strict=True):
-        if v is None:
+        if v is None or isinstance(v, str):
             continue
         dtype = np.result_type(v)
         if dtype.kind not in "fc":

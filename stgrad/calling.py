@@ -15,9 +15,10 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.instances import maker
+from stgrad.listed import items_of
 from stgrad.names import Names
 from stgrad.program_cache import Param
-from stgrad.values import Record, Sym, Value, leaves, rebuild
+from stgrad.values import Listed, Record, Sym, Value, leaves, rebuild
 
 
 class Run:
@@ -101,6 +102,9 @@ def _built(value: Value, items: Iterator[str], bind: Callable[[str, Any], str], 
         return item if cast is None else f"{bound(cast)}({item})"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{bound(k)}: {built(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Listed):
+        arrays = ", ".join(next(items) for leaf in leaves(value) if isinstance(leaf, Sym))
+        return f"{bound(partial(items_of, value))}(iter([{arrays}]))"
     if isinstance(value, (tuple, list)):
         inner = ", ".join(map(built, value))
         if hasattr(value, "_fields"):

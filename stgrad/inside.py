@@ -14,7 +14,7 @@ from stgrad.api import parameter_names
 from stgrad.as_python import as_python
 from stgrad.jacobians import Pullback
 from stgrad.pushforwards import Tangent, product_along, product_of
-from stgrad.values import Sym, Value, leaves, map_leaves
+from stgrad.values import Growing, Sym, Value, leaves, map_leaves
 
 
 def _is_float(leaf: Value) -> bool:
@@ -101,6 +101,10 @@ class Backward(_Linear):
     def _stgrad_call_(self, frame: Any, args: tuple[Value, ...], _: dict[str, Any]) -> Value:
         (cotangents,) = args
         value = self.value[0] if self.has_aux else self.value
+        if any(isinstance(v, Growing) for v in leaves(value)):
+            raise errors.TypeInferenceError(
+                "the pullback of a list whose length the function decides as it runs is not for here", frame.builder.loc, hint="return np.array(...) of it"
+            )
         pairs = list(zip(leaves(value), leaves(cotangents), strict=False))
         if len(pairs) != len(list(leaves(value))) or len(pairs) != len(list(leaves(cotangents))):
             raise errors.ShapeError("a cotangent has not the structure of the value that it belongs to", frame.builder.loc)

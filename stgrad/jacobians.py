@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.request import Derivative
 from stgrad.transformed import Transformed
-from stgrad.values import map_leaves
+from stgrad.values import Growing, leaves, map_leaves
 
 
 class Pullback:
@@ -66,7 +67,22 @@ class Filled:
         return map_leaves(lambda leaf, _: next(rest) if frame.call(numbers, (leaf,), {}) else None, tree)
 
 
+class Settled:
+    """`settled(y)` in a program that is read: a result as it is; refused where it has a list of run-time length, which has no Jacobian."""
+
+    def __call__(self, tree: Any) -> Any:
+        raise TypeError("a result is settled in programs that are read")
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        if any(isinstance(leaf, Growing) for leaf in leaves(args[0])):
+            raise errors.TypeInferenceError(
+                "the Jacobian of a function that returns a list whose length it decides as it runs is not supported", hint="return np.array(...) of it"
+            )
+        return args[0]
+
+
 filled = Filled()
+settled = Settled()
 
 
 def zeros(tree: Any) -> list[Any]:
@@ -78,7 +94,7 @@ def zeros(tree: Any) -> list[Any]:
 
 def each_row(pullback: Any, f: Any, args: Any, kwargs: Any, single: Any) -> Any:
     """For each number of the result, in its structure, the structure of the arguments: arrays of the shapes of both."""
-    y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
+    y = settled(f(*copy.deepcopy(args), **copy.deepcopy(kwargs)))  # it may write to them
     return filled(y, [rows_of(pullback, args, kwargs, y, k, single) for k in range(len(numbers(y)))])
 
 
@@ -107,7 +123,7 @@ def elementwise_of(f: Callable[..., Any], pullback: Pullback, single: bool) -> C
     """The derivative of the sum of all results: of each element, where one depends on the same one of the argument alone."""
 
     def elementwise(*args: Any, **kwargs: Any) -> Any:
-        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
+        y = settled(f(*copy.deepcopy(args), **copy.deepcopy(kwargs)))  # it may write to them
         found = pullback(args, kwargs, [np.ones_like(v) for v in numbers(y)])
         return found[0] if single else found
 

@@ -28,7 +28,7 @@ from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.zeros import warn_of_zeros
-from stgrad.values import Closure, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
+from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 
 FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made elsewhere (`stgrad.program_units`)
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
@@ -212,7 +212,7 @@ def _spoken(value: Value) -> str:
         t = value.type
         return f"an array of {t.dtype}" if t.rank else f"{'an' if str(t)[0] in 'aeiou' else 'a'} {t}"
     if isinstance(value, (tuple, list, dict, Record)):
-        kind = value.cls if isinstance(value, Record) else type(value)
+        kind = value.cls if isinstance(value, Record) else list if isinstance(value, Listed) else type(value)
         return f"a {kind.__name__}" if any(is_float(v) for v in leaves(value)) else f"a {kind.__name__} without floats"
     return "None (is a `return` missing?)" if value is None else f"{value!r:.60}"
 

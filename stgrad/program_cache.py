@@ -26,7 +26,7 @@ from stgrad.errors import StgradError
 from stgrad.identity import Identity, Unknown, class_name
 from stgrad.ir import NONE, Type
 from stgrad.lookups import Lookup
-from stgrad.values import Sym, Value
+from stgrad.values import Listed, Sym, Value
 
 # The rules of `stgrad.eager` are for operations of its own; they replace none, and the key changes with the files they stand in.
 _KNOWN_RULES = ("stgrad.rules.", "stgrad.eager.")
@@ -217,7 +217,7 @@ def _revived(entry: Any, target: Any, nodes: Sequence[wrapper.Node]) -> Ready | 
         if entry["sum"] != _sum(entry["text"]):
             return None
         captures = _captures(entry["captures"], target)
-        result = _value(entry["result"], dict(_classes(nodes)))
+        result = _value(entry["result"], {**dict(_classes(nodes)), class_name(Listed): Listed})
         params = tuple(Param(*p) for p in entry["params"])
         return Ready(entry["name"], entry["text"], params, result, captures, entry["optimistic"], entry["short"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, StgradError, Unknown):

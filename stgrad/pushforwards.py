@@ -15,7 +15,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.ir import Custom, walk
-from stgrad.jacobians import Pullback, each_row, filled, numbers
+from stgrad.jacobians import Pullback, each_row, filled, numbers, settled
 from stgrad.points import along as paired_along
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
@@ -435,7 +435,7 @@ def cheaper_of(
     always = Every(f, every.names)
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        y = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))  # it may write to them
+        y = settled(f(*copy.deepcopy(args), **copy.deepcopy(kwargs)))  # it may write to them
         mode = cheaper(args, kwargs, y)
         if mode == "reverse":
             return by_rows(rows, pullback, f, args, kwargs, single)

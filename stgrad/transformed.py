@@ -15,6 +15,7 @@ import numpy as np
 
 from stgrad import errors, wrapper
 from stgrad.arguments import flattened, seeds
+from stgrad.listed import has_lists, stacked
 from stgrad.prepared import Program, hidden_of
 from stgrad.program_cache import Ready
 from stgrad.programs import Programs
@@ -62,10 +63,14 @@ class Transformed(Programs):
             return cast("Callable[[Any, Any], Any]", resort.pullback(self.derivative, self._bind(primals, {}), refused))
         if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
             return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
+        result = program.ready.result[0]
+        listed = has_lists(result)
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
 
         def pulled_back(cotangents: Any, value: Any) -> Any:
             try:
+                if listed:
+                    return run(*flat, *seeds(stacked(result, cotangents), stacked(result, value)))[1]
                 return run(*flat, *seeds(cotangents, value))[1]
             except OTHER_EXTENTS as problem:
                 plainly = lambda resort, e: resort.pullback(self.derivative, self._bind(primals, {}), e)(cotangents, value)  # noqa: E731

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,6 +142,12 @@ class Nested:
     """In the structure of a growing list: items that are lists themselves, as rows of one buffer."""
 
     buffer: Sym
+
+
+class Listed(NamedTuple):
+    """In a result: a list of run-time length, by what its items are made of, with an array in place of each number or array (see `stgrad.listed`)."""
+
+    structure: Value
 
 
 class DictView(list[Any]):

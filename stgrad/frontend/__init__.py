@@ -25,6 +25,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     functional,
     loop_statements,
     numpy_calls,
+    operations,
     sequences,
     statements,
     unit_rules,
@@ -38,11 +39,13 @@ from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
 from stgrad.frontend.optionals import unwrapped
+from stgrad.frontend.returned import grown, settled
 from stgrad.frontend.unassigned import first_values
 from stgrad.frontend.values import (
     Closure,
     Growing,
     Known,
+    Listed,
     Maybe,
     Nested,
     Optional,
@@ -292,12 +295,10 @@ def _result(frame: Frame, value: Value) -> Value:
     def leaf(v: Value, path: str) -> Value:
         if isinstance(v, Sym) or is_number(v) or v is None or isinstance(v, str):
             return v
-        if isinstance(v, Growing):
-            raise errors.TypeInferenceError("the function returns a list whose length it decides as it runs", None, hint="return np.array(...) of it")
         frame.no_bare_method((v,))
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
-    return map_leaves(leaf, value)
+    return map_leaves(leaf, settled(frame, value))
 
 
 def result_operand(value: Value) -> Operand:
@@ -362,4 +363,4 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
             return Sym(Var(names[value.name]), types[value.name])
         return value.operand.value if isinstance(value, Sym) and isinstance(value.operand, Const) else value
 
-    return map_leaves(leaf, reading.result)
+    return grown(frame, map_leaves(leaf, reading.result))

@@ -7,6 +7,7 @@ from stgrad.values import (
     Generator,
     Growing,
     Known,
+    Listed,
     Maybe,
     Method,
     Nested,
@@ -28,7 +29,7 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "DictView", "Generator", "Growing", "Known", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined", "Value",
-    "Waiting",
+    "UNDEFINED", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined",
+    "Value", "Waiting",
     "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

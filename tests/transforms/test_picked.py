@@ -79,7 +79,8 @@ def clipped_angles(x):
 
 
 PROGRAMS = (
-    clipped_angles, inverse, entropy, log_above, inverse_between, selected, finite, overwritten, masked, smallest, sigmoid, soft_warping, distances, broken_power,
+    clipped_angles, inverse, entropy, log_above, inverse_between, selected, finite, overwritten, masked, smallest, sigmoid, soft_warping, distances,
+    broken_power,
 )  # fmt: skip
 X = np.array([0.0, 2.0, 2.5])
 

@@ -1,0 +1,55 @@
+"""Lists of run-time length where they leave a program: as results they are `Listed`, the arrays of their items; read in place, they grow again."""
+
+from __future__ import annotations
+
+from types import NoneType
+
+from stgrad import errors
+from stgrad.frontend import operations
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.growing import view
+from stgrad.frontend.values import Growing, Listed, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
+
+
+def settled(frame: Frame, value: Value) -> Value:
+    """A result with the arrays of its lists of run-time length.
+
+    Raises TypeInferenceError where the items of one are no numbers, arrays, texts or structures of them.
+    """
+
+    def leaf(v: Value, _: str) -> Value:
+        return Listed(_arrays(frame, v)) if isinstance(v, Growing) else v
+
+    return map_leaves(leaf, value)
+
+
+def _arrays(frame: Frame, growing: Growing) -> Value:
+    structure = map_leaves(lambda b, _: Listed(b.buffer) if isinstance(b, Nested) else b, view(frame, growing))
+    parts = list(leaves(structure))
+    if any(not isinstance(v, (Sym, str, NoneType)) for v in parts) or not any(isinstance(v, Sym) for v in parts):
+        raise errors.TypeInferenceError(
+            "the function returns a list whose length it decides as it runs, of items that are no numbers or arrays", None, hint="return np.array(...) of it"
+        )
+    return structure
+
+
+def grown(frame: Frame, value: Value) -> Value:
+    """A result of a program read in place: its lists are lists of the program around it."""
+    if isinstance(value, Listed):
+        first = next(leaf for leaf in leaves(value) if isinstance(leaf, Sym))
+        return Growing(_buffers(value.structure), operations.extent(frame, first, 0))
+    if isinstance(value, dict):
+        return {k: grown(frame, v) for k, v in value.items()}
+    if isinstance(value, Record):
+        return Record(value.cls, grown(frame, value.fields))
+    return rebuild(value, [grown(frame, v) for v in value]) if isinstance(value, (tuple, list)) else value
+
+
+def _buffers(structure: Value) -> Value:
+    if isinstance(structure, Listed):
+        return Nested(structure.structure)
+    if isinstance(structure, dict):
+        return {k: _buffers(v) for k, v in structure.items()}
+    if isinstance(structure, Record):
+        return Record(structure.cls, _buffers(structure.fields))
+    return rebuild(structure, [_buffers(v) for v in structure]) if isinstance(structure, (tuple, list)) else structure
