@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stgrad.frontend import Reading
+from stgrad.frontend import Reading, result_operand
 from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.held import check_held, keep_taken
@@ -40,7 +40,10 @@ def _with_cells(reading: Reading) -> Reading:
         mine = isinstance(value, Sym) and isinstance(value.operand, Var) and value.name in one
         return Sym(Var(one[value.name]), fn.types[value.name]) if mine else value
 
-    return replace(reading, function=fn, result=map_leaves(leaf, reading.result)) if one else reading
+    if not one:
+        return reading
+    result = map_leaves(leaf, reading.result)
+    return replace(reading, function=replace(fn, result=result_operand(result)), result=result)
 
 
 def _guarded(reading: Reading, *, everything: bool) -> Function:

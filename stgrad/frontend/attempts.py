@@ -15,11 +15,10 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import objects
+from stgrad.frontend.certainties import raised_by_python
 from stgrad.frontend.frame import Frame, Leaves, executes
 from stgrad.frontend.values import Value
 from stgrad.ir import Assign, Effect, Stmt, Store, Type, Var, walk
-
-_STRUCTURE = (KeyError, IndexError, AttributeError, ImportError)  # what a failed look-up of a known value raises
 
 
 @executes(gast.Try)
@@ -64,10 +63,10 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
         frame.builder.out.pop()  # the `raise` itself
         return objects.exception(leaves.kind, leaves.message)
     except errors.StgradError as error:
-        cause = error.__cause__
-        if error.certain and isinstance(error, errors.ShapeError) and isinstance(cause, _STRUCTURE) and isinstance(cause, caught):
-            return cause
-        raise
+        cause = raised_by_python(error)
+        if cause is None or not isinstance(cause, caught):
+            raise
+        return cause
     except caught as raised:
         return raised
     return None

@@ -55,13 +55,13 @@ def made(frame: Any, value: Value) -> Value:
 
     if frame.unroll:
         return value
-    t = type_of(value)
+    t = replace(type_of(value), weak=False)  # `~(np.asarray(x) < 1.0)` is a bool, of Python's own it is an integer
     if ASSUMPTION.get().boxes:
         return operation(frame, np.full, ((), value, np.dtype(t.dtype)))
     copy = frame.builder.variable("_t", t)
     frame.builder.copy_to(copy, value)
     frame.builder.boxed[copy.name] = ""
-    return Known(copy.operand, t, value) if is_number(value) else copy
+    return Known(copy.operand, t, np.dtype(t.dtype).type(value)) if is_number(value) else copy
 
 
 def note_view(frame: Any, call: Any, args: tuple[Value, ...], result: Value) -> None:

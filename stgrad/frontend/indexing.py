@@ -35,12 +35,15 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Sym):
         if not owner.type.array and index == ():
             return owner
-        if not owner.type.array and not owner.type.weak:
-            as_array = _of_scalar(frame, owner, index)
+        if not owner.type.rank and (owner.type.array or not owner.type.weak or boxes.is_box(frame, owner)):
+            from stgrad.frontend import axisless
+
+            as_array = axisless.load(frame, owner, index)
             if as_array is not None:
                 return as_array
         if not owner.type.array:
-            raise errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
+            found = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
+            raise _of_number(frame, owner, found, "is not subscriptable")
         entries = normalise(frame, owner, index, node)
         type_ = indexed_type(frame.builder, owner.type, entries)
         found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
@@ -71,15 +74,17 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
 
 
-def _of_scalar(frame: Frame, owner: Sym, index: Value) -> Value:
-    """`x[...]`, `x[None]` and `x[mask]` of a NumPy scalar or an array without axes; None for other indices, which it has not."""
-    entries = index if isinstance(index, tuple) else (index,)
-    if all(e is None or e is Ellipsis for e in entries):
-        axes = sum(e is None for e in entries)
-        return owner if not axes else frame.call(np.reshape, (owner, (1,) * axes), {})
-    if len(entries) == 1 and isinstance(entries[0], Sym) and not entries[0].type.rank and entries[0].type.dtype == "bool":
-        return load(frame, frame.call(np.atleast_1d, (owner,), {}), frame.call(np.atleast_1d, entries, {}), None)
-    return None
+def is_flag(index: Value) -> bool:
+    """Whether an index is a mask without axes."""
+    return isinstance(index, Sym) and not index.type.rank and index.type.dtype == "bool" or isinstance(index, (bool, np.bool_))
+
+
+def _of_number(frame: Frame, owner: Sym, found: errors.StgradError, what: str) -> errors.StgradError:
+    """`found`, which Python raises too where the number is one of its own: arrays without axes are read as numbers."""
+    if owner.type.weak and not boxes.is_box(frame, owner):
+        kind = {"float64": "float", "int64": "int", "complex128": "complex"}.get(owner.type.dtype, owner.type.dtype)
+        found.__cause__ = TypeError(f"'{kind}' object {what}")
+    return found
 
 
 def _missing(frame: Frame, owner: Value, key: Value) -> None:
@@ -326,10 +331,18 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
     if isinstance(owner, Method) and owner.name == "flat":
         frame.unsupported(node, "assigning to an item of `.flat` is not supported", hint="index the array itself, y[i, j] = ...")
     boxes.changing(frame, owner)
-    if not isinstance(owner, Sym) or not owner.type.array:
+    if isinstance(owner, Sym) and not owner.type.array:
+        found = errors.TypeInferenceError("assigning to an item of a scalar", frame.loc(node), reason=f"its type is {owner.type}", hint="use an array")
+        raise _of_number(frame, owner, found, "does not support item assignment")
+    if not isinstance(owner, Sym):
         frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
     if isinstance(value, (tuple, list, Growing)):
         value = lists().as_array(frame, value)
+    if not owner.type.rank and is_flag(index):
+        from stgrad.frontend import axisless
+
+        axisless.store(frame, owner, index, value)
+        return
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)
     _fits(frame, target, type_of(value), node)

@@ -14,6 +14,7 @@ from stgrad import errors
 from stgrad.frontend import boxes, growing, iterators, objects, operations
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
+from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
@@ -296,11 +297,7 @@ def assert_statement(frame: Frame, node: Any) -> None:
 
 
 def _raise_unless(frame: Frame, cond: Sym, kind: str, message: str) -> None:
-    branch(frame, cond, lambda: None, lambda: _emit_raise(frame, kind, message), "_t")
-
-
-def _emit_raise(frame: Frame, kind: str, message: str) -> None:
-    frame.builder.emit(Effect("raise", (Const(kind), Const(message)), (), frame.builder.loc, frame.builder.note))
+    branch(frame, cond, lambda: None, lambda: emit_raise(frame, kind, message), "_t")
 
 
 @executes(gast.Raise)
@@ -318,7 +315,7 @@ def raise_statement(frame: Frame, node: Any) -> None:
     if not frame.builder.regions:
         raise objects.exception(kind, message)
     builtin = next(c for c in kind.__mro__ if c.__module__ == "builtins")
-    _emit_raise(frame, builtin.__name__, message if builtin is kind else f"{kind.__name__}: {message}")
+    emit_raise(frame, builtin.__name__, message if builtin is kind else f"{kind.__name__}: {message}")
     if frame.builder.regions[-1].conditional:
         raise Leaves(kind, message)
 

@@ -63,8 +63,38 @@ def messages(a):
     return a * a
 
 
+def raised_by_the_types(a):
+    known = {"u": a}
+    if a > 10.0:
+        return known["v"]
+    if a > 9.0:
+        return np.no_such_function(a)
+    b = a % 7.0
+    if np.any(b > 6.0):
+        b[b > 6.0] = 6.0 - b[b > 6.0]
+    try:
+        b[abs(b) < 1e-3] = 0.0
+    except TypeError:
+        if abs(b) < 1e-3:
+            b = 0.0
+    try:
+        total = np.no_such_function
+    except AttributeError:
+        total = np.sum
+    return total(b * b) * a
+
+
+@pytest.mark.parametrize(("a", "kind"), [(11.0, KeyError), (9.5, AttributeError), (6.5, TypeError)])
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
-@pytest.mark.parametrize("function", [raised_and_caught, raised_and_caught_in_a_branch, one_kind_where_it_goes_on])
+def test_what_the_types_say_is_raised_where_the_program_comes_to_it(a, kind, jit):
+    with pytest.raises(kind):
+        raised_by_the_types(a)
+    with pytest.raises(kind):
+        stgrad.grad(raised_by_the_types, jit=jit)(a)
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+@pytest.mark.parametrize("function", [raised_and_caught, raised_and_caught_in_a_branch, one_kind_where_it_goes_on, raised_by_the_types])
 def test_gradient(function, jit):
     check_gradient(function, (0.6,), order=1 if jit else 2, jit=jit)
 

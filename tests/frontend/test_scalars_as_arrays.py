@@ -36,6 +36,22 @@ def mask_of_a_number(x):
     return np.sum(chosen**2) + np.sum(a[a > 100.0])
 
 
+def written_where(x):
+    a = np.asarray(x[0] * 3.0, dtype=float)
+    out = np.empty(a.shape)
+    low = a <= 1.0
+    out[low] = a[low] * 12.0
+    out[~low] = 1.055 * a[~low] ** 0.4
+    return out * np.sum(a[~(a > 1.0)]) + out
+
+
+def written_and_returned(x):
+    out = np.full((), 2.0)
+    if x > 0.0:
+        out[np.asarray(x) > 0.5] = x * x
+    return out * x, out
+
+
 def squeezed(x):
     y = x[:1] * 2.0 / 3.0
     return np.squeeze(y) ** 2
@@ -67,19 +83,27 @@ def _2x(x):
 
 @pytest.mark.parametrize(
     "function",
-    [places_with_names, axes_of_a_number, mask_of_a_number, squeezed, taken_by_hand, bounded_by_method, at_places_of_a_range, _2x],
+    [places_with_names, axes_of_a_number, mask_of_a_number, written_where, squeezed, taken_by_hand, bounded_by_method, at_places_of_a_range, _2x],
 )
 def test_gradient(function):
     check_gradient(function, (X,))
 
 
-@pytest.mark.parametrize("function", [axes_of_a_number, squeezed, taken_by_hand])
+@pytest.mark.parametrize("function", [axes_of_a_number, written_where, squeezed, taken_by_hand])
 def test_under_numba(function):
     check_gradient(function, (X,), order=1, jit=True)
 
 
 def test_value_of_what_is_squeezed():
     assert stgrad.vjp(squeezed, X, jit=False)[0] == pytest.approx(squeezed(X))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("x", [0.3, 0.8])
+def test_an_array_without_axes_as_a_result(x, jit):
+    value, pullback = stgrad.vjp(written_and_returned, x, jit=jit)
+    assert [float(v) for v in value] == pytest.approx([float(v) for v in written_and_returned(x)])
+    assert pullback((1.0, 0.0)) == pytest.approx((3.0 * x * x if x > 0.5 else 2.0,))
 
 
 def test_cotangents_of_constants():

@@ -1,0 +1,34 @@
+"""What Python itself is certain to raise at a place, for reasons that are known while the program is read.
+
+Where the running program may never come to the place, a side of a branch, the exception becomes its own: `raise`, with nothing behind it. A `try`
+around it catches it. Anywhere else it is an error of the program, with its place.
+"""
+
+from __future__ import annotations
+
+from stgrad import errors
+from stgrad.frontend.frame import Frame, Leaves
+from stgrad.ir import Const, Effect
+
+_RAISED = (KeyError, IndexError, AttributeError, ImportError, TypeError, ValueError, ArithmeticError)
+
+
+def raised_by_python(error: errors.StgradError) -> Exception | None:
+    """The exception that Python raises where the front end found an error, None where the error is that of the front end alone."""
+    cause = error.__cause__
+    ours = isinstance(cause, errors.StgradError) or not isinstance(error, (errors.ShapeError, errors.TypeInferenceError, errors.UndefinedNameError))
+    return cause if error.certain and not ours and isinstance(cause, _RAISED) else None
+
+
+def emit_raise(frame: Frame, kind: str, message: str) -> None:
+    frame.builder.emit(Effect("raise", (Const(kind), Const(message)), (), frame.builder.loc, frame.builder.note))
+
+
+def left(frame: Frame, error: errors.StgradError) -> Leaves:
+    """The end of a side of a branch by what Python raises there; the error goes on where Python raises nothing."""
+    cause = raised_by_python(error)
+    if cause is None:
+        raise error
+    kind = next(c for c in type(cause).__mro__ if c.__module__ == "builtins")
+    emit_raise(frame, kind.__name__, str(cause))
+    return Leaves(type(cause), str(cause))
