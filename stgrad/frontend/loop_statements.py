@@ -10,6 +10,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import condition
@@ -18,6 +19,7 @@ from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
+from stgrad.frontend.joins import Widens
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
@@ -47,10 +49,49 @@ def for_statement(frame: Frame, node: Any) -> None:
         return  # its body never runs, whatever stands there
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:
-        _loop(frame, node, value)
+        _or_first_alone(frame, lambda: _loop(frame, node, value), lambda: _behind_the_first(frame, node, count_items(frame, value, node.iter)))
     else:
         _trips(frame, node, items)
     ran()
+
+
+def _or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], None]) -> None:
+    """Read a loop; where its first trip finds a number in a name that it leaves an array in, read `apart`: the first trip, and the loop of the others."""
+    state = State(frame)
+    try:
+        read()
+    except Widens as error:
+        if not error.first:
+            raise
+        state.restore()
+        apart()
+
+
+def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> None:
+    """The trip that comes after `done` others, and the loop of those behind it; or that again."""
+    _some(frame, operations.binary(frame, gast.Gt, counted.length, done))
+    _iteration(frame, node, counted.item(done))
+    until = getattr(node, "until", None)
+
+    def others() -> None:
+        if until is not None:
+            _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, done + 1)
+        else:
+            counted_loop(frame, counted.length, lambda k: _iteration(frame, node, counted.item(k)), "k", bound_names([node]) - set(node.ran), done + 1)
+
+    if until is not None or done == 2:
+        others()
+    else:
+        _or_first_alone(frame, others, lambda: _behind_the_first(frame, node, counted, done + 1))
+
+
+def _some(frame: Frame, trip: Value) -> None:
+    """A loop that makes no trip leaves a number where the program is written for an array."""
+    message = "a loop makes no trip, and a name that it makes an array of stays a number"
+    if isinstance(trip, Sym):
+        branch(frame, trip, lambda: None, lambda: emit_raise(frame, "ValueError", message), "_t")
+    elif not trip:
+        raise errors.TypeInferenceError(message, frame.builder.loc, hint="start with an array")
 
 
 def _driven(frame: Frame, node: Any, value: Value) -> None:
@@ -189,4 +230,15 @@ def while_statement(frame: Frame, node: Any) -> None:
     def test() -> Value:
         return condition(frame, node.test)
 
-    while_loop(frame, test, lambda: frame.execute(node.body), bound_names([node]))
+    def body() -> None:
+        frame.execute(node.body)
+
+    def read() -> None:
+        while_loop(frame, test, body, bound_names([node]))
+
+    def apart() -> None:
+        _some(frame, test())
+        body()
+        read()
+
+    _or_first_alone(frame, read, apart)

@@ -1,0 +1,81 @@
+"""Loops whose first trips alone find a number in a name that holds an array behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from thorough import check_gradient
+
+import stgrad
+
+X = np.array([0.3, 0.6, 0.9])
+
+
+def horner(x, n):
+    a = 0.0
+    for k in (n, 2.0, x[1]) if n < 2 else np.arange(1.0, 4.0) * n:
+        a = a * x + k
+    return np.sum(a * a)
+
+
+def two_names(x, n):
+    d = 0.0
+    v = 0.0
+    s = 0
+    for i in range(n):
+        d = v + d * x
+        v = v * x + i + 1.0
+        s += np.sum(d)
+    return s + np.sum(d * v)
+
+
+def second_trip(x, n):
+    level = x[0]
+    total = 0.0
+    for t in range(1, n):
+        error = x[t - 1] - level
+        total += error * error
+        level = x * x[t - 1] + (1.0 - x) * level
+    return np.sum(total)
+
+
+def interrupted(x, n):
+    t = 1.0
+    for _ in range(n):
+        t = t * x
+        if np.sum(t) < 0.4:
+            break
+    return np.sum(t)
+
+
+def nested_while(x, n):
+    r = 0.0
+    i = 0
+    while i < n:
+        t = 0
+        for j in range(i + 1):
+            t = t + x * j
+        r = r + np.sum(t * t)
+        i += 1
+    t = 0.0
+    k = 0
+    while k < n:
+        t = t + x * k
+        k += 1
+    return r * np.sum(t)
+
+
+@pytest.mark.parametrize("f", [horner, two_names, second_trip, interrupted, nested_while], ids=lambda f: f.__name__)
+def test_gradient(f):
+    check_gradient(f, (X, 3), order=2 if f is horner else 1)
+
+
+def test_under_numba():
+    check_gradient(two_names, (X, 3), order=1, jit=True)
+
+
+def test_no_trip_at_all():
+    gradient = stgrad.grad(two_names, jit=False)
+    gradient(X, 2)
+    with pytest.raises(ValueError, match="makes no trip"):
+        gradient(X, 0)
