@@ -22,6 +22,7 @@ LAYERS = [
     {"direct"},
     {"identity"},
     {"program_cache", "transforms.desugar", "guess"},
+    {"listed"},
     {"calling"},
     {"frontend"},
     {"transforms"},

@@ -215,8 +215,12 @@ _METHODS: dict[str, Callable[..., Value]] = {
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    if isinstance(owner, list) and name in ("sort", "index", "count", "remove"):
-        return _ordering_method(frame, owner, name, *args, **kwargs)
+    if isinstance(owner, (list, Growing)) and name == "sort":
+        from stgrad.frontend import ordering
+
+        return ordering.sort(frame, owner, *args, **kwargs)
+    if isinstance(owner, list) and name in ("index", "count", "remove"):
+        return _ordering_method(frame, owner, name, *args)
     if isinstance(owner, list) and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)
     if isinstance(owner, (list, Growing)) and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
@@ -281,15 +285,8 @@ def _left_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> V
     return None
 
 
-def _ordering_method(frame: Frame, owner: list[Value], name: str, *args: Value, key: Value = None, reverse: Value = False) -> Value:
+def _ordering_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
     """Methods that compare the items of a list, which must be known at compile time."""
-    if name == "sort":
-        from stgrad.frontend.builtins import in_order
-
-        ordered = in_order(frame, owner, key, reverse)
-        frame.mutate(owner)
-        owner[:] = ordered
-        return None
     known, wanted = [static_of(v) for v in owner], [static_of(a) for a in args]
     if not is_static(known) or not is_static(wanted):
         raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)

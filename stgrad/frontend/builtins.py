@@ -221,18 +221,16 @@ def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
 
 
 def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = None) -> Value:
+    if key is not None:
+        from stgrad.frontend import ordering
+
+        return ordering.extreme(frame, args[0] if len(args) == 1 else args, key, name, default)
     args = tuple(_numbers(frame, a) for a in args)
     if len(args) == 1 and isinstance(args[0], Sym):
         return operations.operation(frame, getattr(np, name), args)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
     if not items and default is not None:
         return default
-    if key is not None:
-        keys = [static_of(frame.call(key, (v,), {})) for v in items]
-        if not is_static(keys):
-            raise errors.NeedStaticError(f"`{name}` with a key needs keys known at compile time", frame.builder.loc, hint="use np.argmax or np.argmin")
-        choose = min if name == "min" else max
-        return items[choose(range(len(items)), key=keys.__getitem__)]
     objects_of().check_order(frame, items)
     best = items[0]
     for item in items[1:]:
@@ -341,26 +339,16 @@ def _filter(frame: Frame, function: Value, values: Value) -> Value:
     return chosen(frame, values, keep)
 
 
-def in_order(frame: Frame, items: list[Value], key: Value, reverse: Value) -> list[Value]:
-    """Items in the order of keys that are known at compile time; of tuples, those in front may decide alone."""
-    keys = [static_of(v if key is None else frame.call(key, (v,), {})) for v in items]
-    if not is_static(keys):
-        first = [k[0] if isinstance(k, tuple) and k else None for k in keys]
-        if not is_static(first) or None in first or len(set(first)) < len(first):
-            raise errors.NeedStaticError("`sorted` of run-time values", frame.builder.loc, hint="put them in an array and use np.sort")
-        keys = first
-    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=static_of(reverse))]
-
-
 @handles(sorted)
 def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = False) -> Value:
-    values = _numbers(frame, values)
-    if isinstance(values, Sym):
-        result = operations.operation(frame, np.sort, (values,))
-        return result if not reverse else frame.call(np.flip, (result,), {})
-    items = static_items(frame, values, None)
-    objects_of().check_order(frame, items if key is None else ())
-    return in_order(frame, items, key, reverse)
+    from stgrad.frontend import ordering
+
+    numbers = _numbers(frame, values)
+    if isinstance(numbers, Sym) and numbers.type.rank == 1 and key is None:
+        result = operations.operation(frame, np.sort, (numbers,))
+        result = result if not static_of(reverse) else frame.call(np.flip, (result,), {})
+        return Growing(result, operations.extent(frame, result, 0))
+    return ordering.in_order(frame, values, key, reverse)
 
 
 @handles(slice)

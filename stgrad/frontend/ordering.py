@@ -1,0 +1,150 @@
+"""`sorted`, `list.sort`, and `max` and `min` with a key: by numbers of the running program.
+
+    sorted(items, key=f)     ->     keys = np.array([f(v) for v in items]); order = np.argsort(keys); [items[k] for k in order]
+    max(items, key=f)        ->     items[np.argmax(keys)]
+
+Which place an item goes to has no derivative; the item itself is taken from its place. Keys that are known at compile time are compared there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import growing, growth, objects, operations, places
+from stgrad.frontend.control import branch
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import load
+from stgrad.frontend.iteration import Counted, count_items, known_items
+from stgrad.frontend.library import means
+from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+
+
+@means()
+def order_of(keys, reverse):  # type: ignore[no-untyped-def]
+    """The places of the items in their order, those of equal keys as they are; of rows of keys, the first ones decide."""
+    n = len(keys)
+    if np.ndim(keys) == 1:
+        return n - 1 - np.argsort(keys[::-1], kind="stable")[::-1] if reverse else np.argsort(keys, kind="stable")
+    order = np.arange(n)[::-1] if reverse else np.arange(n)
+    for j in range(np.shape(keys)[1]):
+        order = order[np.argsort(keys[order, np.shape(keys)[1] - 1 - j], kind="stable")]
+    return order[::-1] if reverse else order
+
+
+def in_order(frame: Frame, values: Value, key: Value, reverse: Value) -> Value:
+    """A list of the items in order."""
+    reverse = static_of(reverse)
+    if not isinstance(reverse, (bool, int)):
+        raise errors.NeedStaticError("`reverse` must be known at compile time", frame.builder.loc)
+    items = _items(frame, values)
+    if items is not None:
+        objects.check_order(frame, items if key is None else ())
+        return _of_known(frame, items, key, bool(reverse))
+    counted = count_items(frame, values, None)
+    keys = _keys(frame, counted, key)
+    order = frame.call(order_of, (keys, bool(reverse)), {})
+    return _listed(frame, Counted(counted.length, lambda k: counted.item(load(frame, order, k, None))), lambda v: v)
+
+
+def _items(frame: Frame, values: Value) -> list[Value] | None:
+    """The items where their number is known, those of ranges among them."""
+    items = known_items(frame, values, None)
+    if items is not None or isinstance(values, (Sym, Growing)):
+        return items
+    counted = count_items(frame, values, None)
+    return [counted.item(k) for k in range(counted.length)] if isinstance(counted.length, int) else None
+
+
+def _of_known(frame: Frame, items: list[Value], key: Value, reverse: bool) -> list[Value]:
+    found = [v if key is None else frame.call(key, (v,), {}) for v in items]
+    keys = [static_of(k) for k in found]
+    if not is_static(keys):
+        first = [k[0] if isinstance(k, tuple) and k else None for k in keys]
+        if not is_static(first) or None in first or len(set(first)) < len(first):
+            return _moved(frame, items, found, reverse)
+        keys = first
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+def _moved(frame: Frame, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:
+    """As many items as there are, from the places that the running program finds."""
+    order = frame.call(order_of, (_as_keys(frame, keys), reverse), {})
+    counted = _reached(frame, items)
+    return [frame.keep(counted.item(load(frame, order, k, None))) for k in range(len(items))]
+
+
+def _reached(frame: Frame, items: list[Value]) -> Counted:
+    """Items whose number is known, by places that the running program finds."""
+    name = frame.hidden_name("items")
+    frame.env[name] = list(items)
+    (grown,) = growth.begin(frame, [growth.Growth(frame.env[name], [items[0]], False)])
+    del frame.env[name]
+    return Counted(len(items), lambda k: growing.item(frame, grown, k))
+
+
+def _as_keys(frame: Frame, keys: Value) -> Value:
+    array = growing.as_array(frame, keys)
+    if not isinstance(array, Sym) or not 0 < array.type.rank < 3 or array.type.dtype.startswith("complex"):
+        raise errors.NeedStaticError("values without an order of numbers are not sorted", frame.builder.loc, hint="give a key that is a number")
+    return array
+
+
+def _keys(frame: Frame, counted: Counted, key: Value) -> Value:
+    return _as_keys(frame, _listed(frame, counted, lambda v: v if key is None else frame.call(key, (v,), {})))
+
+
+def _listed(frame: Frame, counted: Counted, of: Callable[[Value], Value]) -> Growing:
+    """The list of what `of` gives for the items."""
+    name = frame.hidden_name("list")
+    frame.env[name] = []
+    counted_loop(frame, counted.length, lambda k: frame.call(Method(frame.env[name], "append"), (of(counted.item(k)),), {}), "k")
+    found: Growing = frame.env.pop(name)
+    return found
+
+
+def sort(frame: Frame, owner: Value, *, key: Value = None, reverse: Value = False) -> None:
+    """`xs.sort()`."""
+    ordered = in_order(frame, owner, key, reverse)
+    frame.mutate(owner)
+    if isinstance(owner, Growing):
+        places.removed(frame, owner)
+        owner.structure, owner.count = ordered.structure, ordered.count
+    else:
+        owner[:] = ordered
+
+
+def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) -> Value:
+    """`max(values, key=key)`: the first of the items with the greatest key."""
+    items = known_items(frame, values, None)
+    if items is not None:
+        keys: Value = [frame.call(key, (v,), {}) for v in items]
+        known = static_of(keys)
+        if is_static(known) and known:
+            return items[(min if name == "min" else max)(range(len(items)), key=known.__getitem__)]
+        if not items:
+            if default is None:
+                raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc)
+            return default
+        counted = _reached(frame, items)
+        return counted.item(_first(frame, _as_keys(frame, keys), name))
+    counted = count_items(frame, values, None)
+
+    def item() -> Value:
+        return counted.item(_first(frame, _keys(frame, counted, key), name))
+
+    some = operations.binary(frame, gast.Gt, counted.length, 0)
+    return branch(frame, some, item, lambda: default, "_t") if default is not None and isinstance(some, Sym) else item()
+
+
+def _first(frame: Frame, keys: Value, name: str) -> Value:
+    if keys.type.rank > 1:
+        raise errors.NeedStaticError(f"`{name}` with a key needs keys that are numbers", frame.builder.loc, hint="use np.argmax or np.argmin")
+    return frame.call(np.argmin if name == "min" else np.argmax, (keys,), {})
+
+
+__all__ = ["extreme", "in_order", "sort"]
