@@ -21,6 +21,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     complex_functions,
     custom,
     custom_rules,
+    deques,
     expressions,
     functional,
     loop_statements,

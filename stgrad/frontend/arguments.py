@@ -12,7 +12,8 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.builtins import SEQUENCES
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value, is_number, is_static, leaves, static_of
+from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, leaves, static_of
+from stgrad.lookups import ABSENT, look
 
 # Options that decide which operation is meant: they must be known at compile time.
 OPTIONS = frozenset(
@@ -47,13 +48,18 @@ _TAKES_STRUCTURE = frozenset({np.broadcast_shapes, np.unravel_index, np.ravel_mu
 
 
 def array_of(frame: Frame, value: Value) -> Value:
-    """A list or tuple of numbers as an array; anything else as it is."""
-    if isinstance(value, np.ndarray):
+    """A list or tuple of numbers as an array, and an instance that says what it is as one; anything else as it is."""
+    if isinstance(value, np.ndarray) or isinstance(value, Record) and _is_array_like(value.cls):
         return frame.call(np.array, (value,), {})
     if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
         return value
     items = list(leaves(value))
     return frame.call(np.array, (value,), {}) if items and all(isinstance(v, Sym) or is_number(v) for v in items) else value
+
+
+def _is_array_like(cls: type) -> bool:
+    """Whether NumPy's functions ask instances for their `__array__`: others bring functions of their own."""
+    return look("raw", cls, "__array__") is not ABSENT and look("raw", cls, "__array_ufunc__") is ABSENT and look("raw", cls, "__array_function__") is ABSENT
 
 
 @lru_cache(maxsize=1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import inspect
 import itertools
 import operator
 import types
@@ -35,7 +36,7 @@ from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
-from stgrad.frontend.iteration import iterated, once
+from stgrad.frontend.iteration import iterated, known_items, once, rows
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
@@ -55,10 +56,7 @@ def call_expression(frame: Frame, node: Any) -> Value:
     args: list[Value] = []
     for arg in node.args:
         if isinstance(arg, gast.Starred):
-            items = collected(frame, frame.evaluate(arg.value), arg)
-            if not isinstance(items, (tuple, list)):
-                frame.unsupported(arg, "`*` needs a tuple or list of known length")
-            args.extend(items)
+            args.extend(_starred(frame, arg, function, len(node.args) - 1))
         else:
             args.append(frame.evaluate_raw(arg))
     kwargs: dict[str, Value] = {}
@@ -71,6 +69,36 @@ def call_expression(frame: Frame, node: Any) -> Value:
         raise error.at(frame.loc(node)) from error.__cause__
 
 
+def _starred(frame: Frame, node: Any, function: Value, others: int) -> list[Value]:
+    """The items of `*values` in a call; of an array as many as the function takes, besides `others`."""
+    items = collected(frame, frame.evaluate(node.value), node)
+    if isinstance(items, Sym) and items.type.array and items.type.rank:
+        wanted = _arity(function)
+        found = rows(frame, items, None if wanted is None else wanted - others, f"the function takes {wanted} arguments", node)
+        if found is not None:
+            return found
+    elif not isinstance(items, Sym):
+        known = known_items(frame, items, node)
+        if known is not None:
+            return known
+    return frame.unsupported(node, "`*` needs a tuple or list of known length")
+
+
+def _arity(function: Value) -> int | None:
+    """How many positional arguments a function takes, if that is one number."""
+    if isinstance(function, np.ufunc):
+        return function.nin
+    tree = function.tree.args if isinstance(function, Closure) else None
+    if tree is not None:
+        return None if tree.vararg or tree.defaults else len(tree.posonlyargs) + len(tree.args)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    given = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    return len(given) if all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in given) else None
+
+
 def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
@@ -80,7 +108,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
         plain = numbers_in if _reads_numbers(function) else unwrapped
         args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
-        if _hashable(function) and function in _ITERATING:
+        if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
             args = tuple(iterated(frame, a) for a in args)
         if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
             args = tuple(collected(frame, a) if isinstance(a, (Generator, Waiting)) else a for a in args)

@@ -54,9 +54,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if type(owner).__name__ == "Range":
         return _range_item(frame, owner, known, node)
     if isinstance(owner, Record):
-        from stgrad.frontend import objects
-
-        return objects.special(frame, owner, "__getitem__", (index,), "cannot be indexed")
+        return _objects().special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
         if not is_static(known):
             raise errors.NeedStaticError(
@@ -91,6 +89,13 @@ def _missing(frame: Frame, owner: Value, key: Value) -> None:
     from stgrad.frontend.iterators import missing
 
     missing(frame, owner, key)
+
+
+def _objects() -> Any:
+    """Instances, whose methods are read by what stands on this module."""
+    from stgrad.frontend import objects
+
+    return objects
 
 
 def lists() -> Any:
@@ -330,6 +335,9 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         return
     if isinstance(owner, Method) and owner.name == "flat":
         frame.unsupported(node, "assigning to an item of `.flat` is not supported", hint="index the array itself, y[i, j] = ...")
+    if isinstance(owner, Record):
+        _objects().special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
+        return
     boxes.changing(frame, owner)
     if isinstance(owner, Sym) and not owner.type.array:
         found = errors.TypeInferenceError("assigning to an item of a scalar", frame.loc(node), reason=f"its type is {owner.type}", hint="use an array")
@@ -374,6 +382,9 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
 
 def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
     """`del owner[index]` of a list or dict whose entries are known."""
+    if isinstance(owner, Record):
+        _objects().special(frame, owner, "__delitem__", (index,), "does not support item deletion")
+        return
     known = static_of(index)
     if not isinstance(owner, (list, dict)) or not is_static(known):
         frame.unsupported(node, "`del` of an element is supported for lists and dicts of known entries alone", hint="make a new array, or a new list")

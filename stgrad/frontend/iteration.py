@@ -98,6 +98,16 @@ def iterated(frame: Frame, value: Value) -> Value:
     return value
 
 
+def rows(frame: Frame, array: Sym, count: int | None, message: str, node: Any) -> list[Value] | None:
+    """The items of an array's first axis: as many as it is known to have, else `count`, which the running program tests; None if neither is known."""
+    length = extent(frame, array, 0)
+    if isinstance(length, Sym):
+        if count is None:
+            return None
+        frame.builder.emit(Effect("check_equal", (length.operand, Const(count), Const(message)), (), frame.builder.loc))
+    return [load(frame, array, i, node) for i in range(count if isinstance(length, Sym) else length)]
+
+
 def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and they are not numbers of a range or rows of an array."""
     if isinstance(value, Generator):

@@ -131,6 +131,19 @@ def _islice(frame: Frame, values: Value, *bounds: Value) -> Value:
     raise errors.NeedStaticError("`itertools.islice` of this is not supported", frame.builder.loc, hint="slice a list or an array")
 
 
+@handles(itertools.groupby)
+def _groupby(frame: Frame, iterable: Value, key: Value = None) -> Value:
+    """Keys, each with the list of its items."""
+    items = static_items(frame, iterable, None)
+    keys = [item if key is None else frame.call(key, (item,), {}) for item in items]
+    if not all(is_static(k) for k in keys):
+        raise errors.NeedStaticError("`groupby` needs keys known at compile time", frame.builder.loc, hint="write a loop that compares each item with the last")
+    groups: list[Value] = []
+    for place, same in itertools.groupby(range(len(items)), lambda at: static_of(keys[at])):
+        groups.append((place, [items[at] for at in same]))
+    return groups
+
+
 @handles(itertools.zip_longest)
 def _zip_longest(frame: Frame, *values: Value, fillvalue: Value = None) -> Value:
     return list(itertools.zip_longest(*(static_items(frame, v, None) for v in values), fillvalue=fillvalue))
@@ -260,14 +273,6 @@ def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
 
 
 # --------------------------------------------------------------------------- collections, operator
-
-
-@handles(collections.deque)
-def _deque(frame: Frame, values: Value = (), maxlen: Value = None) -> Value:
-    """A list; a bounded one is not supported."""
-    if maxlen is not None:
-        raise errors.UnsupportedSyntaxError("a deque with `maxlen` is not supported", frame.builder.loc, hint="pop the item that is too many")
-    return frame.call(list, (values,), {})
 
 
 class DefaultDict(dict[Any, Value]):

@@ -190,6 +190,8 @@ def _say(value: Value) -> str:
         return str(value.type)
     if isinstance(value, (tuple, list)):
         return f"({', '.join(_say(v) for v in value)})"
+    if isinstance(value, (Record, Growing)):
+        return value.cls.__name__ if isinstance(value, Record) else "list"
     return repr(value)
 
 

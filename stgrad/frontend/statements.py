@@ -22,7 +22,7 @@ from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.generators import collected
 from stgrad.frontend.heap import State
 from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
-from stgrad.frontend.iteration import known_items, range_length
+from stgrad.frontend.iteration import known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
     UNDEFINED,
@@ -40,7 +40,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import ALL, Const, Effect, Store, Var
+from stgrad.ir import ALL, Store, Var
 from stgrad.lookups import ABSENT
 
 
@@ -117,14 +117,9 @@ def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
 
 def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:
     if isinstance(value, Sym) and value.type.array and value.type.rank:
-        length = operations.extent(frame, value, 0)
-        count = len(target.elts)
-        if any(isinstance(t, gast.Starred) for t in target.elts) and not is_static(length):
-            frame.unsupported(target, "`*` cannot unpack an array of unknown length")
-        if isinstance(length, Sym):
-            message = Const(f"cannot unpack an array into {count} names")
-            frame.builder.emit(Effect("check_equal", (length.operand, Const(count), message), (), frame.builder.loc))
-        return [load(frame, value, i, target) for i in range(length if is_static(length) else count)]
+        starred = any(isinstance(t, gast.Starred) for t in target.elts)
+        found = rows(frame, value, None if starred else len(target.elts), f"cannot unpack an array into {len(target.elts)} names", target)
+        return frame.unsupported(target, "`*` cannot unpack an array of unknown length") if found is None else found
     items = known_items(frame, collected(frame, value, target), target)
     if items is None:
         frame.unsupported(target, f"a {type(value).__name__} cannot be unpacked")
@@ -155,7 +150,7 @@ def augmented(frame: Frame, node: Any) -> None:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
                 update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
-                if isinstance(owner, tuple):  # Python changes the array, then fails to put it back
+                if isinstance(owner, (tuple, Record)):  # Python changes the array, and then puts it back, which a tuple refuses
                     store(frame, owner, index, old, node.target)
             else:
                 store(frame, owner, index, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)

@@ -102,6 +102,8 @@ def _compared(draft: Draft, mode: Mode, seed: int, reference: Reference, value: 
     try:
         found = _run(names["f"], given, mode, seed)
     except StgradError as refusal:
+        if raised is not None and isinstance(refusal, type(raised)) and not mode.recorded:
+            return Outcome("raised", type(refusal).__name__)
         return Outcome("refused", f"{type(refusal).__name__}: {refusal}") if mode.recorded else _refused(refusal)  # users see the compiler's refusal
     except Exception as problem:  # noqa: BLE001
         if raised is not None and _same_class(problem, raised):

@@ -236,3 +236,60 @@ def isinstance_of_objects(x):
     for q in (p, c):
         s += q.charge if isinstance(q, Charged) else q.velocity
     return s + (p.charge if hasattr(p, "charge") else 2.0 * x) + getattr(p, "spin", x)
+
+
+# --------------------------------------------------------------------------- containers of one's own
+
+
+class Ring:
+    """Places that go round, and a count of what is written."""
+
+    def __init__(self, n):
+        self.values = np.zeros(n)
+        self.writes = 0
+
+    def __getitem__(self, k):
+        return self.values[k % len(self.values)]
+
+    def __setitem__(self, k, value):
+        self.writes += 1
+        self.values[k % len(self.values)] = value
+
+    def __delitem__(self, k):
+        self.values[k] = 0.0
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+@example(vector(3), 1.3)
+def items_that_classes_set(x, w):
+    ring = Ring(4)
+    for k in range(7):
+        ring[k] = ring[k - 1] * w + x[k % len(x)]
+        ring[k] += 0.1 * ring[k - 2]
+    del ring[1]
+    return np.sum(ring) + np.mean(np.sin(ring)) + np.dot(ring, ring) + ring.writes * w
+
+
+class Rows:
+    def __init__(self, matrix):
+        self.matrix, self.writes = matrix, 0
+
+    def __getitem__(self, k):
+        return self.matrix[k]
+
+    def __setitem__(self, k, value):
+        self.writes += 1
+        self.matrix[k] = value
+
+
+@example(vector(3), 1.3)
+def arrays_that_classes_set(x, w):
+    """`rows[k] *= w` changes the array, and then sets it."""
+    rows = Rows(np.outer(x, x))
+    for k in range(len(x)):
+        rows[k] *= w
+        rows[k, 0] = rows[k, 0] + 1.0
+        rows[k, 1:] -= x[k]
+    return np.sum(rows.matrix**2) + rows.writes * w

@@ -304,6 +304,52 @@ def queue(x):
     return q.popleft() * q[0] + sum(q)
 
 
+@example(vector(6), 1.3)
+def moving_windows(x, w):
+    """A bounded deque is the end of a list that grows."""
+    d, total = collections.deque([0.0] * 3, maxlen=3), 0.0
+    for v in x:
+        d.append(v * v)
+        total += sum(d) / len(d) * d[-1] + d[0] * w
+        for k, q in enumerate(d):
+            total += q * v * (k + w)
+        if len(d) == 3 and v > 0:
+            total += d.popleft() ** 2
+    return total + np.mean(d) + max(d)
+
+
+@example(vector(3), 0.7)
+def last_two_states(x, w):
+    history, s = collections.deque([x * 0.5], 2), x.copy()
+    for _ in range(3):
+        s = np.sin(s) + 0.1 * history[0] * w
+        history.append(s)
+    history.extend([x, s * w])
+    return np.sum(history[0] * history[1]) + np.sum(np.array(history))
+
+
+@example(vector(4), 1.3)
+def groups(x, w):
+    total = 0.0
+    for key, group in itertools.groupby(range(4), key=lambda k: k // 2):
+        places = list(group)
+        total += (key + 1) * x[places[0]] * x[places[-1]] * w
+    for name, group in itertools.groupby([("a", x[0]), ("a", x[1]), ("b", w)], key=lambda pair: pair[0]):
+        total += math.prod(value for _, value in group) * len(name)
+    return total
+
+
+@example(vector(4), 1.3)
+def arrays_as_arguments(x, w):
+    """`f(*array)`, with as many arguments as the function takes."""
+
+    def ratio(a, b):
+        return a * a / (b * b + w)
+
+    pairs = np.outer(x[:2], x[2:4]) + 2.0
+    return np.hypot(*(x[:2] - x[2:4])) + ratio(*x[1:3]) + sum(math.atan2(*row) for row in pairs)
+
+
 @example(1.3)
 def missing_entries(x):
     d = collections.defaultdict(float)

@@ -76,6 +76,7 @@ define("np.outer", "rule", made="follows")
 define("np.linalg.solve", "solver", tuned="runtime.solve")
 define("np.linalg.cholesky", "rule", triangle="lower")
 define("cholesky_bar", "rule", call="runtime.cholesky_bar")
+define("runtime.cholesky_bar", "call")  # as text writes it
 define("np.linalg.inv", "solver", tuned="runtime.inv")
 define("np.linalg.det", "solver", tuned="runtime.det")
 define("runtime.matmul runtime.add_matmul", "product")
