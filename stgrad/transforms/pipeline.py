@@ -27,6 +27,7 @@ from stgrad.transforms.lower.products import products
 from stgrad.transforms.lower.rotations import rotations
 from stgrad.transforms.lower.slots import slots
 from stgrad.transforms.lower.states import states
+from stgrad.transforms.motion import move_invariants
 from stgrad.transforms.nans import check_nans
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
@@ -65,7 +66,7 @@ class Trace:
 def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, **options: Any) -> Function:
     """The array-level gradient program of a program just read, or of another gradient program."""
     trace.add("anf", fn)
-    fn = small_arrays(simplify(fn))
+    fn = prepared(fn)
     if trace.keep:
         trace.activity = activity(fn, wrt)
         trace.add("activity", annotate(fn, trace.activity.active))
@@ -74,10 +75,15 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
     return trace.add("optimised", simplify(fn))
 
 
+def prepared(fn: Function) -> Function:
+    """A program just read, as it is differentiated."""
+    return move_invariants(small_arrays(simplify(fn)))
+
+
 def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
     """The array-level tangent program of a program just read, or of another derivative's."""
     trace.add("anf", fn)
-    fn = small_arrays(simplify(fn))
+    fn = prepared(fn)
     if trace.keep:
         trace.activity = activity(fn, sorted({name for direction in directions for name in direction}))
         trace.add("activity", annotate(fn, trace.activity.active))
@@ -88,7 +94,7 @@ def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any,
 def push_series(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
     """The array-level program of the power series of a program's results; directions are its orders."""
     trace.add("anf", fn)
-    fn = trace.add("series", series(small_arrays(simplify(fn)), directions, splice, **options))
+    fn = trace.add("series", series(prepared(fn), directions, splice, **options))
     return trace.add("optimised", simplify(fn))
 
 
@@ -127,6 +133,7 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,
+        "motion": move_invariants,
         "states": states,
         "cleanup": simplify,
         "accumulate": lambda fn: simplify(accumulate(fn)),

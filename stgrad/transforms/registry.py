@@ -57,6 +57,7 @@ REGISTRY = (
     PassInfo("records", "of a running maximum and its kin, the trip that made it is kept instead of all earlier values", "lists"),
     PassInfo("sweeps", "unites a loop of independent trips with its own reversal, so that nothing is stored", "lists fresh"),
     PassInfo("small", "small local arrays become scalars", "arrays"),
+    PassInfo("motion", "array operations that every trip of a loop repeats are done before it", "arrays fresh"),
     PassInfo("states", "an array that a loop changes in place, and restores on the way back, becomes a block of states", "arrays lists fresh"),
     PassInfo("settle", "extents that always equal one of an argument take its symbol", "arrays", "settled", optional=False),
     PassInfo("agree", "extents that the program itself requires to be equal are tested once, and are one from there on", "arrays settled"),

@@ -1,4 +1,4 @@
-"""What every trip of a loop computes alike is computed before it.
+"""Numbers that every trip of a loop computes alike are computed before it, as `stgrad.transforms.motion` does it for arrays.
 
     for i in range(j):                            t = d + j * (j - 1) // 2
         q += L[c, d + j * (j - 1) // 2 + i]   ->  for i in range(j):
@@ -79,6 +79,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.registers import definitions
+from stgrad.transforms.motion import still
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
@@ -132,7 +133,7 @@ class _Invariants:
         innermost = not any(isinstance(s, (For, While)) for s in walk(loop.body))
         ahead: list[Assign] = []
         for stmt in loop.body:
-            if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or moving.intersection(reads(stmt)):
+            if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or not still(stmt, moving):
                 continue
             if innermost and movable(stmt, self.fn.types) or self.allocates(stmt):
                 ahead.append(stmt)
