@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stgrad import calling, errors, lookups, program_cache, progress, wrapper
 from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
+from stgrad.foreign_arrays import refuse_foreign
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
@@ -77,6 +78,7 @@ class Programs:
         return found
 
     def _search(self, *args: Any, **kwargs: Any) -> tuple[Program, list[Any]]:
+        refuse_foreign(self._signature, args, kwargs, self.derivative.wrt)
         args, kwargs = wrapper.given(tuple(self._signature.parameters), args, kwargs)
         self._renew()
         arguments = self._bind(args, kwargs)

@@ -15,6 +15,7 @@ import numpy as np
 
 from stgrad import errors, wrapper
 from stgrad.arguments import flattened, seeds
+from stgrad.foreign_arrays import refuse_foreign
 from stgrad.listed import has_lists, stacked
 from stgrad.prepared import Program, hidden_of
 from stgrad.program_cache import Ready
@@ -250,6 +251,7 @@ class Transformed(Programs):
         raise problem
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        refuse_foreign(self._signature, args, kwargs, self.derivative.wrt)
         args, kwargs = wrapper.given(tuple(self._signature.parameters), args, kwargs)
         self._renew()
         arguments = self._bind(args, kwargs)

@@ -5,6 +5,7 @@ A ```` ```python ```` block runs, in the namespace of its page. What stands in a
     <!-- output -->         the block is what the block before printed
     <!-- raises -->         the block raises a StgradError; its message is the block's output
     <!-- file: name.py -->  the block is written to a file beside the page's code
+    <!-- needs: name -->    the block runs where the package is installed, and what it prints is held there
     <!-- shown: once -->    the block does not run: its output differs from machine to machine
 
 A ```` ```console ```` block holds commands, each after `$ `, and what they print. Each block is a virtual file: `example_1.py`, `example_2.py`...
@@ -13,6 +14,7 @@ A ```` ```console ```` block holds commands, each after `$ `, and what they prin
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import linecache
 import re
@@ -42,15 +44,19 @@ class Page:
 
     def blocks(self) -> Iterator[tuple[re.Match[str], str]]:
         """Every block that shows output, and the output it should show."""
-        printed = ""
+        printed, missing = "", False
         for block in BLOCK.finditer(self.path.read_text()):
             mark, kind, code = block["mark"], block["kind"], block["code"]
-            if mark == "output":
+            if mark == "output" and not missing:
                 yield block, printed.rstrip("\n") + "\n"
+            elif mark == "output":
+                missing = False
             elif mark == "file":
                 (self.folder / block["name"]).write_text(code)
             elif mark == "shown":
                 continue
+            elif mark == "needs" and importlib.util.find_spec(block["name"]) is None:
+                missing = True
             elif kind == "python":
                 printed = self.run(code, raises=mark == "raises")
             elif kind == "console":

@@ -17,7 +17,7 @@ LAYERS = [
     {"rules"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
-    {"loader", "registered", "flat"},
+    {"loader", "registered", "flat", "foreign_arrays"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},
