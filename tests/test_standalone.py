@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -70,6 +71,11 @@ def broadcast(x, y):
 
 def single(x):
     return np.sum(x**2)
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
 
 
 MATRIX = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 1.5]])
@@ -189,12 +195,25 @@ def test_several_functions_share_what_they_call(tmp_path: Path) -> None:
 
 
 def test_refuses_what_a_module_cannot_hold() -> None:
-    with pytest.raises(UnsupportedCallerError, match="cannot take `args`"):
-        stgrad.build(stgrad.grad(lambda *args: args[0] ** 2), 1.0)
+    with pytest.raises(UnsupportedCallerError, match="cannot take `p`"):
+        stgrad.build(stgrad.grad(lambda p: p.a * p.b), Pair(1.0, 2.0))
+    with pytest.raises(UnsupportedCallerError, match="cannot take `more`"):
+        stgrad.build(stgrad.grad(lambda x, **more: more["y"] * x), 1.0, y=2.0)
     with pytest.raises(UnsupportedCallerError, match="it is a function"):
         stgrad.build(stgrad.grad(lambda x, f: f(x)), 1.0, np.sin.__class__ and (lambda v: v * v))
     with pytest.raises(UnsupportedCallerError, match="NotANumberError|raise_nan|key"):
         stgrad.build(stgrad.grad(lambda x: np.sqrt(x) * x, check_nan=True), 1.0)
+
+
+def test_functions_of_any_number_of_arguments(tmp_path: Path) -> None:
+    functions = {"curvature": stgrad.hessian(single), "product": lambda *factors: factors[0] * 2.0}
+    built = module_of(stgrad.build(functions, np.ones(2)), tmp_path / "any_module.py")
+    np.testing.assert_array_equal(built.curvature(np.array([1.0, 5.0])), 2.0 * np.eye(2))
+    np.testing.assert_array_equal(built.product(np.array([1.0, 5.0])), [2.0, 10.0])
+    with pytest.raises(TypeError, match=r"`factors\[0\]` must be an array"):
+        built.product("x")
+    with pytest.raises(TypeError, match="`factors` must be a tuple of 1 items"):
+        built.product(np.ones(2), np.ones(2))
 
 
 def test_names_of_module_scope() -> None:

@@ -22,7 +22,7 @@ from stgrad import errors, wrapper
 from stgrad.names import Names
 from stgrad.prepared import hidden_of
 from stgrad.program_cache import Param, Ready
-from stgrad.values import Sym, Value
+from stgrad.values import Listed, Sym, Value
 
 CHECKS = "stgrad.standalone.checks"
 FEW = 64  # numbers of an array from outside that are written as such
@@ -43,7 +43,7 @@ class Wrapping:
 
     def text(self) -> str:
         """The function, with the documentation of its arguments."""
-        leaves = [leaf for name, node in self._nodes.items() for leaf in self._leaves(name, name, node)]
+        leaves = [leaf for name, node in self._nodes.items() if self._is_plain(name) for leaf in self._leaves(name, name, node)]
         self._refuse_shared(leaves)
         passed = [*leaves, *map(self._constant, hidden_of(self._ready))]
         results = [self._names.fresh(f"r{i}") for i in range(_count(self._ready.result))]
@@ -60,7 +60,7 @@ class Wrapping:
         return sorted(self._used)
 
     def _docstring(self) -> list[str]:
-        told = [f"    {name}: {_told(node)}" for name, node in self._nodes.items()]
+        told = [f"    {name}: {_told(node)}" for name, node in self._nodes.items() if self._is_plain(name)]
         doc = self._doc or f"{self._name}, compiled."
         lines = [*doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').splitlines(), *(["", "Args:", *told] if told else [])]
         return [f'"""{lines[0]}', *lines[1:], '"""']
@@ -68,14 +68,17 @@ class Wrapping:
     def _parameters(self) -> Iterator[str]:
         last = None
         for name, parameter in self._signature.parameters.items():
-            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                raise _refused(name, f"it is {parameter.kind.description}", "name its parameters")
-            if parameter.kind is parameter.KEYWORD_ONLY and last is not parameter.kind:
+            if parameter.kind is parameter.VAR_KEYWORD:
+                if self._nodes.get(name, wrapper.Keys(())) != wrapper.Keys(()):
+                    raise _refused(name, f"it is {parameter.kind.description}", "name its parameters")
+                continue
+            if parameter.kind is parameter.KEYWORD_ONLY and last not in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL):
                 yield "*"
             if last is parameter.POSITIONAL_ONLY and parameter.kind is not last:
                 yield "/"
             last = parameter.kind
-            yield name if parameter.default is parameter.empty else f"{name}={self._default(name, parameter.default)}"
+            star = "*" * (parameter.kind is parameter.VAR_POSITIONAL)
+            yield star + name if parameter.default is parameter.empty else f"{name}={self._default(name, parameter.default)}"
         if last is inspect.Parameter.POSITIONAL_ONLY:
             yield "/"
 
@@ -83,6 +86,10 @@ class Wrapping:
         if not _is_literal(value):
             raise _refused(name, f"its default is a {type(value).__name__}", "give it a number, a string or None as default, or none")
         return repr(value)
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a parameter stands in the new function: `**kwargs` does not."""
+        return self._signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD
 
     # ------------------------------------------------------------- arguments
 
@@ -180,8 +187,9 @@ def _built(value: Value, results: Iterator[str]) -> str:
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
     if _is_literal(value):
         return repr(value)
+    kind = "list of a length that only the running program knows" if isinstance(value, Listed) else type(value).__name__
     raise errors.UnsupportedCallerError(
-        f"a module without stgrad cannot return a {type(value).__name__}", hint="return numbers, arrays, and tuples, lists and dicts of them"
+        f"a module without stgrad cannot return a {kind}", hint="return numbers, arrays, and tuples, lists and dicts of them"
     )
 
 

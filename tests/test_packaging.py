@@ -1,0 +1,73 @@
+"""What is in the packages: tests, documentation and examples in the source one, pages for `stgrad help` in the wheel."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import stgrad
+
+ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.skipif(int(version("setuptools").split(".")[0]) < 77, reason="the packages are built by setuptools 77 and later")
+BUILD = "import sys; from setuptools.build_meta import build_sdist, build_wheel; {}(sys.argv[1])"
+
+
+def built(kind: str, source: Path, target: Path) -> Path:
+    """A package of a source tree, by the build backend itself."""
+    target.mkdir()
+    subprocess.run([sys.executable, "-c", BUILD.format(kind), str(target)], cwd=source, check=True, capture_output=True)
+    (found,) = target.iterdir()
+    return found
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source package of this tree, unpacked."""
+    folder = tmp_path_factory.mktemp("packages")
+    copy = folder / "tree"
+    left_out = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "output")
+    shutil.copytree(ROOT, copy, ignore=left_out)
+    with tarfile.open(built("build_sdist", copy, folder / "sdist")) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    (found,) = (folder / "unpacked").iterdir()
+    return found
+
+
+def test_the_source_package_passes_some_of_its_tests(unpacked: Path) -> None:
+    assert unpacked.name == f"stgrad-{stgrad.__version__}"
+    names = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
+    for folder in ("docs", "examples", "tests/rules", "tests/golden"):
+        ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert {name for name in ours if "__pycache__" not in name and "output/" not in name} <= names
+    assert {"CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "CHANGELOG.md", "LICENSE", "Makefile", "mkdocs.yml"} <= names
+    sample = ["tests/test_errors.py", "tests/test_printer.py", "stgrad/names.py"]
+    environment = {**os.environ, "PYTHONPATH": str(unpacked)}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", *sample], cwd=unpacked, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert re.search(r"\d\d+ passed", done.stdout)
+
+
+def test_the_wheel_has_the_pages_of_help(unpacked: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(built("build_wheel", unpacked, tmp_path / "wheel")) as archive:
+        archive.extractall(tmp_path / "installed")
+    names = {path.relative_to(tmp_path / "installed").as_posix() for path in (tmp_path / "installed").rglob("*")}
+    assert {f"stgrad/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")} <= names
+    assert {"stgrad/py.typed", "stgrad/explain/template.html"} <= names
+    assert not any(name.startswith(("tests", "docs", "benchmarks")) for name in names)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    line = [sys.executable, "-m", "stgrad", "help", "limits#indices"]
+    shown = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("## Indices\n")
+
+
+def test_the_citation_is_of_this_version() -> None:
+    assert f"version: {stgrad.__version__}\n" in (ROOT / "CITATION.cff").read_text()
