@@ -287,10 +287,14 @@ def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
 
 
 def repeated(frame: Frame, items: list[Value], count: Sym) -> Growing:
-    """`[0.0] * n`: a list of one number, n times."""
+    """`[0.0] * n`: a list, n times."""
     t = type_of(items[0]) if len(items) == 1 and (is_number(items[0]) or isinstance(items[0], Sym)) else None
-    if t is None or t.array or not (t.dtype == "float64" or t.weak and t.dtype == "int64") or count.type.rank or not count.type.dtype.startswith("int"):
-        raise errors.NeedStaticError("the length of a list must be known at compile time", frame.builder.loc)
+    if count.type.rank or not count.type.dtype.startswith("int"):
+        raise errors.TypeInferenceError(f"a list is repeated {count.type} times", frame.builder.loc, hint="write int(...)")
+    if t is None or t.array or not (t.dtype == "float64" or t.weak and t.dtype == "int64"):
+        from stgrad.frontend.ordering import times
+
+        return times(frame, items, count)
     least = frame.call(max, (count, 0), {})
     return from_array(frame, frame.call(np.full, (least, items[0], np.dtype(t.dtype)), {}), rows=False)
 

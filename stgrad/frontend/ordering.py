@@ -21,7 +21,7 @@ from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import Counted, count_items, known_items
 from stgrad.frontend.library import means
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of
 
 
 @means()
@@ -105,6 +105,14 @@ def _listed(frame: Frame, counted: Counted, of: Callable[[Value], Value]) -> Gro
     counted_loop(frame, counted.length, lambda k: frame.call(Method(frame.env[name], "append"), (of(counted.item(k)),), {}), "k")
     found: Growing = frame.env.pop(name)
     return found
+
+
+def times(frame: Frame, items: list[Value], count: Value) -> Growing:
+    """`[a, b] * n`."""
+    if not any(isinstance(v, Sym) or is_number(v) for v in leaves(items)):
+        raise errors.NeedStaticError("the length of a list must be known at compile time", frame.builder.loc, hint="start with numbers: [0.0] * n")
+    counted, length = _reached(frame, items), operations.binary(frame, gast.Mult, count, len(items))
+    return _listed(frame, Counted(length, lambda k: counted.item(operations.binary(frame, gast.Mod, k, len(items)))), lambda v: v)
 
 
 def sort(frame: Frame, owner: Value, *, key: Value = None, reverse: Value = False) -> None:

@@ -1,4 +1,4 @@
-"""`sorted`, `list.sort`, `max` and `min` by numbers of the running program: which item stands where is found as it runs."""
+"""`sorted`, `list.sort`, `max`, `min` and `[a, b] * n` by numbers of the running program: which item stands where is found as it runs."""
 
 from __future__ import annotations
 
@@ -59,6 +59,20 @@ def extremes(x):
     return x[i] ** 3 + max(x, key=abs) ** 2 + min([x[0], x[1]], key=lambda v: v * v) * x[2] + pair[0] + pair[1] + none * none
 
 
+def repeated(x, n):
+    pair = [x[0], x[1] * 2.0] * n
+    pair[1] = x[2]
+    total = 0.0
+    for a, b in [(x[0], 1.0), (x[1], 2.0)] * n:
+        total += a * a * b
+    square = [[0.0] * len(x) for _ in range(len(x))]
+    seen = [False] * len(x)
+    for i in range(len(x)):
+        square[i][i] = x[i] * n
+        seen[i] = x[i] > 0.25
+    return total + sum(pair[i] * (i + 1) for i in range(len(pair))) + square[0][0] * square[1][1] + sum(x[i] ** 2 for i in range(len(x)) if seen[i])
+
+
 PROGRAMS = [by_key, tuples, equal_keys_keep_their_places, lists_that_grow, lists_stay_lists, extremes]
 
 
@@ -70,6 +84,13 @@ def test_gradient(f):
 @pytest.mark.parametrize("f", [by_key], ids=lambda f: f.__name__)
 def test_under_numba(f):
     check_gradient(f, (X,), order=1, jit=True)
+
+
+def test_a_list_repeated_as_often_as_the_program_says():
+    check_gradient(repeated, (X, 3), order=1)
+    assert np.isfinite(stgrad.grad(repeated, jit=False)(X, 0 + 2)).all()
+    with pytest.raises(stgrad.errors.NeedStaticError, match="length of a list"):
+        stgrad.grad(lambda x: ([None] * len(x[x > 0.0]))[0] or x[0], jit=True)(X)
 
 
 def test_what_has_no_order():
