@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.errors import ShapeError
 from stgrad.values import Listed, Sym, Value, rebuild
+
+
+class Ragged(ShapeError):
+    """The arrays of a list have different shapes, which only plain Python holds."""
 
 
 def items_of(listed: Listed, arrays: Iterator[Any]) -> list[Any]:
@@ -47,7 +52,7 @@ def has_lists(result: Value) -> bool:
 def stacked(result: Value, given: Any) -> Any:
     """A value, or its cotangents, with the arrays of a list in its place.
 
-    Raises TypeError where the structure is another one.
+    Raises TypeError where the structure is another one, Ragged where arrays have different shapes.
     """
     if isinstance(result, Listed):
         if not isinstance(given, (list, tuple, np.ndarray)):
@@ -62,8 +67,9 @@ def stacked(result: Value, given: Any) -> Any:
 
 def _columns(structure: Value, items: Any) -> Value:
     if isinstance(structure, Sym):
-        dtype = np.dtype(structure.type.dtype)
-        return np.array([0 if item is None else item for item in items], dtype=dtype)
+        if len({np.shape(item) for item in items if item is not None}) > 1:
+            raise Ragged("the items of a list that is returned have different shapes", hint="return a tuple, or lists of numbers")
+        return np.array([0 if item is None else item for item in items], dtype=np.dtype(structure.type.dtype))
     if isinstance(structure, Listed):
         return Listed(np.array([list(_columns(structure.structure, item)) for item in items]))
     if isinstance(structure, (tuple, list)):

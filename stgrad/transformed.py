@@ -16,7 +16,7 @@ import numpy as np
 from stgrad import errors, wrapper
 from stgrad.arguments import flattened, seeds
 from stgrad.foreign_arrays import refuse_foreign
-from stgrad.listed import has_lists, stacked
+from stgrad.listed import Ragged, has_lists, stacked
 from stgrad.prepared import Program, hidden_of
 from stgrad.program_cache import Ready
 from stgrad.programs import Programs
@@ -69,12 +69,16 @@ class Transformed(Programs):
         run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
 
         def pulled_back(cotangents: Any, value: Any) -> Any:
+            def plainly(resort: Any, refused: errors.StgradError) -> Any:
+                return resort.pullback(self.derivative, self._bind(primals, {}), refused)(cotangents, value)
+
             try:
-                if listed:
-                    return run(*flat, *seeds(stacked(result, cotangents), stacked(result, value)))[1]
-                return run(*flat, *seeds(cotangents, value))[1]
+                given = seeds(*(stacked(result, part) for part in (cotangents, value))) if listed else seeds(cotangents, value)
+            except Ragged as refused:
+                return plainly(self._last_resort(refused), refused)
+            try:
+                return run(*flat, *given)[1]
             except OTHER_EXTENTS as problem:
-                plainly = lambda resort, e: resort.pullback(self.derivative, self._bind(primals, {}), e)(cotangents, value)  # noqa: E731
                 return self._broadcast(program, problem, lambda other: other.pullback(primals)(cotangents, value), plainly)
 
         return pulled_back

@@ -27,6 +27,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     loop_statements,
     numpy_calls,
     operations,
+    ordered,
     sequences,
     statements,
     unit_rules,

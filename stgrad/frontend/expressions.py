@@ -130,10 +130,31 @@ def compare(frame: Frame, node: Any) -> Value:
     return _membership(frame, node, kind, static_of(left), static_of(right))
 
 
+def _in_order(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    """`<` of tuples or lists: that of the first items that differ."""
+    if type(left) is not type(right):
+        frame.unsupported(node, f"a {type(left).__name__} has no order beside a {type(right).__name__}")
+    if not left or not right:
+        return called(COMPARE[kind][0], len(left), len(right))
+    a, b = left[0], right[0]
+    inner = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
+    if not inner and not (_comparable(a) and _comparable(b)):
+        return _in_order(frame, node, kind, left[1:], right[1:]) if static_of(a) == static_of(b) else called(COMPARE[kind][0], static_of(a), static_of(b))
+    equal = _compared_items(frame, node, gast.Eq, a, b) if inner else binary(frame, gast.Eq, a, b)
+
+    def rest() -> Value:
+        return _in_order(frame, node, kind, left[1:], right[1:])
+
+    def first() -> Value:
+        return _in_order(frame, node, kind, a, b) if inner else binary(frame, kind, a, b)
+
+    return branch(frame, equal, rest, first, "_c") if isinstance(equal, Sym) else rest() if equal else first()
+
+
 def _compared_items(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
-    """`==` of tuples or lists that hold values of the running program: that of their items."""
+    """A comparison of tuples or lists that hold values of the running program: that of their items."""
     if kind not in (gast.Eq, gast.NotEq):
-        frame.unsupported(node, "tuples of values of the running program have no order here", hint="compare their items")
+        return _in_order(frame, node, kind, left, right)
     same: Value = type(left) is type(right) and len(left) == len(right)
     for a, b in zip(left, right, strict=False) if same else ():
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
