@@ -63,6 +63,29 @@ def messages(a):
     return a * a
 
 
+class ErrorWithState(Exception):
+    """It gets an attribute as it is made, which the compiler does not know of."""
+
+    def __init__(self, text):
+        self.kept = None
+        super().__init__(text)
+
+    def told(self):
+        return "nothing" if self.kept is None else "something"
+
+
+def asks_an_error(a):
+    if a > 0.1:
+        found = ErrorWithState("u").told()
+        a = a * 2.0 if found == "nothing" else a
+    return a * a
+
+
+def test_what_only_the_running_program_knows_is_refused():
+    with pytest.raises(stgrad.errors.UndefinedNameError, match="kept"):
+        stgrad.grad(asks_an_error, jit=True)(3.0)
+
+
 def raised_by_the_types(a):
     known = {"u": a}
     if a > 10.0:
