@@ -27,12 +27,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "finance": ("empyrical", "numpy_financial", "vollib"),
     "filtering": ("filterpy", "pykalman"),
     "geodesy": ("pymap3d", "utm", "haversine", "nvector"),
-    "energy": ("pvlib", "windpowerlib"),
+    "energy": ("pvlib", "windpowerlib", "pysolar"),
     "weather": ("thermofeel", "pythermalcomfort", "pyet", "hydroeval"),
     "time series": ("tslearn", "stumpy", "antropy", "dtaidistance", "aeon", "coreforecast", "fastdtw"),
     "distances": ("umap", "pynndescent"),
     "audio": ("ssqueezepy",),
     "mechanics": ("fatpack", "transforms3d", "rowan", "clifford", "vector"),
+    "calendars": ("astral",),
+    "fuzzy logic": ("skfuzzy",),
     "optimisation": ("opfunu", "landscapes"),
 }
 NUMBA = tuple(
