@@ -13,6 +13,9 @@ import os
 from typing import Protocol
 
 LIMITS_PAGE = "docs/limits.md"
+# How messages of programs begin that cannot go on, where the function can: its derivative is recorded then.
+NO_TRIP = "a loop makes no trip"
+NO_COMMON_SHAPE = "operands could not be broadcast together (line"
 
 
 class Location(Protocol):
@@ -158,6 +161,8 @@ class TypeInferenceError(StgradError, TypeError):
     """
 
     anchor = "types"
+    widens = False  # a number on one path is an array on the other
+    first = False  # of a loop: a name that the first trip alone finds to be a number
 
 
 class ShapeError(StgradError, ValueError):

@@ -22,7 +22,7 @@ from typing import Any
 from stgrad import lookups, wrapper
 from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_atomically
 from stgrad.contents import form_of, is_numeric
-from stgrad.errors import StgradError
+from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, StgradError
 from stgrad.identity import Identity, Unknown, class_name
 from stgrad.ir import NONE, Type
 from stgrad.lookups import Lookup
@@ -61,6 +61,11 @@ class Ready:
     def second_try(self) -> bool:
         """Whether the program that broadcasts as it runs may go on where this one raises."""
         return self.optimistic or self.short
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether what the program raises may not be what the function raises."""
+        return self.second_try or NO_TRIP in self.text or NO_COMMON_SHAPE in self.text
 
 
 def enabled() -> bool:

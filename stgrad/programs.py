@@ -89,7 +89,7 @@ class Programs:
         self._finder = None
         self._table, tests = self._guards()
         run = wrapper.make_wrapper(self.__name__, self._signature, self._cases[:MAX_CASES], self._slow, tests)
-        if any(program.ready.second_try for program in self._known.values()):
+        if any(program.ready.hands_on for program in self._known.values()):
             run = self._forgiving(run)
         alone = self._entry is not None and len(self._cases) == 1 and (self._table is not None or not tests[0])
         if self._entry is not None:  # a wrapper of several cases makes the test itself
@@ -218,7 +218,7 @@ class Programs:
             return None
         whole = direct.nests(ready.result)
         described = [*given, *map(wrapper.describe, hidden)]
-        entry = direct.entry(compiled, described, [*flat, *hidden], ready.result if whole else None, hand_on=ready.second_try)
+        entry = direct.entry(compiled, described, [*flat, *hidden], ready.result if whole else None, hand_on=ready.hands_on)
         if entry is None:
             return None
         if whole and not hidden and given == program.nodes and self._positional:

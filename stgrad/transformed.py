@@ -34,6 +34,13 @@ LAST_RESORT: list[Callable[[], Any]] = []  # gives the module that runs refused 
 OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes extents to be equal, where they are not
 
 
+def _refusal(message: str) -> errors.StgradError | None:
+    """What a program would have been refused for, had it been known before it ran; None for what Python raises."""
+    if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
+        return errors.ShapeError(f"extents differ as the program runs: {message}")
+    return errors.TypeInferenceError(message) if message.startswith(errors.NO_TRIP) else None
+
+
 class Transformed(Programs):
     """A function made from another one: its gradient, its value and gradient, or its compiled self.
 
@@ -306,16 +313,18 @@ class Transformed(Programs):
             try:
                 return run(*args, **kwargs)
             except OTHER_EXTENTS as problem:
-                return self._broadcast(self._program_for(self._bind(args, kwargs)), problem, lambda other: other(*args, **kwargs))
+                arguments = self._bind(args, kwargs)
+                plainly = lambda resort, refused: resort.called(self.derivative, arguments, refused)  # noqa: E731
+                return self._broadcast(self._program_for(arguments), problem, lambda other: other(*args, **kwargs), plainly)
 
         return forgiving
 
-    def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Any = None) -> Any:
+    def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Callable[[Any, Any], Any]) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
+        refused = _refusal(str(problem))
+        if isinstance(refused, errors.TypeInferenceError) or refused is not None and not program.ready.second_try and self.options.plain:
+            return plainly(self._last_resort(refused), refused)
         if not program.ready.second_try:
-            if plainly is not None and self.options.plain and str(problem).startswith("operands could not be broadcast together (line"):
-                refused = errors.ShapeError(f"extents differ as the program runs: {problem}")  # by our test, not NumPy's
-                return plainly(self._last_resort(refused), refused)
             raise problem
         try:
             return call(self._other())

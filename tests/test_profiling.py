@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.errors import NotDifferentiableError, UnsupportedSyntaxError
+from stgrad.errors import NotDifferentiableError
 from stgrad.profiling.packing import packed
 from stgrad.profiling.regions import cut
 
@@ -54,15 +54,6 @@ def test_what_is_packed_is_said_to_be() -> None:
 def test_takes_functions_of_stgrad_alone() -> None:
     with pytest.raises(NotDifferentiableError, match="takes what grad or jit returned"):
         stgrad.profile(steps, 1.0, 2)
-
-
-def power(x, n):
-    return x if n == 0 else x * power(x, n - 1)
-
-
-def test_recursion_is_refused() -> None:
-    with pytest.raises(UnsupportedSyntaxError, match="a function calls itself"):
-        stgrad.profile(stgrad.grad(power), 1.5, 3)
 
 
 TEXT = """

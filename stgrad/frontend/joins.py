@@ -19,21 +19,17 @@ from stgrad.frontend.values import Growing, Known, Nested, Optional, Record, Sym
 from stgrad.ir import Stmt, Type, Var
 
 
-class Widens(errors.TypeInferenceError):
-    """A number on one path is an array on the other. Of a loop, `first`: a name that the first trip alone finds to be a number."""
-
-    first = False
-
-
 def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
     """One type for a name that has type a on one path and b on the other."""
     if a.array != b.array or a.rank != b.rank:
-        raise (Widens if not a.rank and b.rank else errors.TypeInferenceError)(
+        error = errors.TypeInferenceError(
             f"`{what}` is a {a} on one path and a {b} on another",
             frame.builder.loc,
             reason="a variable keeps one rank",
             hint="give the second one another name, or start with an array",
         )
+        error.widens = not a.rank and b.rank > 0
+        raise error
     dims = tuple(x if x == y else frame.builder.fresh_dim() for x, y in zip(a.dims, b.dims, strict=True))
     dtype = _join_dtype(a, b)
     if a.array and a.dtype != b.dtype:

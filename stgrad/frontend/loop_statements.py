@@ -19,7 +19,6 @@ from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
-from stgrad.frontend.joins import Widens
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
@@ -60,7 +59,7 @@ def _or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], 
     state = State(frame)
     try:
         read()
-    except Widens as error:
+    except errors.TypeInferenceError as error:
         if not error.first:
             raise
         state.restore()
@@ -87,7 +86,7 @@ def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> N
 
 def _some(frame: Frame, trip: Value) -> None:
     """A loop that makes no trip leaves a number where the program is written for an array."""
-    message = "a loop makes no trip, and a name that it makes an array of stays a number"
+    message = f"{errors.NO_TRIP}, and a name that it makes an array of stays a number"
     if isinstance(trip, Sym):
         branch(frame, trip, lambda: None, lambda: emit_raise(frame, "ValueError", message), "_t")
     elif not trip:

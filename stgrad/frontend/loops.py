@@ -15,7 +15,7 @@ from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
 from stgrad.frontend.frame import WALRUS, Frame, binding_counts, holder
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
-from stgrad.frontend.joins import Widens, describe, join_types, merge, same
+from stgrad.frontend.joins import describe, join_types, merge, same
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.values import (
     UNDEFINED,
@@ -356,8 +356,8 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             note_growth(grown, found)
             state.restore()
             continue
-        except Widens as error:
-            error.first = any(error is e for e in settled.unreadable.values())
+        except errors.TypeInferenceError as error:
+            error.first = error.widens and any(error is e for e in settled.unreadable.values())
             raise
         finally:
             del frame.builder.loops[loops:]

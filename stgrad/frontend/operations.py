@@ -87,10 +87,16 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
 
 
 def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value:
-    """An operation of Python on known values; what it raises, the program raises there: something before it may raise, too."""
+    """An operation of Python on known values; what it raises, the program raises there: something before it may raise, too.
+
+    Rules count as NumPy does, for which 1 / 0 is infinite: what Python refuses, the program refuses where the rule's function is called.
+    """
     try:
         return python(*args)
     except ArithmeticError as problem:
+        if frame.unroll and any(isinstance(a, float) for a in args):
+            with np.errstate(all="ignore"):
+                return float(python(*map(np.float64, args)))
         kind = type(problem)
         frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(str(problem))), (), frame.builder.loc, frame.builder.note))
         if frame.builder.regions and frame.builder.regions[-1].conditional:

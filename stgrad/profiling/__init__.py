@@ -96,7 +96,6 @@ def profile(g: Any, *args: Any, **kwargs: Any) -> Profile:
 
     Raises:
         NotDifferentiableError: g is no function of stgrad.
-        UnsupportedSyntaxError: a function in it calls itself as it runs.
         StgradError: as a call of g would.
 
     >>> import stgrad
@@ -132,10 +131,6 @@ class _Measurement:
         self._compiled, self._given, self._arguments = g.program_and_leaves(args, kwargs)
         self._rows: list[Row] = rows_of(self._compiled.function, g.options)
         self._text = "".join(f"{row.text}\n" for row in self._rows)
-        if "@runtime.unit" in self._text:  # Numba links a second copy of such functions wrongly
-            raise errors.UnsupportedSyntaxError(
-                f"`profile` does not measure `{g.__name__}`, in which a function calls itself", hint="profile a loop in its place, or what it calls"
-            )
         self._back = next((i for i, row in enumerate(self._rows, 1) if row.text.lstrip().startswith("# grad of")), len(self._rows) + 1)
 
     def profile(self) -> Profile:

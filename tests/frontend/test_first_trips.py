@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad.errors import TypeInferenceError
+from stgrad.plain.running import RunsPlainlyWarning
 
 X = np.array([0.3, 0.6, 0.9])
 
@@ -74,8 +78,18 @@ def test_under_numba():
     check_gradient(two_names, (X, 3), order=1, jit=True)
 
 
-def test_no_trip_at_all():
-    gradient = stgrad.grad(two_names, jit=False)
+@pytest.mark.parametrize("f", [two_names, nested_while], ids=lambda f: f.__name__)
+def test_no_trip_at_all(f, monkeypatch):
+    """The program is written for arrays; where a number stays, the derivative is recorded, or the call is refused."""
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    gradient = stgrad.value_and_grad(f, jit=False)
     gradient(X, 2)
-    with pytest.raises(ValueError, match="makes no trip"):
-        gradient(X, 0)
+    with pytest.warns(RunsPlainlyWarning):
+        value, slopes = gradient(X, 0)
+    assert value == f(X, 0)
+    np.testing.assert_array_equal(slopes, np.zeros_like(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunsPlainlyWarning)
+        np.testing.assert_array_equal(gradient(X, 0)[1], slopes)
+    with pytest.raises(TypeInferenceError, match="makes no trip"):
+        stgrad.grad(f, jit=True)(X, 0)

@@ -47,12 +47,7 @@ def order_of_tuples(x):
     return (x[0] if a < b else x[1]) * (x[2] if (x[0], (x[1], 2)) >= (x[0], (x[1], 1)) else x[3]) + (x[2] if [x[0]] <= [x[0], 1.0] else x[3])
 
 
-def in_a_row(x):
-    chosen = [v for v in x if v > 0.25]
-    return np.sum(np.r_[chosen, 1.0, x[:1]] ** 2 * np.r_[sorted(x)])
-
-
-PROGRAMS = [in_a_row, differences, places, heap_of_tuples, heap_in_place, order_of_tuples]
+PROGRAMS = [differences, places, heap_of_tuples, heap_in_place, order_of_tuples]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

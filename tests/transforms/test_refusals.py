@@ -106,6 +106,27 @@ def test_as_python(name, jit):
             assert np.isclose(g(x, n)[0], right, equal_nan=True), (x, n)
 
 
+def over_a_literal(x):
+    return x[1] / 0.0
+
+
+def over_items_of_a_list(x):
+    by, total = [1.0, 0.0], 0.0
+    for k in range(2):
+        total += x[k] / by[k]
+    return total
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("f", "slopes"), [(over_a_literal, [0.0, np.inf]), (over_items_of_a_list, [1.0, np.inf])])
+def test_rules_count_as_numpy_does(f, slopes, jit):
+    """What stands in a rule never raises: 1 / 0 is the partial derivative of a division that NumPy makes."""
+    value, gradient = stgrad.value_and_grad(f, jit=jit)(np.array([1.0, 2.0]))
+    assert value == np.inf
+    np.testing.assert_array_equal(gradient, slopes)
+
+
 @MODES
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_scalars_of_numpy_divide_by_zero(jit):
