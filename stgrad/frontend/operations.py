@@ -83,6 +83,8 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
     if is_static(a):
         return _of_constants(frame, python, a)
     _numeric(frame, (a,), python.__name__)
+    if op is np.invert and a.type.dtype == "bool" and not a.type.rank and not a.type.weak:  # in plain Python it may be Python's, whose `~` is that of integers
+        return frame.builder.call("not", (a,), Type("bool"))
     return frame.builder.call(op_name(op), (a,), _elementwise_type(python, (a,)))
 
 

@@ -226,3 +226,20 @@ def loop_that_nothing_comes_to(x):
     for v in x:
         s = s + v
     return s
+
+
+@example(0.5)
+def masks_of_one_number(x):
+    """`~` of what NumPy compares is a mask, whatever holds it."""
+    number = np.asarray(x, float)
+    w = np.full_like(number, np.nan)
+    small = number <= 100.0
+    logs = np.log(number[~small])
+    w[~small] = logs + np.log(logs)
+    if np.any(small):
+        z = number[small]
+        g = np.log1p(z)
+        for _ in range(2):
+            g = g - (g * np.exp(g) - z) / (np.exp(g) * (g + 1.0))
+        w[small] = g
+    return w * x

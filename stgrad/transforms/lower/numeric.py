@@ -59,7 +59,9 @@ def element(op: str, args: tuple[Expr, ...], dtype: str) -> Expr | None:
             inner = common(args)
             args = tuple(as_dtype(a, inner) if inner not in WIDE or isinstance(a, Lit) else a for a in args)
         return Call(op, args, "bool")
-    if dtype == "bool" and not op.startswith(("np.bitwise", "np.invert")):
+    if op == "np.invert" and dtype == "bool":  # of Python's it would be an integer
+        return Call("not", args, dtype)
+    if dtype == "bool" and not op.startswith("np.bitwise"):
         return None
     if op == "np.power":
         power = small_power(args[0], args[1], dtype)
