@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from stgrad import pushforwards
+from stgrad import pushforwards, tangent_calls
 from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.request import Derivative, Options, signature_of
@@ -139,7 +139,7 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, 
         program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
         if sweep == "auto":
             backward = Transformed(Derivative(f, mode, names, single, has_aux))
-            program = pushforwards.lighter_of(program, backward, pushforwards.Keeps(f, names, single, has_aux))
+            program = pushforwards.lighter_of(program, backward, tangent_calls.Keeps(f, names, single, has_aux))
         return Transformed(Derivative(program, "primal"), options)
     return Transformed(Derivative(f, mode, names, single, has_aux), options)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.jacobians import Pullback, numbers
-from stgrad.pushforwards import WIDTH, Point, Pushforward
+from stgrad.tangent_calls import WIDTH, Point, Pushforward
 from stgrad.values import Sym
 
 

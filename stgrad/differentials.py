@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from stgrad import inside, jacobians, pushforwards
+from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, grad, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.directional import options_of, pushforward
@@ -148,23 +148,23 @@ def elementwise_grad(
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return pushforwards.rows_of_all(f, pushforwards.Rows(f, names), jacobians.Pullback(f, names), single)
+    return pushforwards.rows_of_all(f, tangent_calls.Rows(f, names), jacobians.Pullback(f, names), single)
 
 
 def _by_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    p = pushforwards
-    return p.jacobian_of(p.Every(f, names), p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single))
+    c = tangent_calls
+    return pushforwards.jacobian_of(c.Every(f, names), c.Pushforward(f, names), c.Point(f, names), c.Shaped(f, names, single))
 
 
-def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[pushforwards.Cheaper] = pushforwards.Cheaper) -> Callable[..., Any]:
-    p, pullback = pushforwards, jacobians.Pullback(f, names)
-    return p.cheaper_of(
-        f, p.Tried(f, names), p.Pushforward(f, names), p.Point(f, names), p.Shaped(f, names, single), choice(f, names), p.Rows(f, names), pullback, single
+def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[tangent_calls.Cheaper] = tangent_calls.Cheaper) -> Callable[..., Any]:
+    c, pullback = tangent_calls, jacobians.Pullback(f, names)
+    return pushforwards.cheaper_of(
+        f, c.Tried(f, names), c.Pushforward(f, names), c.Point(f, names), c.Shaped(f, names, single), choice(f, names), c.Rows(f, names), pullback, single
     )
 
 
 def _square(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return _by_fewer(f, names, single, pushforwards.Square)
+    return _by_fewer(f, names, single, tangent_calls.Square)
 
 
 _MODES = {"auto": _by_fewer, "forward": _by_columns, "reverse": _by_rows, "square": _square}

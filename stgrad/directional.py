@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from stgrad import inside, pushforwards
+from stgrad import inside, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.points import directed, everywhere, kept, spread
@@ -107,7 +107,7 @@ def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Given) -> T
 
 
 def pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Options, make: Callable[..., Any]) -> Transformed:
-    tangent = pushforwards.Tangent(f, parameter_names(f, chosen), False, has_aux)
+    tangent = tangent_calls.Tangent(f, parameter_names(f, chosen), False, has_aux)
     return Transformed(Derivative(make(tangent), "primal"), options)
 
 

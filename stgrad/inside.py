@@ -13,7 +13,8 @@ from stgrad import errors
 from stgrad.api import parameter_names
 from stgrad.as_python import as_python
 from stgrad.jacobians import Pullback
-from stgrad.pushforwards import Tangent, product_along, product_of
+from stgrad.pushforwards import product_along, product_of
+from stgrad.tangent_calls import Tangent
 from stgrad.values import Growing, Sym, Value, leaves, map_leaves
 
 

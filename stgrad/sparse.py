@@ -17,8 +17,8 @@ from stgrad.api import Argnums, grad, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.compressed import compressed_of, compressed_rows_of
 from stgrad.jacobians import Pullback
-from stgrad.pushforwards import Point, Pushforward
 from stgrad.request import Derivative, Options, signature_of
+from stgrad.tangent_calls import Point, Pushforward
 from stgrad.transformed import Transformed
 from stgrad.values import Sym, leaves, opened
 

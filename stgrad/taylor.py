@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import errors, pushforwards
+from stgrad import errors, pushforwards, tangent_calls
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.points import kept
@@ -50,7 +50,7 @@ def jet(
     chosen = options(jit, False, precise, named(without), checked)
 
     def program(f: Any) -> Transformed:
-        expansion = pushforwards.Series(f, parameter_names(f, tuple(range(len(primals)))), False)
+        expansion = tangent_calls.Series(f, parameter_names(f, tuple(range(len(primals)))), False)
         return Transformed(Derivative(pushforwards.series_of(expansion), "primal"), chosen)
 
     run = kept(f, ("series", len(primals), count, chosen), program)

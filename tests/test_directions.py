@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad import pushforwards
+from stgrad import tangent_calls
 from stgrad.values import leaves
 
 RNG = np.random.default_rng(0)
@@ -103,7 +103,7 @@ CASES = {
 @pytest.fixture
 def one_after_the_other(monkeypatch):
     def switch() -> None:
-        monkeypatch.setattr(pushforwards.Every, "_stgrad_call_", lambda *_: None)
+        monkeypatch.setattr(tangent_calls.Every, "_stgrad_call_", lambda *_: None)
 
     return switch
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import pushforwards
+from stgrad import pushforwards, tangent_calls
 from stgrad.api import Argnums, parameter_names
 from stgrad.as_python import as_python
 from stgrad.batches import vmap as mapped_over
@@ -137,7 +137,7 @@ def jvp(
     """
     f = as_python(f)
     names = _inexact(f, argnums, shards)
-    target = Transformed(Derivative(pushforwards.pushforward_of(pushforwards.Tangent(f, names, False, False)), "primal"), Options(jit=jit, precise=precise))
+    target = Transformed(Derivative(pushforwards.pushforward_of(tangent_calls.Tangent(f, names, False, False)), "primal"), Options(jit=jit, precise=precise))
     return _directed(f, target, "jvp", shards, _setting(engine, reduce, progress, timeout, retries, blocks), lambda s: (closed(s[0]), closed(s[1])))
 
 

@@ -186,21 +186,8 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     drawn = draws.draw(frame, function, args, kwargs)
     if drawn is not NotImplemented:
         return drawn
-    rule = lookup(function)
-    if rule is not None or isinstance(function, np.ufunc):
-        args, kwargs, target = ufuncs.without_target(frame, function, args, kwargs)
-        args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), kwargs)
-        if target is not None:
-            return ufuncs.into(frame, function, args, kwargs, target)
-        if ufuncs.is_masked(function, kwargs):
-            return ufuncs.masked(frame, function, args, kwargs)
-    if rule is not None and rule.composite is not None:
-        agreement.check(frame, function, args, kwargs)
-        found = inline_rule(frame, rule.composite, args, kwargs)
-        number = isinstance(found, Sym) and not found.type.array or is_number(found)
-        return boxes.made(frame, found) if number and function in boxes.MAKERS else found
-    if rule is not None or isinstance(function, np.ufunc):
-        return _call_operation(frame, function, args, kwargs)
+    if lookup(function) is not None or isinstance(function, np.ufunc):
+        return _by_rule(frame, function, args, kwargs)
     inside = getattr(function, "_stgrad_inside_", None)  # `stgrad.vjp(f, x)`: a transform of values of the running program
     if inside is not None and root_of(function) == "stgrad":
         return inside(frame, *args, **kwargs)
@@ -212,6 +199,23 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
     return _call_source(frame, function, args, kwargs)
+
+
+def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """A call of an operation: of one with a rule, or of a universal function."""
+    rule = lookup(function)
+    args, kwargs, target = ufuncs.without_target(frame, function, args, kwargs)
+    args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), kwargs)
+    if target is not None:
+        return ufuncs.into(frame, function, args, kwargs, target)
+    if ufuncs.is_masked(function, kwargs):
+        return ufuncs.masked(frame, function, args, kwargs)
+    if rule is None or rule.composite is None:
+        return _call_operation(frame, function, args, kwargs)
+    agreement.check(frame, function, args, kwargs)
+    found = inline_rule(frame, rule.composite, args, kwargs)
+    number = isinstance(found, Sym) and not found.type.array or is_number(found)
+    return boxes.made(frame, found) if number and function in boxes.MAKERS else found
 
 
 def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

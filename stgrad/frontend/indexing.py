@@ -33,43 +33,52 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Method) and owner.name == "flat":
         owner = frame.call(np.ravel, (owner.owner,), {})
     if isinstance(owner, Sym):
-        if not owner.type.array and index == ():
-            return owner
-        if not owner.type.rank and (owner.type.array or not owner.type.weak or boxes.is_box(frame, owner)):
-            from stgrad.frontend import axisless
-
-            as_array = axisless.load(frame, owner, index)
-            if as_array is not None:
-                return as_array
-        if not owner.type.array:
-            found = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
-            raise _of_number(frame, owner, found, "is not subscriptable")
-        entries = normalise(frame, owner, index, node)
-        type_ = indexed_type(frame.builder, owner.type, entries)
-        found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
-        return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
-    known = static_of(index)
+        return _element(frame, owner, index, node)
     if isinstance(owner, Growing):
         return lists().get_item(frame, owner, index, node)
     if type(owner).__name__ == "Range":
-        return _range_item(frame, owner, known, node)
+        return _range_item(frame, owner, static_of(index), node)
     if isinstance(owner, Record):
         return _objects().special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
-        if not is_static(known):
-            raise errors.NeedStaticError(
-                "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
-            )
-        known_text(frame, owner, known)
-        if isinstance(owner, dict):
-            _missing(frame, owner, known)
-        try:
-            found = owner[known] if isinstance(owner, (tuple, list, dict)) else called(operator.getitem, owner, known)
-            return _kept_slice(frame, found) if isinstance(known, slice) else found
-        except (KeyError, IndexError, TypeError) as problem:
-            raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+        return _known_item(frame, owner, static_of(index), node)
     frame.no_bare_method((owner,))
     frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+
+
+def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
+    """What an index picks from an array, or from a NumPy scalar."""
+    if not owner.type.array and index == ():
+        return owner
+    if not owner.type.rank and (owner.type.array or not owner.type.weak or boxes.is_box(frame, owner)):
+        from stgrad.frontend import axisless
+
+        as_array = axisless.load(frame, owner, index)
+        if as_array is not None:
+            return as_array
+    if not owner.type.array:
+        refused = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
+        raise _of_number(frame, owner, refused, "is not subscriptable")
+    entries = normalise(frame, owner, index, node)
+    type_ = indexed_type(frame.builder, owner.type, entries)
+    found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
+    return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
+
+
+def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
+    """An item, or a slice, of what is known when compiling."""
+    if not is_static(index):
+        raise errors.NeedStaticError(
+            "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
+        )
+    known_text(frame, owner, index)
+    if isinstance(owner, dict):
+        _missing(frame, owner, index)
+    try:
+        found = owner[index] if isinstance(owner, (tuple, list, dict)) else called(operator.getitem, owner, index)
+        return _kept_slice(frame, found) if isinstance(index, slice) else found
+    except (KeyError, IndexError, TypeError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
 
 
 def is_flag(index: Value) -> bool:

@@ -20,8 +20,9 @@ import scipy.special  # noqa: F401  (programs import what they call)
 import stgrad
 import stgrad.rules as rules
 from stgrad.errors import NotDifferentiableError
-from stgrad.pushforwards import Tangent, pushforward_of
+from stgrad.pushforwards import pushforward_of
 from stgrad.request import Derivative, Options
+from stgrad.tangent_calls import Tangent
 from stgrad.testing.rules import HERMITIAN, dot, is_float, leaves, moved, noise, pull, tree_map
 from stgrad.transformed import Transformed
 

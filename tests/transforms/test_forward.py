@@ -9,7 +9,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
-from stgrad import pushforwards
+from stgrad import pushforwards, tangent_calls
 from stgrad.errors import AliasingError, NotDifferentiableError, ShapeError
 from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
@@ -157,7 +157,7 @@ def test_what_a_pullback_reads_is_differentiated_again(jit):
     assert stgrad.grad(gradient, jit=jit)(2.0) == pytest.approx(24.0)
     assert stgrad.grad(stgrad.grad(gradient), jit=jit)(2.0) == pytest.approx(12.0)
     assert stgrad.jvp(gradient, (2.0,), (1.0,), jit=jit)[1] == pytest.approx(24.0)
-    pushed = Transformed(Derivative(pushforwards.linear_of(pushforwards.Tangent(f, ("x",))), "primal"))
+    pushed = Transformed(Derivative(pushforwards.linear_of(tangent_calls.Tangent(f, ("x",))), "primal"))
     assert stgrad.grad(lambda x: pushed((x,), (1.0,)), jit=jit)(2.0) == pytest.approx(24.0)
 
 
@@ -208,7 +208,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="none of auto"):
         stgrad.jacobian(lambda x: x, mode="up")
     with pytest.raises(ShapeError, match="a tangent is"):
-        Transformed(Derivative(pushforwards.linear_of(pushforwards.Tangent(lambda x: x * x, ("x",))), "primal"))((X,), (1.0,))
+        Transformed(Derivative(pushforwards.linear_of(tangent_calls.Tangent(lambda x: x * x, ("x",))), "primal"))((X,), (1.0,))
 
 
 def test_a_reshape_that_may_copy_is_refused():
