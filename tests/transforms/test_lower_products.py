@@ -18,7 +18,7 @@ def steps(A, x, n):
 def within(A, b, n):
     s = 0.0
     for t in range(n):
-        y = A @ b
+        y = A @ (b + t)
         z = A @ y
         s += z[0] * y[1] + t
     return s
