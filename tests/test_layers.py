@@ -38,6 +38,7 @@ LAYERS = [
     {"transformed", "typed"},
     {"plain"},
     {"colouring", "jacobians", "mapping"},
+    {"tangent_calls"},
     {"pushforwards"},
     {"api"},
     {"compressed", "inside"},
