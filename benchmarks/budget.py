@@ -60,9 +60,9 @@ def resident() -> tuple[int, int]:
     return 1024 * int(found["VmRSS"]), 1024 * int(found["VmHWM"])
 
 
-def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any) -> tuple[float, float, float]:
+def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | None) -> tuple[float, float, float]:
     """Seconds, bytes at the peak, and a number of the gradient."""
-    gradient = stgrad.grad(f)
+    gradient = stgrad.grad(f, memory=memory)
     gradient(x, 3, snapshots, loop)
     gradient(x, 3, snapshots, loop)
     with open("/proc/self/clear_refs", "w") as peaks:
@@ -74,11 +74,11 @@ def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any) -
     return seconds, float(resident()[1] - before), float(np.sum(found))
 
 
-def row(name: str, *case: Any) -> None:
+def row(name: str, *case: Any, memory: str | None = None) -> None:
     """Print one measurement, made in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        seconds, peak, checksum = pool.apply(measured, case)
-    print(f"{name:<52} {seconds:8.2f} s {peak / 1e6:8.1f} MB   {checksum:.15g}", flush=True)
+        seconds, peak, checksum = pool.apply(measured, (*case, memory))
+    print(f"{name:<52} {memory or '':>8} {seconds:8.2f} s {peak / 1e6:8.1f} MB   {checksum:.15g}", flush=True)
 
 
 def main() -> None:
@@ -86,13 +86,19 @@ def main() -> None:
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
     numbers, grid = np.linspace(0.1, 1.0, 1000), np.random.default_rng(1).random((512, 512))
     row("10^7 steps of 2 numbers, everything kept", scalars, 1.0, 10**7, 1, keeping)
-    row("10^7 steps of 2 numbers, checkpointed", scalars, 1.0, 10**7, 1, choosing)
+    row("10^7 steps of 2 numbers, within", scalars, 1.0, 10**7, 1, keeping, memory="1 GB")
+    row("10^7 steps of 2 numbers, within", scalars, 1.0, 10**7, 1, keeping, memory="8 MB")
+    row("10^7 steps of 2 numbers, checkpointed by hand", scalars, 1.0, 10**7, 1, choosing)
     row("20,000 steps of 1,000 numbers, everything kept", array, numbers, 20_000, 1, keeping)
-    row("20,000 steps of 1,000 numbers, checkpointed", array, numbers, 20_000, 1, choosing)
-    row(f"{steps:,} steps of 1,000 numbers, checkpointed", array, numbers, steps, 1, choosing)
-    row(f"{steps:,} steps of 1,000 numbers, 12,000 snapshots", array, numbers, steps, 12_000, checkpointed)
+    row("20,000 steps of 1,000 numbers, within", array, numbers, 20_000, 1, keeping, memory="1 GB")
+    row("20,000 steps of 1,000 numbers, within", array, numbers, 20_000, 1, keeping, memory="10 MB")
+    row("20,000 steps of 1,000 numbers, within", array, numbers, 20_000, 1, keeping, memory="1 MB")
+    row(f"{steps:,} steps of 1,000 numbers, within", array, numbers, steps, 1, keeping, memory="100 MB")
+    row(f"{steps:,} steps of 1,000 numbers, within", array, numbers, steps, 1, keeping, memory="10 MB")
     row("200 steps of a grid of 512 x 512, everything kept", stencil, grid, 200, 1, keeping)
-    row("200 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 200, 70, checkpointed)
+    row("200 steps of a grid of 512 x 512, within", stencil, grid, 200, 1, keeping, memory="1 GB")
+    row("200 steps of a grid of 512 x 512, within", stencil, grid, 200, 1, keeping, memory="200 MB")
+    row("2,000 steps of a grid of 512 x 512, within", stencil, grid, 2000, 1, keeping, memory="200 MB")
     row("2,000 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 2000, 70, checkpointed)
 
 

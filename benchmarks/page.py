@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks import bars
 from benchmarks.bars import Results
 from benchmarks.report import seconds
+from benchmarks.unseen.report import HEADING
 
 SHOWN = ("by hand", "stgrad primal", "jax", "jax expert", "torch", "torch.compile", "autograd")
 INTRODUCTION = """# Benchmarks
@@ -22,7 +23,7 @@ costs more. `make bench` repeats all of it on your machine; the programs are in 
 
 
 def write(results: Results, path: Path, machine: Mapping[str, str]) -> None:
-    """Write the page. `machine`: clock and versions of the run."""
+    """Write the page; the section on unseen programs stays. `machine`: clock and versions of the run."""
     versions = ", ".join(f"{name} {version}" for name, version in machine.items() if name not in ("clock", "machine"))
     clock = "processor time" if machine["clock"] == "cpu" else "wall-clock time"
     lines = [
@@ -37,7 +38,9 @@ def write(results: Results, path: Path, machine: Mapping[str, str]) -> None:
         "",
         *_bars(results),
     ]
-    path.write_text("\n".join(lines) + "\n")
+    text = "\n".join(lines) + "\n"
+    _, heading, section = path.read_text().partition(HEADING) if path.exists() else ("", "", "")
+    path.write_text(f"{text.rstrip()}\n\n{heading}{section}" if heading else text)
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> list[str]:

@@ -32,18 +32,18 @@ LAST_RESORT.append(_last_resort)
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Derived[P, Any]: ...
 @overload
 def grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -64,12 +64,15 @@ def grad(
         mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction
             for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
             reverse sweep would store values of loops.
+        memory: bytes that the reverse sweep may take beside arguments and results, as a number or a text ("100 MB", "2 GiB"): loops whose trips keep
+            more run again from snapshots (see `stgrad help memory-budget`). The environment variable STGRAD_MEMORY is the default.
 
     Returns:
         A function with the arguments of f. Its result has the shape and dtype of the argument.
 
     Raises:
         NotDifferentiableError: f returns no real number, or the argument is an int.
+        MemoryBudgetError: the budget cannot be met, or is no size.
         StgradError: f uses something that is not supported; the message says where, why and what to write instead.
 
     >>> import stgrad
@@ -81,28 +84,28 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
+    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory), mode)
 
 
 @overload
 def value_and_grad(
     f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Derived[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Callable[[Callable[P, R]], Derived[P, tuple[R, Any]]]: ...
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse",
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan), mode)
+    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory), mode)
 
 
 @overload

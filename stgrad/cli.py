@@ -1,4 +1,4 @@
-"""The command line: `stgrad dump | explain | check | profile | rules | cache | compile | build | help`.
+"""The command line: `stgrad dump | explain | check | profile | rules | cache | compile | build | help | completion`.
 
 Results go to standard output, coloured on a terminal and plain in a pipe; errors go to standard error. Exit codes: 0 all
 is well; 1 a check failed, or the program itself raised; 2 wrong usage, or a `StgradError`. `--traceback`, anywhere on the
@@ -12,9 +12,11 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import os
 import sys
 import time
 from collections.abc import Collection, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,12 +37,13 @@ app = typer.Typer(
     help="Derivatives of Python functions, as source code. With --traceback, anywhere on the line: where an error came from.",
 )
 
-Target = Annotated[str, typer.Argument(metavar="TARGET", help="FILE.py:FUNCTION or package.module:function")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="FILE.py:FUNCTION or package.module:function; Class.method, object.method")]
 Wrt = Annotated[str, typer.Option("--wrt", help="parameters to differentiate in: names or positions, with commas between")]
 Order = Annotated[int, typer.Option("--order", min=1, help="how many times to differentiate")]
 Args = Annotated[str, typer.Option("--args", help='example arguments, a Python tuple: "(1.0, np.ones(3))"')]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
 
+COMPLETE = "_STGRAD_COMPLETE"
 STAGES = ("desugar", "anf", "activity", "reverse", "forward", "optimised", *PASSES, "specialised", "all")
 
 
@@ -49,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if argv is None else argv)
     traceback = "--traceback" in arguments
     arguments = [argument for argument in arguments if argument != "--traceback"]
+    if COMPLETE in os.environ:  # a shell asks
+        importlib.import_module("typer._completion_classes").completion_init()
     try:
         app(args=arguments, prog_name="stgrad")
     except (UsageError, StgradError) as error:
@@ -60,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _report(error: Exception, traceback: bool, code: int) -> int:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if traceback:
-        console.print_exception()
+        console.print_exception()  # ends with the message
+        return code
     label = "usage error" if isinstance(error, UsageError) else type(error).__name__
     console.print(f"[bold red]{label}[/]: {escape(str(error))}")
     return code
@@ -204,7 +210,7 @@ def check(
     gradient = request.gradient()
     found = gradient(*_copies(request.arguments))
     bars = found if len(request.positions) > 1 else (found,)
-    table = Table("parameter", "by gradient", "by differences", "error", "", title="derivatives in a random direction")
+    table = Table("parameter", "gradient along d", "differences along d", "error", "", title="derivatives along a random direction d (numbers: 1)")
     wrong = 0
     for position, bar in zip(request.positions, bars, strict=True):
         along, differences, error = _compare(request, position, bar, seed)
@@ -225,7 +231,7 @@ def _copies(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _compare(request: Request, position: int, bar: Any, seed: int) -> tuple[float, float, float]:
-    """The derivative in a random direction: by the gradient, by finite differences, and their relative difference.
+    """The derivative in a random direction, of a real number in that of 1: by the gradient, by finite differences, and their relative difference.
 
     Of central differences with several steps the best one counts: too long a step truncates, too short a one rounds.
     """
@@ -235,7 +241,7 @@ def _compare(request: Request, position: int, bar: Any, seed: int) -> tuple[floa
     if value.dtype.kind not in "fc":
         raise UsageError(f"argument {position} is of type {value.dtype}: differences need a float or an array of floats")
     rng = np.random.default_rng(seed)
-    direction = rng.standard_normal(value.shape)
+    direction = rng.standard_normal(value.shape) if value.ndim else np.ones(())
     if value.dtype.kind == "c":
         direction = direction + 1j * rng.standard_normal(value.shape)
 
@@ -396,3 +402,20 @@ def help_(topic: Annotated[str, typer.Argument(help="a page (limits), a section 
         console.print(Markdown(text))
     else:
         sys.stdout.write(text)
+
+
+class Shell(StrEnum):
+    """A shell whose completion Typer knows."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+@app.command()
+def completion(shell: Annotated[Shell, typer.Argument(help="the shell that is to read it")]) -> None:
+    """Print what makes a shell complete this command line; for bash, in ~/.bashrc: eval "$(stgrad completion bash)"."""
+    from typer._completion_shared import get_completion_script
+
+    # Typer hides what `add_completion=True` would add to every --help
+    typer.echo(get_completion_script(prog_name="stgrad", complete_var=COMPLETE, shell=shell.value))

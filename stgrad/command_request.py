@@ -72,7 +72,7 @@ def _told(function: Callable[..., Any]) -> bool:
 
 
 def _resolve(target: str) -> tuple[ModuleType, Callable[..., Any]]:
-    """The module and the function that `FILE.py:FUNCTION` or `package.module:function` names."""
+    """The module and the function that `FILE.py:FUNCTION` or `package.module:function` names; `Class.method` of an instance made for it."""
     place, colon, path = target.rpartition(":")
     if not colon or not place or not path:
         raise UsageError(f"{target!r} is not FILE.py:FUNCTION or package.module:function")
@@ -80,12 +80,25 @@ def _resolve(target: str) -> tuple[ModuleType, Callable[..., Any]]:
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
-            there = ", ".join(name for name, value in vars(module).items() if inspect.isfunction(value) and not name.startswith("_"))
+            own = module if inspect.ismodule(found) else found if inspect.isclass(found) else type(found)
+            there = ", ".join(name for name, value in vars(own).items() if inspect.isroutine(value) and not name.startswith("_"))
             raise UsageError(f"there is no {path!r} in {place}; it has: {there or 'no functions'}")
-        found = getattr(found, part)
+        found = getattr(_owner(found, part), part)
     if not callable(found):
         raise UsageError(f"{target!r} is not a function, but of type {type(found).__name__}")
     return module, found
+
+
+def _owner(found: Any, part: str) -> Any:
+    """What a name is looked up in: for a method of a class, an instance of it."""
+    if not inspect.isclass(found) or not inspect.isfunction(inspect.getattr_static(found, part)):
+        return found
+    try:
+        inspect.signature(found).bind()
+    except TypeError:
+        hint = f"make one in the file, `thing = {found.__name__}(...)`, and name thing.{part}"
+        raise UsageError(f"{found.__name__}.{part} needs an instance, and {found.__name__}{inspect.signature(found)} takes arguments: {hint}") from None
+    return found()
 
 
 def _load_file(path: Path) -> ModuleType:

@@ -16,7 +16,7 @@ from stgrad.transformed import Transformed
 
 def vjp(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its pullback: `(value, pullback)`, as in JAX.
 
@@ -30,7 +30,7 @@ def vjp(
         cotangents, one for each primal (None for what has no derivative).
     """
     primals = copies(primals)  # the pullback is of this moment
-    chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked)
+    chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked, memory)
     primal, run = kept(f, ("vjp", chosen, has_aux, given), _primal_and_vjp, chosen, has_aux, given)
     value = primal(*copies(primals))
     aux: tuple[Any, ...] = ()
@@ -66,7 +66,7 @@ def linearize(
         may change later.
     """
     primals = copies(primals)
-    chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked)
+    chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked, False)
     primal, run = kept(f, ("linear", chosen, has_aux, given), _primal_and_linear, chosen, has_aux, given)
     value = primal(*copies(primals))
 
@@ -109,7 +109,7 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
-    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked)), "jacobian")
+    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "jacobian")
 
 
 def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
@@ -144,7 +144,7 @@ def elementwise_grad(
     def make(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
         return jacobians.elementwise_of(f, jacobians.Pullback(f, names), single)
 
-    return _derived(make, f, argnums, options_of((jit, parallel, precise, named(without), checked)), "elementwise_grad")
+    return _derived(make, f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "elementwise_grad")
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:

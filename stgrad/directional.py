@@ -16,8 +16,8 @@ from stgrad.points import directed, everywhere, kept, spread
 from stgrad.request import Derivative, Options, options
 from stgrad.transformed import Transformed
 
-Given: TypeAlias = tuple[bool | str, bool, bool, frozenset[str] | None, bool | None]  # what the compiler is told: jit, parallel, precise, without, checked
-
+# What the compiler is told: jit, parallel, precise, without, checked, memory (False: no budget, whatever the environment says).
+Given: TypeAlias = tuple[bool | str, bool, bool, frozenset[str] | None, bool | None, int | str | None]
 
 
 def jvp(
@@ -44,14 +44,14 @@ def jvp(
     if primals is None or tangents is None:
         if primals is not None or tangents is not None:
             raise TypeError("jvp takes primals and tangents, or neither of them")
-        given = (jit, parallel, precise, named(without) if without else None, checked)
+        given = (jit, parallel, precise, named(without) if without else None, checked, False)
         return lambda primals, tangents: _pushed(f, primals, tangents, has_aux, given)
-    return _pushed(f, primals, tangents, has_aux, (jit, parallel, precise, named(without) if without else None, checked))
+    return _pushed(f, primals, tangents, has_aux, (jit, parallel, precise, named(without) if without else None, checked, False))
 
 
 def hvp(
     f: Callable[..., Any], primals: Any = None, tangents: Sequence[Any] | None = None, *, argnums: Argnums | None = None, jit: bool | str = "auto",
-    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The Hessian of a function that returns one real number, times a vector, without the Hessian: the gradient program, pushed forward.
 
@@ -67,7 +67,7 @@ def hvp(
     >>> hvp(lambda x, y: x**2 * y)(3.0, 2.0, 1.0)
     4.0
     """
-    given = (jit, parallel, precise, named(without) if without else None, checked)
+    given = (jit, parallel, precise, named(without) if without else None, checked, memory)
     if tangents is None or argnums is not None:
         chosen = primals if argnums is None else argnums
         if tangents is not None or argnums is not None and primals is not None or not _is_argnums(chosen):
@@ -98,8 +98,8 @@ def _is_argnums(chosen: Any) -> bool:
 @cache
 def options_of(given: Given) -> Options:
     """Options as they are written in keys of programs."""
-    jit, parallel, precise, without, checked = given
-    return options(jit, parallel, precise, without or frozenset(), checked)
+    jit, parallel, precise, without, checked, memory = given
+    return options(jit, parallel, precise, without or frozenset(), checked, memory=memory)
 
 
 def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Given) -> Transformed:

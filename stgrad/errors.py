@@ -16,6 +16,7 @@ LIMITS_PAGE = "docs/limits.md"
 # How messages of programs begin that cannot go on, where the function can: its derivative is recorded then.
 NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
+COMPLEX_RESULT = "the result is complex for these real arguments"
 
 
 class Location(Protocol):
@@ -250,6 +251,15 @@ class NotANumberError(StgradError, FloatingPointError):
     """
 
     anchor = "nan"
+
+
+class MemoryBudgetError(StgradError, MemoryError):
+    """A derivative needs more memory than the budget that `memory=` or STGRAD_MEMORY sets, whatever is computed again; or the budget is no size.
+
+    Fix: a larger budget, smaller arrays, or loops of which single trips keep less.
+    """
+
+    anchor = "memory-budget"
 
 
 class UnsupportedCallerError(StgradError, TypeError):

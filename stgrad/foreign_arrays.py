@@ -1,8 +1,8 @@
 """Arrays of other packages as arguments: refused by name, with what to write instead.
 
 Contract: tensors, masked arrays and matrices mean something else by `+` and `*` than arrays, or carry a derivative of their own, and are refused
-wherever they stand. Objects with labels (pandas, xarray) go by labels where arrays go by position; they are refused where they are differentiated, and
-may be read elsewhere (`table["x"].to_numpy()` in a function).
+wherever they stand. Objects with labels (pandas, xarray) go by labels where arrays go by position; where they are differentiated, gradients take them
+as far as that is the same (`stgrad.labelled`), and all else refuses them. They may be read elsewhere (`table["x"].to_numpy()` in a function).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _LABELLED = {
     ("polars", "Series"): ("{0}.to_numpy()", _LABELS),
     ("polars", "DataFrame"): ("{0}.to_numpy()", _LABELS),
 }
+_BY_POSITION = {("pandas", "Series"), ("pandas", "DataFrame"), ("xarray", "DataArray")}
 _ARRAYS = {
     ("torch", "Tensor"): ("{0}.detach().numpy(), or wrap the function: stgrad.interop.torch.function(f)", "it belongs to PyTorch's own derivatives"),
     ("jaxlib", "ArrayImpl"): ("np.asarray({0}), or wrap the function: stgrad.interop.jax.function(f)", "it belongs to JAX's own derivatives"),
@@ -46,6 +47,15 @@ def refuse_foreign(signature: inspect.Signature, args: tuple[Any, ...], kwargs: 
                 raise errors.NotDifferentiableError(f"`{name}` {verb} a {what}", reason=reason, hint="pass " + hint.format(name))
 
 
+def is_labelled(value: Any) -> bool:
+    """Whether a value is a Series, DataFrame or DataArray of floats."""
+    cls = type(value)
+    if cls.__module__ == "builtins" or not any((base.__module__.partition(".")[0], base.__name__) in _BY_POSITION for base in cls.__mro__):
+        return False
+    dtypes = value.dtypes if hasattr(value, "columns") else [value.dtype]
+    return all(getattr(dtype, "kind", "O") in "fc" and hasattr(dtype, "str") for dtype in dtypes)
+
+
 def _known(cls: type, moves: bool) -> tuple[str, str] | None:
     """What to write for an object of a class, and why."""
     table = _ARRAYS | _LABELLED if moves else _ARRAYS
@@ -53,4 +63,4 @@ def _known(cls: type, moves: bool) -> tuple[str, str] | None:
     return next((table[key] for key in keys if key in table), None)
 
 
-__all__ = ["refuse_foreign"]
+__all__ = ["is_labelled", "refuse_foreign"]

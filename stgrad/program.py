@@ -24,6 +24,7 @@ from stgrad.readings import prepared_reading
 from stgrad.recursion import text_of
 from stgrad.request import DEFAULT, Derivative, described, function_name, signature_of
 from stgrad.transforms.activity import activity
+from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
 from stgrad.transforms.simplify import simplify
@@ -73,7 +74,8 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
         return prepared_reading(_read(request, specs), checked)
-    inner = array_program(request.function, specs, Trace(), checked)
+    with within_derivative(request.mode, len(request.directions or ((),))):
+        inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
     return _derive(request, inner, trace)
@@ -321,7 +323,8 @@ def _assuming(run_time: bool) -> Iterator[Assumption]:
 
 def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     trace = Trace(keep)
-    reading = array_program(target, specs, trace)
+    with budgeted(getattr(target, "options", DEFAULT).memory):
+        reading = array_program(target, specs, trace)
     request = getattr(target, "derivative", target)
     if trace.primal is not None and request.mode in ("grad", "value_and_grad") and not hasattr(request.function, "derivative"):
         warn_of_zeros(*trace.primal, function_name(request))

@@ -9,6 +9,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.budgets import budget_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Options:
     nothing, not even that positions are inside their arrays. Programs `outside`, made of text that others wrote, have every index tested by Numba too.
     `broadcast`: extents that may be 1 stretch as the program runs; without it the program takes them to be equal, and tests that.
     `check_nan`: a statement that makes a NaN of numbers raises, with its place.
+    `memory`: bytes that a reverse sweep may take, beside arguments and results.
     `plain`: where the compiler refuses a function, its derivative is recorded in plain Python.
     """
 
@@ -32,12 +34,14 @@ class Options:
     broadcast: bool = False
     plain: bool = False
     check_nan: bool = False
+    memory: int | None = None
 
     @property
     def key(self) -> str:
         """What the text of a program depends on; the same text serves with and without `jit` and `outside`."""
         tests = [] if self.checked is None else ["checked" if self.checked else "unchecked"]
         flags = [name for name in ("parallel", "precise", "broadcast", "check_nan") if getattr(self, name)]
+        tests += [] if self.memory is None else [f"memory={self.memory}"]
         chosen = [*tests, *flags, *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)
 
@@ -52,12 +56,17 @@ DEFAULT = Options()
 
 def options(
     jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None,
-    check_nan: bool = False,
+    check_nan: bool = False, memory: int | str | None = None,
 ) -> Options:
-    """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python."""
+    """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python.
+
+    What runs in plain Python keeps everything, so that with a budget of memory nothing does.
+    """
     if jit not in (True, False, "auto"):
         raise ValueError(f'jit={jit!r} is none of True, False, "auto"')
-    return Options(bool(jit), parallel, precise, without, checked, plain=jit is not True and not check_nan, check_nan=check_nan)
+    budget = None if memory is False else budget_of(memory)
+    plain = jit is not True and not check_nan and budget is None
+    return Options(bool(jit), parallel, precise, without, checked, plain=plain, check_nan=check_nan, memory=budget)
 
 
 @dataclass(frozen=True)

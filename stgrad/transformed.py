@@ -16,6 +16,7 @@ import numpy as np
 from stgrad import errors, wrapper
 from stgrad.arguments import flattened, seeds
 from stgrad.foreign_arrays import refuse_foreign
+from stgrad.labelled import by_position, leaves_with_labels
 from stgrad.listed import Ragged, has_lists, stacked
 from stgrad.prepared import Program, hidden_of
 from stgrad.program_cache import Ready
@@ -38,7 +39,7 @@ def _refusal(message: str) -> errors.StgradError | None:
     """What a program would have been refused for, had it been known before it ran; None for what Python raises."""
     if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
         return errors.ShapeError(f"extents differ as the program runs: {message}")
-    return errors.TypeInferenceError(message) if message.startswith(errors.NO_TRIP) else None
+    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, errors.COMPLEX_RESULT)) else None
 
 
 class Transformed(Programs):
@@ -262,8 +263,13 @@ class Transformed(Programs):
         raise problem
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        refuse_foreign(self._signature, args, kwargs, self.derivative.wrt)
         args, kwargs = wrapper.given(tuple(self._signature.parameters), args, kwargs)
+        if self.derivative.mode in ("grad", "value_and_grad"):
+            bound = self._signature.bind(*args, **kwargs)
+            labelled = tuple(n for n in self.derivative.wrt if n in bound.arguments and leaves_with_labels(bound.arguments[n]))
+            if labelled:
+                return by_position(self, bound, labelled)
+        refuse_foreign(self._signature, args, kwargs, self.derivative.wrt)
         self._renew()
         arguments = self._bind(args, kwargs)
         for leaf in leaves(list(arguments.values())):

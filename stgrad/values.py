@@ -128,13 +128,14 @@ class Growing:
     """A list whose length the running program decides: the first `count` items of buffers.
 
     `structure` is what an item is made of, with a buffer in place of each number or array. `origin` is the list as the code wrote
-    it; `trip` says how the one loop that fills it counts its items (see `stgrad.frontend.growing`).
+    it; `trip` says how the one loop that fills it counts its items (see `stgrad.frontend.growing`). `cls` is tuple where nothing may be appended.
     """
 
     structure: Value
     count: Value
     origin: Value = None
     trip: Any = None
+    cls: type = list
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import pytest
 import stgrad
 from benchmarks import bars, measure, page, program, variants
 from benchmarks.one import difference
+from benchmarks.unseen.report import HEADING
 
 QUICK = ("logistic", "while_loop", "adaptive", "branchy", "elementwise", "rosenbrock", "small_array", "black_scholes", "heston", "soft_dtw")
 
@@ -58,6 +59,9 @@ def test_the_page_shows_every_program_and_bar(tmp_path) -> None:
     page.write(bars.Results(rows), tmp_path / "page.md", {"clock": "cpu", "machine": "x86_64", "numba": "0.68"})
     text = (tmp_path / "page.md").read_text()
     assert "| logistic | 1e2 | 1 ms | 1.04 | 0.3 |" in text
+    (tmp_path / "page.md").write_text(f"{text}\n{HEADING}\n\nmeasured apart\n")
+    page.write(bars.Results(rows), tmp_path / "page.md", {"clock": "cpu", "machine": "x86_64", "numba": "0.68"})
+    assert (tmp_path / "page.md").read_text() == f"{text.rstrip()}\n\n{HEADING}\n\nmeasured apart\n"
     assert "| logistic | 1e6 | 1 ms | 1.04 (0.94 to 1.1) | 0.3 (0.27 to 0.33) |" in text
     assert "processor time on one core of x86_64, numba 0.68" in text
     assert all(bar.what in text for bar in (*bars.FIRST, *bars.FINAL))

@@ -38,6 +38,21 @@ class Model:
     def energy(x: float):
         return x * x
 
+class Spring:
+    def __init__(self, k=3.0):
+        self.k = k
+
+    def energy(self, x: float):
+        return self.k * x * x
+
+class Given:
+    def __init__(self, k):
+        self.k = k
+
+    def energy(self, x: float):
+        return self.k * x * x
+
+soft = Given(1.0)
 number = 3.0
 '''
 
@@ -230,7 +245,36 @@ def test_errors_of_the_program(run, arguments, message):
 
 
 def test_traceback(run):
-    assert "Traceback" in run("check", "prog.py:raising", "--traceback")[2]
+    """Once, and it ends with the message."""
+    err = run("check", "prog.py:raising", "--traceback")[2]
+    assert err.count("Traceback") == 1
+    assert err.splitlines()[-1] == "ValueError: out of range [0, 1]"
+
+
+def test_methods(run):
+    """Of a module's object, and of an instance that is made where its class takes no arguments."""
+    for target in ("Spring.energy", "soft.energy", "Model.energy"):
+        assert run("dump", f"prog.py:{target}")[1].startswith("def grad_energy(float)")
+    code, _, err = run("dump", "prog.py:Given.energy")
+    assert code == 2
+    assert "Given.energy needs an instance, and Given(k) takes arguments: make one in the file" in err
+    assert "there is no 'Spring.mass' in prog.py; it has: energy" in run("dump", "prog.py:Spring.mass")[2]
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked"),
+    [
+        ("bash", {"COMP_WORDS": "stgrad dump --lo", "COMP_CWORD": "2"}), ("zsh", {"_TYPER_COMPLETE_ARGS": "stgrad dump --lo"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "stgrad dump --lo", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)  # fmt: skip
+def test_completion(run, monkeypatch, shell, asked):
+    code, script, _ = run("completion", shell)
+    assert code == 0
+    assert f"_STGRAD_COMPLETE=complete_{shell}" in script
+    for name, value in {"_STGRAD_COMPLETE": f"complete_{shell}", **asked}.items():
+        monkeypatch.setenv(name, value)
+    assert "--lowered" in run()[1]
 
 
 def test_rules(run):

@@ -14,10 +14,11 @@ ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
     {"errors", "manual", "names", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types"},
-    {"rules"},
+    {"rules", "budgets"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},
     {"loader", "registered", "flat", "foreign_arrays"},
+    {"labelled"},
     {"arguments", "guards", "request", "sentry"},
     {"direct"},
     {"identity"},

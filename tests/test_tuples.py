@@ -54,3 +54,39 @@ def test_extents_that_differ_run_plainly(monkeypatch):
         value, pullback = stgrad.vjp(f, x, counts, jit=False)
         (gradient, _) = pullback([np.ones(len(v)) for v in value])
     np.testing.assert_allclose(gradient, [1.0, 2.5, 1.5])
+
+
+def product(x, y, z):
+    return x * y + z * z
+
+
+def from_an_array(p):
+    """Tuples of an array's numbers: as many as the function takes, tested as the program runs."""
+    t = tuple(p)
+    a, b, c = t
+    more = t + (2.0,)  # noqa: RUF005
+    return product(*t) + product(*list(p)) * product(*(2.0 * v for v in p)) + a * more[3] + sum(more) + c * len((*p,))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_tuples_of_an_array(jit):
+    p = np.array([0.5, -1.2, 0.7])
+    step = 1e-6 * np.eye(3)
+    gradient = stgrad.grad(from_an_array, jit=jit)
+    np.testing.assert_allclose(gradient(p), [(from_an_array(p + e) - from_an_array(p - e)) / 2e-6 for e in step], rtol=1e-7)
+    with pytest.raises(ValueError, match="cannot unpack an array into 3 names"):
+        gradient(np.ones(4))
+    assert stgrad.jit(lambda p: isinstance(tuple(p), tuple) and not isinstance(list(tuple(p)), tuple))(p)
+
+
+def test_twice_through_a_tuple():
+    p = np.array([0.5, -1.2, 0.7])
+    hessian = stgrad.hessian(lambda p: product(*tuple(p)) ** 2, jit=False)(p)
+    x, y, z = p
+    v, g = product(*p), np.array([y, x, 2.0 * z])
+    np.testing.assert_allclose(hessian, 2.0 * np.outer(g, g) + 2.0 * v * np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]))
+
+
+def test_tuples_of_unknown_length_are_no_results():
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="a tuple whose length the program decides"):
+        stgrad.jit(lambda p: tuple(2.0 * p))(np.ones(3))

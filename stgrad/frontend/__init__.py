@@ -249,7 +249,7 @@ class Copies:
         if isinstance(value, MethodType):
             return MethodType(value.__func__, self.value(value.__self__)) if isinstance(value.__self__, Record) else value
         if isinstance(value, Growing):
-            return Growing(self.value(value.structure), self.value(value.count))
+            return Growing(self.value(value.structure), self.value(value.count), cls=value.cls)
         if isinstance(value, Nested):
             return Nested(self.value(value.buffer))
         if isinstance(value, (tuple, list)):

@@ -12,6 +12,7 @@ from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var
+from stgrad.ir.ops import readonly
 from stgrad.names import Names
 
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
@@ -98,10 +99,8 @@ class Builder:
     def _is_readonly(self, stmt: Assign) -> bool:
         """Whether NumPy gives an array that cannot be written to: a broadcast one, a diagonal, or a view of such."""
         first = stmt.args[0] if stmt.args else None
-        if stmt.op in ("np.broadcast_to", "np.diagonal"):
+        if readonly(stmt, self.types):
             return True
-        if stmt.op == "np.diag" and isinstance(first, Var):
-            return self.types[first.name].rank == 2
         return stmt.op in ("alias", "getitem") and isinstance(first, Var) and first.name in self.readonly and self.types[stmt.targets[0].name].array
 
     def assign(self, target: Sym, op: str, *args: Operand) -> None:

@@ -293,8 +293,14 @@ def _any(frame: Frame, values: Value) -> Value:
 
 @handles(tuple)
 def _tuple(frame: Frame, values: Value = ()) -> Value:
+    if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
+        found = growing.from_array(frame, values, rows=True)
+        found.cls = tuple
+        return found
     if isinstance(values, Growing):
-        return growing.copy(frame, values)
+        found = growing.copy(frame, values)
+        found.cls = tuple
+        return found
     return frame.keep(tuple(static_items(frame, values, None)))
 
 
@@ -303,7 +309,9 @@ def _list(frame: Frame, values: Value = ()) -> Value:
     if isinstance(values, Sym) and any(d.constant is None for d in values.type.dims[:1]):
         return growing.from_array(frame, values, rows=True)
     if isinstance(values, Growing):
-        return growing.copy(frame, values)
+        found = growing.copy(frame, values)
+        found.cls = list
+        return found
     if known_items(frame, values, None) is None and not (isinstance(values, Range) and values.known is not None):
         counted = count_items(frame, values, None)
         if not is_static(counted.length):
@@ -360,7 +368,7 @@ def _slice(frame: Frame, *args: Value) -> Value:
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if isinstance(value, (Record, Growing)):
-            return issubclass(value.cls if isinstance(value, Record) else list, classes)
+            return issubclass(value.cls if isinstance(value, Record) else value.cls, classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)

@@ -71,7 +71,7 @@ def call_expression(frame: Frame, node: Any) -> Value:
 
 def _starred(frame: Frame, node: Any, function: Value, others: int) -> list[Value]:
     """The items of `*values` in a call; of an array as many as the function takes, besides `others`."""
-    items = collected(frame, frame.evaluate(node.value), node)
+    items = growing.rows_of(frame, collected(frame, frame.evaluate(node.value), node))
     if isinstance(items, Sym) and items.type.array and items.type.rank:
         wanted = _arity(function)
         found = rows(frame, items, None if wanted is None else wanted - others, f"the function takes {wanted} arguments", node)

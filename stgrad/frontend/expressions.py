@@ -72,7 +72,8 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
     if isinstance(left, Sym) and left.type.array or isinstance(right, Sym) and right.type.array:
         left, right = (growing.as_array(frame, v) for v in (left, right))
         return binary(frame, type(node.op), left, right)
-    if isinstance(node.op, gast.Add) and all(isinstance(v, (list, Growing)) for v in (left, right)) and not all(isinstance(v, list) for v in (left, right)):
+    grow = any(isinstance(v, Growing) for v in (left, right))
+    if grow and isinstance(node.op, gast.Add) and len({v.cls if isinstance(v, Growing) else type(v) for v in (left, right)}) == 1:
         return growing.concatenated(frame, left, right)
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
     items, count = (left, right) if isinstance(left, list) else (right, left)
@@ -287,12 +288,22 @@ def walrus(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Tuple)
 def tuple_display(frame: Frame, node: Any) -> Value:
-    return tuple(_items(frame, node.elts))
+    return tuple(_items(frame, node.elts)) if not _alone(node) else _made_of(frame, tuple, node)
 
 
 @evaluates(gast.List)
 def list_display(frame: Frame, node: Any) -> Value:
-    return _items(frame, node.elts)
+    return _items(frame, node.elts) if not _alone(node) else _made_of(frame, list, node)
+
+
+def _alone(node: Any) -> bool:
+    return len(node.elts) == 1 and isinstance(node.elts[0], gast.Starred)
+
+
+def _made_of(frame: Frame, kind: type, node: Any) -> Value:
+    """`[*values]` and `(*values,)`, whose number may be unknown."""
+    value = frame.evaluate(node.elts[0].value)
+    return kind(value) if isinstance(value, (tuple, list)) else frame.call(kind, (value,), {})
 
 
 def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:

@@ -259,6 +259,11 @@ def as_array(frame: Frame, value: Value) -> Value:
     raise errors.TypeInferenceError(f"a list of {type(whole).__name__} is no array", frame.builder.loc, hint="append numbers or arrays")
 
 
+def rows_of(frame: Frame, value: Value) -> Value:
+    """The array of a list of numbers, or of arrays of one shape, whose items are to be taken apart; other values as they are."""
+    return as_array(frame, value) if isinstance(value, Growing) and isinstance(value.structure, Sym) else value
+
+
 def copy(frame: Frame, growing: Growing) -> Growing:
     """A list with the same items."""
 
@@ -267,7 +272,7 @@ def copy(frame: Frame, growing: Growing) -> Growing:
             return Nested(one(b.buffer, path))
         return _same_items(frame, b) if isinstance(b, Sym) else b
 
-    new = Growing(map_leaves(one, view(frame, growing)), growing.count)
+    new = Growing(map_leaves(one, view(frame, growing)), growing.count, cls=growing.cls)
     places.copied(frame, growing, new)
     return new
 
@@ -306,7 +311,7 @@ def concatenated(frame: Frame, a: Value, b: Value) -> Growing:
     arrays = [as_array(frame, v) for v in (a, b) if isinstance(v, Growing) or len(v)]
     whole = frame.call(np.concatenate, (arrays,), {}) if len(arrays) > 1 else frame.call(np.copy, (arrays[0],), {})
     frame.builder.puts += [(frame.builder.out[-1], v.name) for v in arrays if isinstance(v, Sym) and v.type.rank > 1]
-    return Growing(whole, operations.extent(frame, whole, 0))
+    return Growing(whole, operations.extent(frame, whole, 0), cls=a.cls if isinstance(a, Growing) else type(a))
 
 
 def _extended(frame: Frame, a: Value, b: Value) -> Growing:

@@ -110,7 +110,7 @@ class Join:
         if isinstance(a, Nested) and isinstance(b, Nested):
             return Nested(self._value(a.buffer, b.buffer, what, fresh))
         if isinstance(a, Growing) and isinstance(b, Growing):
-            return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin)
+            return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin, cls=a.cls)
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {describe(a)} on one path and {describe(b)} on another",

@@ -91,7 +91,7 @@ class Settled:
     types: dict[tuple[Any, str], Type] = field(default_factory=dict)
     cells: set[int] = field(default_factory=set)
     replaced: set[tuple[int, Any]] = field(default_factory=set)
-    unreadable: dict[str, errors.TypeInferenceError] = field(default_factory=dict)
+    unreadable: dict[str, Exception] = field(default_factory=dict)
     late: dict[str, Value] = field(default_factory=dict)
     optional: dict[tuple[Any, str], Value] = field(default_factory=dict)
 
@@ -144,7 +144,7 @@ class Carried:
             if isinstance(v, Sym):
                 return builder.variable(f"{name}{path}", replace(v.type, dims=tuple(map(dim, v.type.dims)), value=None))
             if isinstance(v, Growing):
-                return Growing(map_leaves(leaf, v.structure, path), leaf(v.count, f"{path}_count"), v.origin)
+                return Growing(map_leaves(leaf, v.structure, path), leaf(v.count, f"{path}_count"), v.origin, cls=v.cls)
             if isinstance(v, Nested):
                 return Nested(leaf(v.buffer, path))
             return Optional(map_leaves(leaf, v.value, path), leaf(v.none, f"{path}_is_none")) if isinstance(v, Optional) else v
@@ -159,7 +159,10 @@ class Carried:
         for name in earlier:
             if name in self.new and name not in self.settled.late:
                 value = self.frame.env.get(name, UNDEFINED)
-                if value is not UNDEFINED:
+                if isinstance(value, Maybe) and value.error is not None:
+                    self.settled.unreadable[name] = value.error
+                    self.changed = True
+                elif value is not UNDEFINED:
                     self.settled.late[name] = value.value if isinstance(value, Maybe) else value
                     self.changed = True
 
@@ -310,7 +313,7 @@ def _with_entries(like: Value, parts: dict[Any, Value]) -> Value:
     if isinstance(like, (tuple, list)):
         return rebuild(like, list(parts.values()))
     if isinstance(like, Growing):
-        return Growing(parts["structure"], parts["count"], like.origin)
+        return Growing(parts["structure"], parts["count"], like.origin, cls=like.cls)
     if isinstance(like, Nested):
         return Nested(parts["buffer"])
     return Record(like.cls, dict(parts)) if isinstance(like, Record) else dict(parts)
@@ -387,9 +390,8 @@ def _finish(frame: Frame, carried: Carried, env: dict[str, Value], trips: Callab
         if name in carried.settled.unreadable:
             frame.env[name] = Maybe(None, carried.settled.unreadable[name])
             continue
-        value = value.value if isinstance(value, Maybe) else value
         if value is not UNDEFINED:
-            frame.env[name] = Maybe(value)
+            frame.env[name] = value if isinstance(value, Maybe) else Maybe(value)
 
 
 def bound_names(nodes: list[Any]) -> set[str]:

@@ -223,6 +223,16 @@ def _stack(frame: Frame, value: Value) -> Value:
     return frame.call(np.stack, (rows,), {})
 
 
+@handles(np.stack)
+def _stacked(frame: Frame, arrays: Value, *args: Value, **options: Value) -> Value:
+    """`np.stack`; of numbers it is the array of them, which is made without a call."""
+    numbers = isinstance(arrays, (list, tuple)) and arrays and all(is_number(a) or isinstance(a, Sym) and not a.type.array for a in arrays)
+    axis = static_of(args[0] if args else options.get("axis", 0))
+    if numbers and axis in (0, -1) and len(args) + len(options) <= 1 and options.keys() <= {"axis"}:
+        return frame.call(np.array, (list(arrays),), {})
+    return emit(frame, np.stack, arrays, *args, **options)
+
+
 def _from_items(frame: Frame, value: Value, shape: tuple[int, ...], dtype: Value) -> Value:
     """An array of known shape from numbers: a literal where all are known, else an empty array and its stores."""
     items = list(leaves(value))

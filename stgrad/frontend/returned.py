@@ -18,6 +18,8 @@ def settled(frame: Frame, value: Value) -> Value:
     """
 
     def leaf(v: Value, _: str) -> Value:
+        if isinstance(v, Growing) and v.cls is tuple:
+            raise errors.TypeInferenceError("a result that is a tuple whose length the program decides", frame.builder.loc, hint="return a list or an array")
         return Listed(_arrays(frame, v)) if isinstance(v, Growing) else v
 
     return map_leaves(leaf, value)

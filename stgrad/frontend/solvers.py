@@ -7,6 +7,7 @@ asked of `quad` is the same: its integral, by Gauss-Kronrod rules of 21 points o
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -234,7 +235,8 @@ def _rules(f, left, width):
 # by module and name, so that SciPy is not imported for it
 MEANS: dict[str, Any] = {
     "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
-    "scipy.integrate._quadpack_py.quad": quad,
+    "scipy.integrate._quadpack_py.quad": quad, "scipy.integrate._ivp.ivp.solve_ivp": "stgrad.frontend.ode.solve_ivp",
+    "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
 }  # fmt: skip
 
 
@@ -243,7 +245,14 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     module = getattr(function, "__module__", None)
     if not isinstance(module, str) or not module.startswith("scipy."):
         return None
-    return MEANS.get(f"{module}.{getattr(function, '__qualname__', '')}")
+    found = MEANS.get(f"{module}.{getattr(function, '__qualname__', '')}")
+    return look_up(found) if isinstance(found, str) else found
+
+
+def look_up(path: str) -> Any:
+    """What imports SciPy itself is imported when it is met."""
+    name, _, attribute = path.rpartition(".")
+    return getattr(importlib.import_module(name), attribute)
 
 
 __all__ = ["meaning"]

@@ -90,9 +90,13 @@ ASSIGN.append(assign)
 
 
 def _unpack(frame: Frame, target: Any, value: Value) -> None:
-    items = _unpacked(frame, target, value)
     starred = next((i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)), None)
-    if starred is not None:
+    value = collected(frame, value, target)
+    items = _unpacked(frame, target, value, starred)
+    if items is None:
+        assert starred is not None
+        items = _around_a_star(frame, target, value, starred)
+    elif starred is not None:
         after = len(target.elts) - starred - 1
         if len(items) < len(target.elts) - 1:
             frame.unsupported(target, f"not enough values to unpack: {len(items)}")
@@ -115,15 +119,28 @@ def _snapshot(frame: Frame, value: Value, several: bool) -> Value:
     return rebuild(value, [_snapshot(frame, v, several) for v in value]) if isinstance(value, tuple) else value
 
 
-def _unpacked(frame: Frame, target: Any, value: Value) -> list[Value]:
+def _unpacked(frame: Frame, target: Any, value: Value, starred: int | None) -> list[Value] | None:
+    """The items; None where there are as many as the running program finds, and a starred name takes them."""
+    value = growing.rows_of(frame, value)
     if isinstance(value, Sym) and value.type.array and value.type.rank:
-        starred = any(isinstance(t, gast.Starred) for t in target.elts)
-        found = rows(frame, value, None if starred else len(target.elts), f"cannot unpack an array into {len(target.elts)} names", target)
-        return frame.unsupported(target, "`*` cannot unpack an array of unknown length") if found is None else found
-    items = known_items(frame, collected(frame, value, target), target)
-    if items is None:
+        return rows(frame, value, None if starred is not None else len(target.elts), f"cannot unpack an array into {len(target.elts)} names", target)
+    items = known_items(frame, value, target)
+    if items is None and not (isinstance(value, Growing) and starred is not None):
         frame.unsupported(target, f"a {type(value).__name__} cannot be unpacked")
     return items
+
+
+def _around_a_star(frame: Frame, target: Any, value: Value, starred: int) -> list[Value]:
+    """The items of `a, *b, c = value` where the running program finds how many there are."""
+    behind = len(target.elts) - starred - 1
+    count = frame.call(len, (value,), {})
+    if starred + behind:
+        message = f"not enough values to unpack (expected at least {starred + behind})"
+        enough = operations.binary(frame, gast.GtE, count, starred + behind)
+        if isinstance(enough, Sym):
+            branch(frame, enough, lambda: None, lambda: emit_raise(frame, "ValueError", message), "_t")
+    middle = frame.call(list, (load(frame, value, slice(starred, -behind or None), target),), {})
+    return [*(load(frame, value, k, target) for k in range(starred)), middle, *(load(frame, value, k - behind, target) for k in range(behind))]
 
 
 TENSORS: ContextVar[bool] = ContextVar("tensors", default=False)  # whether arrays stand for tensors, which never change

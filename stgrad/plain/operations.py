@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.errors import InternalError
+from stgrad.errors import InternalError, StgradError, TypeInferenceError
 from stgrad.plain.tape import Buffer, Places
 from stgrad.plain.tracked import Tracked, plain, running
 
@@ -197,16 +197,32 @@ def _pullback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     leaves: list[Any] = []
     constants: list[Any] = []
     text = _call_text(function, args, kwargs, leaves, constants)
-    key = (function, text, tuple(type(x) is Tracked for x in leaves), *map(_hashable, constants))
-    program = _PROGRAMS.get(key)
-    new = program is None
-    if program is None:
-        program = _program(function, text, leaves, constants)
-    pullback = program.pullback(tuple([_kept(plain(x)) for x in leaves]), frozen=False)
-    if new:
-        _try(pullback, value, [x for x in leaves if type(x) is Tracked])
-        _PROGRAMS[key] = program
+    turned = any(_is_complex(v) for v in (value if isinstance(value, (tuple, list)) else (value,)))
+    key = (function, text, turned, tuple(type(x) is Tracked for x in leaves), *map(_hashable, constants))
+    known = _PROGRAMS.get(key)
+    program, widened = known or (_program(function, text, leaves, constants), False)
+    pullback = program.pullback(tuple([_given(x, widened) for x in leaves]), frozen=False)
+    if known is None:
+        read = [x for x in leaves if type(x) is Tracked]
+        try:
+            _try(pullback, value, read)
+        except TypeInferenceError:
+            if not turned:
+                raise
+            widened = True  # the values decide that it is complex: see it as a function of complex numbers
+            pullback = program.pullback(tuple([_given(x, widened) for x in leaves]), frozen=False)
+            _try(pullback, value, read)
+        _PROGRAMS[key] = program, widened
     return pullback  # type: ignore[no-any-return]
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, (complex, np.complexfloating)) or isinstance(value, np.ndarray) and value.dtype.kind == "c"
+
+
+def _given(leaf: Any, widened: bool) -> Any:
+    value = _kept(plain(leaf))
+    return value + 0j if widened and type(leaf) is Tracked and not _is_complex(value) else value
 
 
 def _try(pullback: Callable[[Any, Any], Any], value: Any, read: list[Tracked]) -> None:
@@ -214,6 +230,8 @@ def _try(pullback: Callable[[Any, Any], Any], value: Any, read: list[Tracked]) -
     parts = value if isinstance(value, (tuple, list)) else (value,)
     try:
         found = pullback(_seeded(value, [np.zeros(np.shape(v), np.result_type(v)) for v in parts if has_floats(v)]), value)
+    except StgradError:
+        raise
     except (TypeError, ValueError, IndexError) as error:
         raise InternalError(f"the pullback of an operation raised {error}") from error
     if [np.shape(g) for g in found] != [np.shape(t.value) for t in read]:

@@ -100,7 +100,22 @@ def _(rng):
 nondiff(np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.eye, np.identity, np.tri, np.indices)
 nondiff(np.triu_indices, np.tril_indices, np.diag_indices, np.triu_indices_from, np.tril_indices_from, np.diag_indices_from)
 nondiff(np.promote_types, np.min_scalar_type, np.mask_indices)
-nondiff(np.ix_, np.unravel_index, np.ravel_multi_index, np.ndim, np.shape, np.size, np.result_type, np.can_cast, np.issubdtype)
+nondiff(np.unravel_index, np.ravel_multi_index, np.ndim, np.shape, np.size, np.result_type, np.can_cast, np.issubdtype)
+
+
+
+def positions(mask_or_indices):
+    """Indices along one axis, from a mask of it too."""
+    given = np.asarray(mask_or_indices)
+    return np.nonzero(given)[0] if given.dtype == bool else given
+
+
+@composite(np.ix_)
+def ix_(*args):
+    """Each along its own axis."""
+    n = len(args)
+    return tuple(np.reshape(positions(given), (1,) * k + (-1,) + (1,) * (n - 1 - k)) for k, given in enumerate(args))
+
 
 # ------------------------------------------------------------------ ranges
 

@@ -340,6 +340,22 @@ def poly(seq_of_zeros):
     return c
 
 
+@composite(np.roots)
+def roots(p):
+    """The eigenvalues of the companion matrix, and a zero for each zero at the end of the coefficients."""
+    refuse(np.ndim(p) > 1, "np.roots takes one polynomial", "call it for each row")
+    p = np.ravel(np.asarray(p))
+    places = np.flatnonzero(p)
+    if np.size(places) == 0:
+        return np.zeros(0)
+    c = p[places[0] : places[-1] + 1]
+    n = np.size(c) - 1
+    companion = np.eye(n, k=-1, dtype=(p[0] / 1.0).dtype)
+    if n > 0:
+        companion[0] = -c[1:] / c[0]
+    return np.concatenate((np.linalg.eigvals(companion), np.zeros(np.size(p) - 1 - places[-1])))
+
+
 @composite(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     refuse(full or cov or rcond is not None, "np.polyfit gives its coefficients alone here", "leave out full, cov and rcond")
@@ -383,6 +399,12 @@ def _(rng):
 @samples(np.polyint)
 def _(rng):
     yield (rng.normal(size=4), 2), {}
+
+
+@samples(np.roots)
+def _(rng):
+    yield (np.array([1.0, -6.0, 11.0, -6.0]) + 0.1 * rng.normal(size=4),), {}
+    yield (np.array([2.0, -3.0, 0.5]),), {}
 
 
 @samples(np.poly)

@@ -1,6 +1,7 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
+from stgrad.runtime.budget import budget_check, budget_cut, budget_left, budget_length, budget_rest, budget_slots
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
@@ -23,6 +24,12 @@ __all__ = [
     "add_matmul",
     "add_where",
     "any_nan",
+    "budget_check",
+    "budget_cut",
+    "budget_left",
+    "budget_length",
+    "budget_rest",
+    "budget_slots",
     "call_kept",
     "call_python",
     "cholesky_bar",

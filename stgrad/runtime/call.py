@@ -31,6 +31,8 @@ from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import from_dtype
 
+from stgrad.errors import COMPLEX_RESULT
+
 _ARRAY = re.compile(r"(\w+)\[(.*)\]")
 
 
@@ -90,7 +92,7 @@ def _as_array(value: Any, args: tuple[Any, ...], dtype: np.dtype[Any], rank: int
     """A C-contiguous, writeable array of its own."""
     value = np.asarray(value)
     if value.dtype.kind == "c" and dtype.kind != "c":
-        raise ValueError("the result is complex for these real arguments: pass them as complex arrays, x.astype(complex)")
+        raise ValueError(f"{COMPLEX_RESULT}: pass them as complex arrays, x.astype(complex)")
     if value.ndim != rank:
         raise TypeError(f"expected an array of rank {rank}, got one of shape {value.shape}")
     flags = value.flags

@@ -38,7 +38,7 @@ from stgrad.ir import (
     reads,
     stored,
 )
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import operation, readonly
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
@@ -325,7 +325,7 @@ class Adjoints:
             if not isinstance(made, Assign) or made.targets != (Var(root),):
                 continue
             source = viewed(made, self.builder.types)
-            if made.op in ("np.broadcast_to", "np.diagonal") or (source is not None and not alone):
+            if readonly(made, self.builder.types) or (source is not None and not alone):
                 return False
             if source is None:
                 break

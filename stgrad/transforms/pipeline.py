@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
-from stgrad import progress
-from stgrad.ir import Block, Function, Stmt, assigns, map_blocks
+from stgrad import errors, progress
+from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import Activity, activity
+from stgrad.transforms.budget import BUDGET, at_fault, counted, settle_budget, within
 from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
@@ -38,6 +39,7 @@ from stgrad.transforms.series import series
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
+from stgrad.transforms.tallies import Pushed, filled, pushed
 from stgrad.transforms.tidy import tidy
 from stgrad.transforms.units import with_gradients, without_repeats
 from stgrad.verify import verify
@@ -71,8 +73,40 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
         trace.activity = activity(fn, wrt)
         trace.add("activity", annotate(fn, trace.activity.active))
     fn = with_gradients(fn, wrt)
-    fn = trace.add("reverse", reverse(fn, wrt, splice, **options))
+    fn = trace.add("reverse", backward(fn, lambda fn: reverse(fn, wrt, splice, **options)))
     return trace.add("optimised", simplify(fn))
+
+
+def backward(fn: Function, reversal: Pass) -> Function:
+    """The gradient program; within the memory budget, where one is set."""
+    budget = BUDGET.get()
+    if budget is None:
+        return reversal(fn)
+    fn = counted(fn)
+    plain = reversal(fn)
+    kept = keeps(simplify(plain))
+    left: frozenset[str] = frozenset()
+    while True:
+        split = within(fn, budget, kept, left)
+        try:
+            return reversal(split) if split is not fn else plain
+        except (errors.AliasingError, errors.UnsupportedSyntaxError) as problem:
+            refused = at_fault(split, problem.loc)
+            if not refused:
+                raise
+            left |= refused
+
+
+def keeps(fn: Function) -> list[Pushed]:
+    """What the loops of a gradient program keep as it runs: some passes keep less than the program says, and one more."""
+    found: list[Pushed] = []
+    for name, step in passes(DEFAULT).items():
+        before, fn = fn, step(fn)
+        if name == "sweeps":
+            found = pushed(fn)
+        if name == "hoist":
+            return [*found, *filled(fn, frozenset(fn.types) - frozenset(before.types))]
+    return found
 
 
 def prepared(fn: Function) -> Function:
@@ -155,9 +189,10 @@ def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Functi
     fn = without_rules(fn.with_body(unmarked(fn.body)) if marked(fn.body) else fn)
     if options.check_nan:
         fn = check_nans(fn)
+    lists = frozenset(s.name for s in walk(fn.body) if isinstance(s, Stack))
     for name, step in passes(options).items():
         fn = trace.add(name, step(fn))
-    return trace.add("specialised", fn)
+    return trace.add("specialised", settle_budget(fn, lists))
 
 
 def annotate(fn: Function, active: frozenset[str]) -> Function:

@@ -42,6 +42,7 @@ from stgrad.ir import (
     While,
     assigned,
     map_blocks,
+    map_operand,
     operand_vars,
     read,
     rename,
@@ -205,7 +206,7 @@ class _Rerun:
         """Count trips and parts, and make room for the snapshots."""
 
         def here(operand: Operand) -> Operand:
-            return Var(names.get(operand.name, operand.name)) if isinstance(operand, Var) else operand
+            return map_operand(lambda o: Var(names.get(o.name, o.name)) if isinstance(o, Var) else o, operand)
 
         start, stop, step, wanted = map(here, (self.loop.start, self.loop.stop, self.loop.step, self.wanted))
         span = self.make("np.subtract", stop, start) if start != Const(0) else stop
@@ -214,14 +215,28 @@ class _Rerun:
             span = self.make("np.negative", self.make("np.floor_divide", less, step))
         trips = self.make("max", span, Const(0), wish="trips")
         given = Const(0) if wanted == Const(None) else wanted
-        length = self.make("runtime.segment", trips, given, wish="length")
+        budget = (self.bytes(state.values()), *given.items) if isinstance(given, Pack) else ()  # of a state, of what a trip keeps, of all that may be kept
+        length = self.make("runtime.budget_length", trips, *budget, wish="length") if budget else self.make("runtime.segment", trips, given, wish="length")
         parts = self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
-        most = parts if wanted == Const(None) else self.make("min", wanted, parts)
-        slots = self.make("max", most, Const(1), wish="slots")
+        if budget:
+            slots = self.make("runtime.budget_slots", trips, length, *budget, wish="slots")
+        else:
+            slots = self.make("max", parts if wanted == Const(None) else self.make("min", wanted, parts), Const(1), wish="slots")
         top = self.make("alias", Const(0), wish="top")
         kept = {n: self.room(v.name, n, slots) for n, v in state.items()}
         where = self.room(None, "at", slots)
         return _Sizes(trips, length, parts, slots, top, where, kept)
+
+    def bytes(self, state: Iterable[Var]) -> Operand:
+        """The size of a snapshot."""
+        size: Operand = Const(8)  # where it was taken
+        for value in state:
+            type_ = self.builder.types[value.name]
+            each: Operand = Const(np.dtype(type_.dtype).itemsize)
+            for axis in range(type_.rank):
+                each = self.times(each, self.make("shape", value, Const(axis)))
+            size = self.sum(size, each)
+        return size
 
     def room(self, like: str | None, name: str, slots: Var) -> Var:
         """Memory for snapshots of a number or an array."""

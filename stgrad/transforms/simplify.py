@@ -263,7 +263,7 @@ def _is_int(operand: Operand, value: int) -> bool:
 
 
 def _retarget(block: Block, fn: Function) -> Block:
-    """`t = op(...); y = t` with no other use of t becomes `y = op(...)`."""
+    """`t = op(...); y = t` with no other use of t becomes `y = op(...)`, and `t = np.outer(a, b); y = np.transpose(t)` becomes `y = np.outer(b, a)`."""
     uses: dict[str, int] = {}
     definitions: dict[str, int] = {}
     for stmt in walk(fn.body):
@@ -292,6 +292,7 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
     for stmt in block:
         stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
         at = _renamable(stmt, single, types, made)
+        at = _turnable(stmt, single, made, out) if at is None else at
         if (
             at is not None
             and isinstance(stmt, Assign)
@@ -299,7 +300,7 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
             and touched.get(stmt.target.name, -1) <= at
             and stmt.target.name not in assigns(out[at])
         ):
-            out[at] = _renamed(out[at], stmt.args[0], stmt.target)
+            out[at] = _renamed(out[at], stmt.args[0], stmt.target, turned=stmt.op != "alias")
             made[stmt.target.name] = touched[stmt.target.name] = at
             continue
         out.append(stmt)
@@ -321,7 +322,18 @@ def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Ty
     return made.get(source) if single(source) and _same_kind(types[source], types[stmt.target.name]) else None
 
 
-def _renamed(stmt: Stmt, source: Operand, target: Var) -> Stmt:
+def _turnable(stmt: Stmt, single: Callable[[str], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+    """Where an outer product is made, if all that is read of it is its transpose: it may lie in memory the way that others of that shape do."""
+    if not isinstance(stmt, Assign) or stmt.op != "np.transpose" or len(stmt.args) != 1 or stmt.kwargs or not isinstance(stmt.args[0], Var):
+        return None
+    source = stmt.args[0].name
+    outer = before[made[source]] if source in made and single(source) else None
+    return made[source] if isinstance(outer, Assign) and outer.op == "np.outer" and len(outer.args) == 2 and not outer.kwargs else None
+
+
+def _renamed(stmt: Stmt, source: Operand, target: Var, turned: bool) -> Stmt:
+    if isinstance(stmt, Assign) and turned:
+        stmt = replace(stmt, args=stmt.args[::-1])
     if isinstance(stmt, Pop):
         return replace(stmt, target=target)
     assert isinstance(stmt, Assign)

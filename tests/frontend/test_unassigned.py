@@ -8,6 +8,7 @@ from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
+from stgrad.plain import RunsPlainlyWarning
 
 
 def one_side(x, c):
@@ -352,3 +353,45 @@ def test_conditions_that_decide_nothing_are_evaluated(function, problem, jit):
     assert gradient(2.0, 4) == 4.0
     with pytest.raises(problem):
         gradient(2.0, 3)
+
+
+def rank_by_path(d, a, n):
+    for _ in range(n):
+        v = a * d
+        if d > 0.95:
+            v = np.ones((5, 2))
+    return d**2 * np.sum(v)
+
+
+def rank_by_path_before_it_is_bound(d, a, n):
+    total = 0.0
+    for i in range(n):
+        if i > 0:
+            total += np.sum(v) * d  # noqa: F821
+        v = d  # noqa: F841
+        if i > 1:
+            v = a * d  # noqa: F841
+    return total
+
+
+def swapped_pair(d, a, n):
+    i = 0
+    while i < n:
+        pair = (a, d)
+        if d > 0.95:
+            pair = (d, a)
+        i += 1
+    return d**2 * np.sum(pair[0])
+
+
+@pytest.mark.parametrize("f", [rank_by_path, rank_by_path_before_it_is_bound, swapped_pair])
+@pytest.mark.parametrize("d", [0.9, 1.0])
+def test_what_no_variable_can_hold_is_not_read_behind_a_loop(f, d, monkeypatch):
+    """A branch that leaves values of two ranks makes the name unreadable, through the ends of loops; the recorded run is right."""
+    a, step = np.ones((2, 1, 2)), 1e-6
+    monkeypatch.delenv("STGRAD_PLAIN", raising=False)
+    with pytest.warns(RunsPlainlyWarning):
+        found = stgrad.grad(f)(d, a, 3)
+    assert found == pytest.approx((f(d + step, a, 3) - f(d - step, a, 3)) / (2 * step), rel=1e-7)
+    with pytest.raises(errors.TypeInferenceError, match="on one path"):
+        stgrad.grad(f, jit=True)(d, a, 3)

@@ -184,11 +184,19 @@ def sequences(x):
     return np.r_[x[0] ** 2, x, 1.0], sorted(queue, key=lambda v: -v), max(queue), list(map(lambda v: v**2, queue)), [0.0] * int(x[0] * 10) + [x[1]]
 
 
+def turns(x):
+    turn = np.array([[x[0], x[1]], [-x[1], x[0]]])
+    values, vectors = np.linalg.eig(turn * x[2])
+    z = np.roots([1.0, x[0], x[1], x[3]])
+    return np.abs(values[0]) + np.abs(vectors[0, 0]), z[np.isreal(z)].real.max(), np.sum(z**3).real, np.linalg.eigvals(np.diag(x))
+
+
 V = np.array([0.3, 0.7, 0.55, 0.9])
 M = (np.arange(9.0).reshape(3, 3) * 7 % 5) / 5 + 0.11
 PROGRAMS = [
     (writes_through_views, V), (matrix_views, M), (generators, V), (run_time_keys, V), (recursion, 0.4), (recursion, -0.4), (numbers_as_arrays, 0.7),
     (numbers_as_arrays, V), (heaps, V), (table_of_objects, V), (objects_and_closures, V), (contexts, 0.7), (outputs, V), (strides, V), (sequences, V),
+    (turns, V),
 ]  # fmt: skip
 
 
@@ -209,6 +217,23 @@ def test_the_last_resort_of_a_call(options):
     np.testing.assert_allclose(gradient, 2 * V)
     with pytest.raises(stgrad.errors.StgradError):
         stgrad.vjp(run_time_keys, V, jit=True)
+
+
+@pytest.mark.parametrize("options", [{"jit": False}, {}])
+def test_a_result_that_its_values_make_complex(options):
+    """The compiler takes eigenvalues of real matrices for real numbers; where they are not, the derivative is recorded."""
+
+    def f(a, b):
+        values = np.linalg.eigvals(np.array([[a, 1.0], [b, a]]))
+        return np.sum(np.abs(values) ** 2) + values.real.max()
+
+    gradient = stgrad.grad(f, (0, 1), **options)
+    np.testing.assert_allclose(gradient(2.0, 4.0), (9.0, 2.0 + 0.25))
+    with pytest.warns(RunsPlainlyWarning, match="complex for these real arguments"):
+        np.testing.assert_allclose(gradient(2.0, -4.0), (9.0, -2.0))
+    np.testing.assert_allclose(gradient(2.0, 4.0), (9.0, 2.0 + 0.25))
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="complex for these real arguments"):
+        stgrad.grad(f, jit=True)(2.0, -4.0)
 
 
 def test_gradients_of_several_arguments():

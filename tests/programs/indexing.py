@@ -206,3 +206,29 @@ def shown_with_more_axes(x):
     row[0, 1] = 3.0 * x[0]
     number = np.array(x[0] ** 2, ndmin=1, copy=None)
     return np.sum(x) * row[0, 2] + number[0] + np.sum(np.zeros(2, np.common_type(x, number)))
+
+
+@example(vector(3), 0.7, jit=True)
+def diagonals_written_to_in_reverse(v, a):
+    entries = np.empty(3)
+    entries[0] = a
+    entries[1:] = a * v[1:]
+    turned = np.diag(entries)
+    windows = np.lib.stride_tricks.sliding_window_view(v, 2)
+    return np.sum(np.diag(turned @ turned @ np.outer(v, v)) * v) + np.sum(windows[:, 0] * windows[:, 1] * a)
+
+
+@example(matrix(4, 3), 0.6, jit=True)
+def meshes_of_indices(a, w):
+    chosen = a[:, 0] > 0.0
+    part = a[np.ix_(chosen, [0, 2])]
+    b = a.copy()
+    for i, j in ((0, 1), (1, 2)):
+        b[np.ix_([i, j], [j, i])] += w * a[np.ix_(np.array([1, 0]), np.array([0, 1]))]
+    return np.sum(part**2) * w + np.sum(b**3)
+
+
+@example(vector(2), -3.0, jit=True)
+def roots_of_a_cubic(c, a):
+    z = np.roots([0.0, 1.0, a, 0.3 * np.sin(c[0]), 0.01 * np.cos(c[1])])
+    return np.max(z) ** 2 + np.sum(z**3)

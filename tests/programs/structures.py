@@ -370,3 +370,20 @@ def list_argument_under_a_condition(pair, flag):
     if flag:
         pair[0] = pair[1]
     return np.sum(pair[0] * pair[0] * pair[1])
+
+
+@example(vector(5), matrix(3, 2), 0.7, jit=True)
+def around_a_star(x, a, w):
+    first, *rest = x
+    s = first * w
+    for r in rest:
+        s = s * 0.9 + r * r
+    kept = []
+    for v in x:
+        if v > -3.0:
+            kept.append(v * w)
+    head, *middle, tail = kept
+    *rows, last = a
+    for row in rows:
+        last = last + row * row
+    return s + rest[-1] + len(rest) * w + head * tail + sum(m * m for m in middle) + np.sum(last)

@@ -12,7 +12,7 @@ from stgrad.testing import check_rule
 
 rules.load_scipy()
 OWN = {name: rule for name, rule in rules.TABLE.items() if not name.startswith("stgrad.")}  # the eager API adds its own when imported
-OF_SHAPES = {"np.broadcast_shapes"}  # takes and gives shapes: nothing to differentiate, its values are tested where they are read
+OF_SHAPES = {"np.broadcast_shapes", "np.ix_"}  # take and give shapes and indices: nothing to differentiate, their values are tested where they are read
 SAMPLED = sorted(name for name, rule in OWN.items() if rule.samples)
 
 

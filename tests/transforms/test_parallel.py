@@ -195,9 +195,15 @@ def test_sums_at_any_place_are_added_to_copies():
 
 
 def test_a_stencil_is_swept_in_strips_without_copies():
-    text = stgrad.grad(diffusion, parallel=True).lowered(np.ones((9, 9)), 2)
+    text = stgrad.grad(diffusion, parallel=True, without=("gather",)).lowered(np.ones((9, 9)), 2)
     assert " = runtime.strips(" in text
     assert "_parts = np.zeros(" not in text.replace("total_parts", "")
+
+
+def test_a_stencil_that_is_gathered_needs_no_strips():
+    text = stgrad.grad(diffusion, parallel=True).lowered(np.ones((9, 9)), 2)
+    assert "w_work[" in text
+    assert " = runtime.strips(" not in text
 
 
 def test_results_do_not_depend_on_the_threads():

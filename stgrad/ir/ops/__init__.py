@@ -10,3 +10,4 @@ from stgrad.ir.ops.numbers import FUNCTION as FUNCTION
 from stgrad.ir.ops.numbers import MODES as MODES
 from stgrad.ir.ops.reading import contents as contents
 from stgrad.ir.ops.reading import read_operands as read_operands
+from stgrad.ir.ops.reading import readonly as readonly

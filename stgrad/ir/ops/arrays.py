@@ -14,7 +14,9 @@ define("stop_gradient", "identity", arity=1, differentiable=False, views=0, shar
 define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=lambda x, i: x[i])
 define("np.transpose", "move", sharing="always", triangle="turned")
 define("np.squeeze np.expand_dims", "move", made="rowwise")
-define("np.swapaxes np.moveaxis np.diagonal np.diag np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move")
+define("np.swapaxes np.moveaxis", "move")
+define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
+define("np.diag", "move", readonly="smaller")
 define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
@@ -50,6 +52,7 @@ define("runtime.new_stack", "stack")
 define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
 define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.clipped runtime.outside"
        " runtime.segment runtime.next_snapshot", "call")
+define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
 

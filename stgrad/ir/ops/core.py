@@ -43,6 +43,7 @@ class Operation:
         views: the argument whose memory the result may share.
         sharing: 'always' where the result has no memory of its own; 'maybe' where that depends on the layout; 'moves' where it may be the argument
             itself, which nothing reads behind it; '' for new memory.
+        readonly: 'always' where NumPy gives an array that cannot be written to, 'smaller' where it does so if the result has fewer axes than the argument.
         made: how the result lies in memory: 'rows' (C order), 'follows' (C order if its arguments are so), 'reshaped' and 'rowwise' (the same numbers,
             row by row, under other extents), '' (any).
         shape: the argument that is the shape of the result.
@@ -77,6 +78,7 @@ class Operation:
     extents: tuple[int, ...] = ()
     views: int | None = None
     sharing: str = ""
+    readonly: str = ""
     made: str = ""
     shape: int | None = None
     like: bool = False

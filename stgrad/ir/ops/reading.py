@@ -1,8 +1,10 @@
-"""What a statement reads of its operands, by what the table says of its operation."""
+"""What a statement reads of its operands and what it gives, by what the table says of its operation."""
 
 from __future__ import annotations
 
-from stgrad.ir.core import Assign, Effect, Operand, Stmt
+from collections.abc import Mapping
+
+from stgrad.ir.core import Assign, Effect, Operand, Stmt, Type, Var
 from stgrad.ir.ops.core import operation
 from stgrad.ir.walks import operand_vars, reads
 
@@ -23,3 +25,17 @@ def contents(stmt: Stmt) -> set[str]:
     if isinstance(stmt, (Assign, Effect)):
         return {name for operand in read_operands(stmt) for name in operand_vars(operand)}
     return set(reads(stmt))
+
+
+def readonly(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether an operation gives an array that NumPy does not let anybody write to: a broadcast one, a diagonal, windows.
+
+    >>> from stgrad.ir import Dim
+    >>> vector, matrix = Type("float64", (Dim("n"),), True), Type("float64", (Dim("n"), Dim("n")), True)
+    >>> readonly(Assign((Var("y"),), "np.diag", (Var("x"),)), {"x": matrix, "y": vector})
+    True
+    >>> readonly(Assign((Var("y"),), "np.diag", (Var("x"),)), {"x": vector, "y": matrix})
+    False
+    """
+    said, first = operation(stmt.op).readonly, stmt.args[0] if stmt.args else None
+    return said == "always" or (said == "smaller" and isinstance(first, Var) and types[stmt.targets[0].name].rank < types[first.name].rank)

@@ -95,7 +95,7 @@ def conflict(a: Unit, b: Unit, shares: Same) -> bool:
     if _is_check(a) and _gathers(b) or _is_check(b) and _gathers(a):
         return True
     written = [y for y in b.accesses() if y.write]
-    return any(_clash(x, y, shares) for x in a.accesses() for y in (b.accesses() if x.write else written))
+    return any(clash(x, y, shares) for x in a.accesses() for y in (b.accesses() if x.write else written))
 
 
 def _is_check(unit: Unit) -> bool:
@@ -107,7 +107,8 @@ def _gathers(unit: Unit) -> bool:
     return any(type(entry) is Gather for access in unit.accesses() for entry in access.index or ())
 
 
-def _clash(x: Access, y: Access, shares: Same) -> bool:
+def clash(x: Access, y: Access, shares: Same) -> bool:
+    """Whether the order of two accesses may matter."""
     if not (x.write or y.write) or not (x.buffer == y.buffer or shares(x.buffer, y.buffer)):
         return False
     if x.buffer != y.buffer:
@@ -240,7 +241,7 @@ def fusable(first: Kernel, second: Kernel, depth: int, shares: Same) -> bool:
     theirs = list(second.accesses())
     for x in first.accesses():
         for y in theirs:
-            if not _clash(x, y, shares):
+            if not clash(x, y, shares):
                 continue
             if x.buffer != y.buffer or x.index is None or y.index is None:
                 return False

@@ -63,6 +63,7 @@ from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.integers import Integers, Sum
 from stgrad.transforms.lower.nest import Guard, Kernel, Node, Raw, Unit, extents_of
+from stgrad.transforms.lower.raised import guarded, raised
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.settled import settled
 from stgrad.transforms.lower.slices import add, again, inputs, slice_of
@@ -118,6 +119,9 @@ def block(context: Context, statements: Block, live: frozenset[str], equal: Mapp
         if isinstance(part, list):
             result += lower_run(context, part, after, known, loops)
             continue
+        if isinstance(part, For) and (nest := lower_nest(context, part, after, known, loops)) is not None:
+            result += nest
+            continue
         inner = live_around(part, after) if isinstance(part, (For, While)) else after
         around = (*loops, part) if isinstance(part, (For, While)) else loops
         result.append(map_blocks(lambda b, inner=inner, around=around: block(context, b, inner, known, around), part))  # type: ignore[misc]
@@ -153,10 +157,27 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
         return list(run)
     back = keep_live(state, numbered, back, live)
     needed = live | {n for s in back for n in reads(s)}
-    units = drop_dead(state, needed)
+    lowered = emitted(context, drop_dead(state, needed), state, needed, loops)
+    known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
+    return [*lowered, *back]
+
+
+def lower_nest(context: Context, loop: For, live: frozenset[str], known: dict[str, Dim], loops: Loops) -> list[Stmt] | None:
+    """A nest of loops that scatters, as element statements like those of arrays."""
+    if "gather" in context.without or "fuse" in context.without:
+        return None
+    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
+    state = looking(context, extents, live, loops)
+    units = raised(loop, live, state)
+    if units is None:
+        return None
+    return guarded(loop, emitted(context, units, state, live, loops), state)
+
+
+def emitted(context: Context, units: list[Unit], state: Scalariser, live: frozenset[str], loops: Loops) -> list[Stmt]:
+    """Element statements as loops; `live` are the names read after them."""
     tree = fused(context.without, units, state)
     kept = {} if "contract" in context.without else contract(tree, state.buffers)
-    known.update({a: b for a, b in state.extents.equal.items() if {a, b.symbol} <= {*context.sources, None}})
     top = context.top if loops else None
     emitter = Emitter(
         context.types,
@@ -168,11 +189,11 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
         context.fixed,
         context.prelude,
         top,
-        state.hoistable(needed),
+        state.hoistable(live),
         context.pool,
         shares=state.shares,
     )
-    return [*emitter.run(tree), *back]
+    return emitter.run(tree)
 
 
 def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list[Node]:
@@ -189,6 +210,15 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
     return [node for unit in units for node in fuse([unit], state.shares)]
 
 
+def looking(context: Context, extents: Extents, live: frozenset[str], loops: Loops) -> Scalariser:
+    """A look at a run from its start."""
+    known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
+    integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
+    state = Scalariser(context.types, context.names, context.classes, known, integers, slice_of, add, bool(loops), scatter, context.written, live)
+    integers.values = state.values
+    return state
+
+
 def scalarised(
     context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: Extents, loops: Loops
 ) -> Scalariser:
@@ -198,12 +228,7 @@ def scalarised(
     bounds: Mapping[str, Bound] = {}
     bound = {n for s in run for n in assigns(s)}
     for _ in range(ROUNDS):
-        known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
-        integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
-        state = Scalariser(
-            context.types, context.names, context.classes, known, integers, slice_of, add, bool(loops), scatter, context.written, live
-        )
-        integers.values = state.values
+        state = looking(context, extents, live, loops)
         state.later.update(n for s in (*run, *back) for n in reads(s))
         state.later.update(live)
         state.see(sorted(before))

@@ -1,0 +1,1 @@
+"""Programs that nobody tuned the compiler on."""

@@ -1,0 +1,166 @@
+"""How a loop keeps within its share of a memory budget: decided when it is entered, from its trips and their bytes.
+
+A loop whose trips all fit keeps everything. Any other one keeps snapshots of its state, and what one part of so many trips keeps while that is
+reversed: `slots * state + length * kept <= share`. Of the lengths of a part the one is taken with which the fewest trips run again, counted by the
+theorem for binomial checkpointing (Griewank & Walther, Algorithm 799: Revolve, ACM TOMS 26, 2000): r n - C(s + r, r - 1) for n parts and s snapshots.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import overload, register_jitable
+
+from stgrad.errors import MemoryBudgetError
+
+__all__ = ["budget_check", "budget_cut", "budget_left", "budget_length", "budget_rest", "budget_slots"]
+
+MESSAGE = (
+    "the memory budget is too small for this call: raise it, pass smaller arrays, or split loops whose single trips keep much into more trips; "
+    "`.memory(...)` of the gradient tells what is kept"
+)
+
+
+def budget_left(budget: int, base: int) -> int:
+    """Bytes for what loops keep, of a budget; `base` is what the program needs without it.
+
+    Raises MemoryBudgetError where nothing is left.
+
+    >>> budget_left(1000, 200)
+    800
+    """
+    left: int = _left(budget, base)
+    return left
+
+
+def budget_cut(start: int, stop: int, trips: int, kept: int, share: int) -> int:
+    """Where trips begin that keep everything: at the start if all of them fit in a share, else none.
+
+    >>> budget_cut(0, 100, 100, 8, 800), budget_cut(0, 100, 100, 8, 799)
+    (0, 100)
+    """
+    cut: int = _cut(start, stop, trips, kept, share)
+    return cut
+
+
+def budget_check(trips: int, kept: int, left: int) -> None:
+    """Raise MemoryBudgetError where the trips of a loop that cannot run again keep more than is left."""
+    _check(trips, kept, left)
+
+
+def budget_rest(left: int, trips: int, kept: int, share: int) -> int:
+    """Bytes that remain for other loops.
+
+    >>> budget_rest(1000, 100, 8, 900), budget_rest(1000, 100, 8, 500)
+    (200, 500)
+    """
+    rest: int = _rest(left, trips, kept, share)
+    return rest
+
+
+def budget_length(trips: int, state: int, kept: int, share: int) -> int:
+    """Trips of a part: a snapshot has `state` bytes, a trip keeps `kept`.
+
+    Raises MemoryBudgetError where not even one snapshot and one trip fit.
+
+    >>> budget_length(1_000_000, 8, 8, 1_000_000), budget_length(1000, 80, 80, 800), budget_length(0, 8, 8, 0)
+    (1000, 2, 1)
+    """
+    length: int = _length(trips, state, kept, share)
+    return length
+
+
+def budget_slots(trips: int, length: int, state: int, kept: int, share: int) -> int:
+    """Snapshots that fit beside what a part of so many trips keeps, as many as there are parts at most.
+
+    The last part may be shorter. It is the first that is reversed, and its memory is counted for itself: it may not serve the others.
+
+    >>> budget_slots(1000, 1, 80, 80, 800), budget_slots(3, 1, 80, 80, 800), budget_slots(29, 3, 80, 80, 800)
+    (9, 3, 5)
+    """
+    slots: int = _slots(trips, length, state, kept, share)
+    return slots
+
+
+def _left(budget: Any, base: Any) -> Any:
+    if base >= budget:
+        raise MemoryBudgetError(MESSAGE)
+    return budget - base
+
+
+def _cut(start: Any, stop: Any, trips: Any, kept: Any, share: Any) -> Any:
+    return start if kept <= 0 or trips <= share // kept else stop
+
+
+def _check(trips: Any, kept: Any, left: Any) -> Any:
+    if kept > 0 and trips > left // kept:
+        raise MemoryBudgetError(MESSAGE)
+
+
+def _rest(left: Any, trips: Any, kept: Any, share: Any) -> Any:
+    return left - trips * kept if kept <= 0 or trips <= share // kept else left - share
+
+
+def _slots(trips: Any, length: Any, state: Any, kept: Any, share: Any) -> Any:
+    return max(1, min((trips + length - 1) // length, (share - (length + trips % length) * kept) // state))
+
+
+def _again(parts: Any, snapshots: Any) -> Any:
+    """How many parts run, until all are reversed, before their own reversal: the theorem's number."""
+    runs, reach = 1, snapshots + 1
+    while reach < parts:
+        runs += 1
+        reach = reach * (snapshots + runs) // runs
+    return runs * parts - reach * runs // (snapshots + 1)
+
+
+_again_compiled = register_jitable(_again)
+_slots_again = register_jitable(_slots)
+
+
+def _length(trips: Any, state: Any, kept: Any, share: Any) -> Any:
+    if trips < 2:
+        return 1
+    if state + kept > share:
+        raise MemoryBudgetError(MESSAGE)
+    least = max(1, min(trips, int((trips * (state / max(kept, 1))) ** 0.5)))  # the least memory for a single run of each trip
+    if (trips + least - 1) // least <= (share - (least + trips % least) * kept) // state:
+        return least
+    best, fewest, length = 1, -1, 1
+    while length <= trips and (length + trips % length) * kept + state <= share:
+        parts = (trips + length - 1) // length
+        runs = _again_compiled(parts, _slots_again(trips, length, state, kept, share)) * length
+        if fewest < 0 or runs < fewest:
+            best, fewest = length, runs
+        length *= 2
+    return best
+
+
+@overload(budget_left, strict=False)
+def _left_compiled(budget: Any, base: Any) -> Any:
+    return _left
+
+
+@overload(budget_check, strict=False)
+def _check_compiled(trips: Any, kept: Any, left: Any) -> Any:
+    return _check
+
+
+@overload(budget_cut, strict=False)
+def _cut_compiled(start: Any, stop: Any, trips: Any, kept: Any, share: Any) -> Any:
+    return _cut
+
+
+@overload(budget_rest, strict=False)
+def _rest_compiled(left: Any, trips: Any, kept: Any, share: Any) -> Any:
+    return _rest
+
+
+@overload(budget_length, strict=False)
+def _length_compiled(trips: Any, state: Any, kept: Any, share: Any) -> Any:
+    return _length
+
+
+@overload(budget_slots, strict=False)
+def _slots_compiled(trips: Any, length: Any, state: Any, kept: Any, share: Any) -> Any:
+    return _slots
