@@ -254,6 +254,7 @@ class _Writer:
             else:
                 builder.ret(self._nested(result, items))
         if self._hands_on:
+            self._api.err_clear()  # what Python called from the program has raised: the other function raises it again
             builder.branch(self._otherwise)
             return
         conventions.raise_error(builder, self._api, status)

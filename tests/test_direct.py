@@ -14,6 +14,7 @@ import pytest
 import stgrad
 from stgrad import direct
 from stgrad.ir import Type
+from stgrad.runtime import call_python
 from stgrad.values import Sym
 from stgrad.wrapper import describe
 
@@ -111,6 +112,20 @@ def test_errors_of_the_program():
     for _ in range(3):
         with pytest.raises(ValueError, match="negative"):
             call(-1.0)
+
+
+def test_what_python_raised_inside_of_a_program_that_hands_on():
+    """The function that gets the arguments starts without the exception that ended the program."""
+
+    def quotient(x, n):
+        return x / call_python("lambda n: math.factorial(n)", "float64", n)
+
+    compiled = numba.njit(nogil=True)(quotient)
+    fast = direct.entry(compiled, [describe(1.0), describe(3)], (1.0, 3), None, hand_on=True)
+    function = fast.function(lambda *args: ("otherwise", args))
+    for _ in range(3):
+        assert function(12.0, 3) == 2.0
+        assert function(1.0, 1100) == ("otherwise", (1.0, 1100))  # n! is no float: OverflowError
 
 
 def test_references_are_kept_and_given_back():
