@@ -30,7 +30,7 @@ lint: .venv/.lint  ## style, imports and types
 
 docs: .venv/.docs .venv/.test  ## run every code block of the documentation, then build it
 	$(BIN)/python -m pytest -q tests/test_docs.py
-	$(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
 
 clean:
 	rm -rf build dist *.egg-info examples/output benchmarks/output .pytest_cache .mypy_cache .ruff_cache .hypothesis .stgrad_cache

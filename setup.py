@@ -12,8 +12,11 @@ class WithPages(build_py):
         if not self.editable_mode:
             target = Path(self.build_lib, "stgrad", "docs")
             target.mkdir(parents=True, exist_ok=True)
-            for page in Path(__file__).parent.joinpath("docs").glob("*.md"):
-                self.copy_file(str(page), str(target / page.name))
+            source = Path(__file__).parent / "docs"
+            for page in source.rglob("*.md"):
+                own = target / page.relative_to(source)
+                own.parent.mkdir(parents=True, exist_ok=True)
+                self.copy_file(str(page), str(own))
 
 
 setup(cmdclass={"build_py": WithPages})

@@ -1,17 +1,22 @@
 """The documentation, as `stgrad help TOPIC` shows it: pages and their sections by name.
 
-The pages are those of `docs/`: beside the package in a checkout, in it (`stgrad/docs`) where it was installed.
+The pages are those of `docs/` and the folders in it: beside the package in a checkout, in it (`stgrad/docs`) where it was installed. The reference names
+objects of the package (`::: stgrad.grad`); their signatures and docstrings are put in for them.
 """
 
 from __future__ import annotations
 
 import difflib
+import inspect
+import pydoc
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 _HEADING = re.compile(r"^(#+) (.*)$")
 _FENCE = re.compile(r"^(```|~~~)")
+_OBJECT = re.compile(r"^::: (\S+)$", re.M)
+_MARKUP = re.compile(r"^</?div[^>]*>\n+|</?p[^>]*>", re.M)
 _COMMENT = re.compile(r"<!--.*?-->\n*", re.S)
 FIRST = ("limits", "api", "cli")  # pages whose sections are looked at first: errors point to the first one
 
@@ -23,8 +28,9 @@ def folder() -> Path:
 
 
 def pages() -> dict[str, str]:
-    """Name and text of each page."""
-    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder().glob("*.md"))}
+    """Name and text of each page: `limits`, `tutorials/kalman_filter`; the first page of a folder has the folder's name."""
+    found = {path.relative_to(folder()).with_suffix("").as_posix(): path for path in sorted(folder().rglob("*.md"))}
+    return {name.removesuffix("/index"): path.read_text(encoding="utf-8") for name, path in found.items()}
 
 
 def anchor(heading: str) -> str:
@@ -65,6 +71,7 @@ def look_up(topic: str) -> str | None:
     known = pages()
     page, _, part = topic.partition("#")
     page = page.removeprefix("docs/").removesuffix(".md")
+    page = next((name for name in known if name.endswith(f"/{page}")), page)
     if page in known:
         return _plain((section(known[page], part) if part else known[page]) or "") or None
     wish = anchor(topic.removeprefix("stgrad."))
@@ -80,7 +87,17 @@ def _naming(text: str, word: str) -> str | None:
 
 
 def _plain(text: str) -> str:
-    return _COMMENT.sub("", text)
+    return _OBJECT.sub(lambda found: _documented(found[1]), _MARKUP.sub("", _COMMENT.sub("", text)))
+
+
+def _documented(name: str) -> str:
+    """A public object as the reference shows it."""
+    found = pydoc.locate(name)
+    try:
+        signature = str(inspect.signature(found)) if callable(found) else ""
+    except ValueError:
+        signature = ""
+    return f"### {name}\n\n    {name.rpartition('.')[2]}{signature}\n\n{inspect.getdoc(found) or ''}\n"
 
 
 def contents() -> str:

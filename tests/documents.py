@@ -9,6 +9,7 @@ A ```` ```python ```` block runs, in the namespace of its page. What stands in a
     <!-- shown: once -->    the block does not run: its output differs from machine to machine
 
 A ```` ```console ```` block holds commands, each after `$ `, and what they print. Each block is a virtual file: `example_1.py`, `example_2.py`...
+A picture that a page saves and shows is compared with the one that is kept beside the page.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from typing import Any
 
 from stgrad.errors import StgradError
 
+STYLE = Path(__file__).parent / "figures.mplstyle"
+PICTURE = re.compile(r"!\[[^\]]*\]\(([\w.-]+\.png)\)")
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>\w+)(?:: (?P<name>\S+))? -->\n+)?^```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.M | re.S)
 
 
@@ -77,6 +80,12 @@ class Page:
             return f"{type(error).__name__}: {error}\n"
         assert not raises, f"{self.path}: this block should raise an error:\n{code}"
         return out.getvalue()
+
+    def pictures(self) -> Iterator[tuple[Path, Path]]:
+        """Each picture that the code made and the page shows: where it is kept, and the new one."""
+        for name in dict.fromkeys(PICTURE.findall(self.path.read_text())):
+            if (self.folder / name).exists():
+                yield self.path.parent / name, self.folder / name
 
     def command(self, line: str) -> str:
         """A command and what it prints; `stgrad` runs as the module of this interpreter."""

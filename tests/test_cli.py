@@ -343,6 +343,12 @@ def test_help_shows_pages_and_sections(run):
     assert run("help", "memory")[1].startswith("# ")
     assert "<!--" not in run("help", "api")[1]
     assert "- **limits**: " in run("help")[1]
+    assert run("help", "kalman_filter")[1] == run("help", "docs/tutorials/kalman_filter.md")[1]
+    assert run("help", "tutorials/kalman_filter#the-filter")[1].startswith("## The filter\n")
+    assert "- **tutorials/kalman_filter**: A Kalman filter (" in run("help")[1]
+    reference = run("help", "reference#memory")[1]
+    assert "checkpointed(trips" in reference and ":::" not in reference
+    assert "<div" not in run("help", "tutorials")[1]
     assert run("help", "indxces")[2].endswith("there is no page or section 'indxces'; there are indices, index\n")
 
 

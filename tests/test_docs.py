@@ -5,18 +5,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import inspect
 import os
+import pydoc
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from documents import Page, updated
+from documents import PICTURE, STYLE, Page, updated
 
-from stgrad import errors
+import stgrad
+from stgrad import errors, testing
+from stgrad.interop import scipy
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = [path for path in PAGES if path.parent.name == "tutorials" and path.stem != "index"]
 UPDATE = os.environ.get("STGRAD_UPDATE_DOCS", "") not in ("", "0")
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
@@ -31,10 +40,59 @@ def test_code_runs_and_prints_what_is_shown(path: Path, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("STGRAD_PLAIN", "1")  # as a reader has it
-    found = updated(Page(path, tmp_path))
+    page = Page(path, tmp_path)
+    with figures_look_alike():
+        found = updated(page)
     if UPDATE:
         path.write_text(found)
     assert found == path.read_text(), "the output is another one now; look at it, then STGRAD_UPDATE_DOCS=1"
+    for kept, made in page.pictures():
+        if UPDATE:
+            shutil.copyfile(made, kept)
+        assert kept.exists() and difference(kept, made) < 0.02, f"{kept.name} is another picture now; look at it, then STGRAD_UPDATE_DOCS=1"
+
+
+@contextlib.contextmanager
+def figures_look_alike() -> Iterator[None]:
+    """The pictures of all pages in one style, which is legible on light and dark pages."""
+    if importlib.util.find_spec("matplotlib") is None:
+        yield
+        return
+    from matplotlib import pyplot, style
+
+    with style.context(STYLE):
+        yield
+    pyplot.close("all")
+
+
+def difference(kept: Path, made: Path) -> float:
+    """How far two pictures are apart, between 0 and 1: releases of a plotting library draw letters a little differently."""
+    from matplotlib.image import imread
+
+    one, other = imread(kept), imread(made)
+    return 1.0 if one.shape != other.shape else float(np.mean(np.abs(one - other)))
+
+
+def test_tutorials_make_their_pictures() -> None:
+    for path in TUTORIALS:
+        shown, text = PICTURE.findall(path.read_text()), path.read_text()
+        assert shown == [f"{path.stem}.png"] and f'savefig("{path.stem}.png")' in text, path.name
+        assert (path.parent / shown[0]).stat().st_size < 80_000
+        assert f"({path.name})" in (path.parent / "index.md").read_text(), f"the gallery does not show {path.name}"
+
+
+def test_the_reference_has_every_public_name() -> None:
+    listed = set(re.findall(r"^::: (\S+)$", (ROOT / "docs" / "reference.md").read_text(), re.M))
+    wanted = {f"stgrad.{name}" for name in stgrad.__all__} | {f"stgrad.testing.{name}" for name in testing.__all__ if name.startswith("check")}
+    own = [name for name, value in vars(scipy).items() if inspect.isfunction(value) and value.__module__ == scipy.__name__]
+    wanted |= {f"stgrad.interop.scipy.{name}" for name in own if not name.startswith("_")}
+    assert wanted <= listed, sorted(wanted - listed)
+    assert all(pydoc.locate(name) for name in listed)
+
+
+def test_every_page_is_in_the_table_of_the_site() -> None:
+    named = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert named == {path.relative_to(ROOT / "docs").as_posix() for path in PAGES[1:]}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=names)

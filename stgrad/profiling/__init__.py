@@ -88,7 +88,8 @@ def profile(g: Any, *args: Any, **kwargs: Any) -> Profile:
 
     Args:
         g: what `grad`, `value_and_grad`, `jit`, or another function of stgrad returned.
-        args, kwargs: the arguments of the call to measure. They are not changed.
+        args: the arguments of the call to measure. They are not changed.
+        kwargs: those that are given by name.
 
     Returns:
         A `Profile`, which prints as a table. It compiles its program with clocks in it, a few times where there are loops in loops, and runs it for some

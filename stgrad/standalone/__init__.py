@@ -26,8 +26,9 @@ def build(f: Any, *args: Any, **kwargs: Any) -> str:
     Args:
         f: what `grad`, `value_and_grad`, `jacobian`, `hessian`, `vmap` or `jit` returned; a plain function is compiled by `jit`. A dict of
             these gives one module with functions of its keys' names.
-        args, kwargs: example arguments: numbers, arrays, and tuples, lists and dicts of them. Only their types count, but for integers that decide
+        args: example arguments: numbers, arrays, and tuples, lists and dicts of them. Only their types count, but for integers that decide
             the structure of a program, strings and None, which are compiled in.
+        kwargs: those that are given by name.
 
     Returns:
         The text of the module. Its functions have the parameters of f, and raise TypeError for arguments of other types. Arrays that f reads from

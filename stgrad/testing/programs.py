@@ -39,7 +39,8 @@ def check_program(
         order: 1, or 2 for the derivative of the derivative too.
         argnums: positions of the arguments to differentiate in; all that hold floats by default.
         jit: run the compiled program, too.
-        seed: of the random directions. tolerances: see `Tolerances`.
+        seed: of the random directions.
+        tolerances: see `Tolerances`.
 
     Returns:
         What was run, in order.

@@ -296,8 +296,10 @@ def check_rule(op: Callable[..., Any], *args: Any, seed: int = 0, tolerance: flo
 
     Args:
         op: the operation, for instance np.tanh; float arguments and float arrays among `args` are differentiated.
-        args, kwargs: the call to check.
-        seed: of the random directions. tolerance: largest relative error against central differences.
+        args: of the call to check.
+        kwargs: its arguments by name.
+        seed: of the random directions.
+        tolerance: largest relative error against central differences.
 
     >>> check_rule(np.tanh, np.array([0.1, -2.0]))
     """
