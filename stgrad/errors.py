@@ -102,7 +102,9 @@ class StgradError(Exception):
 
 
 def presented(error: StgradError) -> StgradError:
-    """An error as users see it: without the frames of the compiler, and without what led to it; `STGRAD_TRACEBACK=full` keeps both."""
+    """An error as users see it: of a public class, without the frames of the compiler and what led to it; `STGRAD_TRACEBACK=full` keeps those."""
+    if type(error).__module__ != __name__:  # a class by which the compiler tells cases apart
+        error.__class__ = next(cls for cls in type(error).__mro__ if cls.__module__ == __name__)
     if os.environ.get("STGRAD_TRACEBACK") != "full":
         error.__cause__ = None
         error.__context__ = None

@@ -9,6 +9,7 @@ import pytest
 
 import stgrad
 import stgrad.plain
+from stgrad import errors
 
 
 class _Pair(NamedTuple):
@@ -90,3 +91,48 @@ def test_twice_through_a_tuple():
 def test_tuples_of_unknown_length_are_no_results():
     with pytest.raises(stgrad.errors.TypeInferenceError, match="a tuple whose length the program decides"):
         stgrad.jit(lambda p: tuple(2.0 * p))(np.ones(3))
+
+
+def appended(x, w):
+    t = tuple(x)
+    t.append(w)
+    return t[0]
+
+
+def stored(x, w):
+    t = (w,) * len(x)
+    t[0] = w
+    return t[0]
+
+
+def joined(x, w):
+    return (list(x) + (w,))[0]
+
+
+def enlarged(x, w):
+    t = tuple(x)
+    before = t
+    t += (w * w,)
+    s = list(x)
+    held = s
+    s += (w,)
+    return t[-1] * len(before) + len(held) * w + sum(t[1:]) * before[0]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [appended, stored, joined])
+def test_tuples_of_unknown_length_do_not_change(f, jit):
+    with pytest.raises((AttributeError, TypeError)):
+        f(np.ones(3), 0.5)
+    with pytest.raises((errors.StgradError, TypeError), match="tuple"):
+        stgrad.grad(f, jit=jit)(np.ones(3), 0.5)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_tuples_are_enlarged_as_new_ones(jit):
+    """`t += (w,)` of a tuple leaves what shares it; of a list it does not."""
+    x, w = np.array([1.0, 2.0, 3.0]), 0.5
+    value, (x_bar, w_bar) = stgrad.value_and_grad(enlarged, (0, 1), jit=jit)(x, w)
+    assert value == enlarged(x, w)
+    assert w_bar == pytest.approx((enlarged(x, w + 1e-6) - enlarged(x, w - 1e-6)) / 2e-6)
+    assert x_bar == pytest.approx([sum(x[1:]) + w * w, x[0], x[0]])

@@ -216,7 +216,8 @@ _METHODS: dict[str, Callable[..., Value]] = {
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    if isinstance(owner, (list, Growing)) and name == "sort":
+    is_list = isinstance(owner, list) or isinstance(owner, Growing) and owner.cls is list
+    if is_list and name == "sort":
         from stgrad.frontend import ordering
 
         return ordering.sort(frame, owner, *args, **kwargs)
@@ -224,14 +225,15 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         return _ordering_method(frame, owner, name, *args)
     if isinstance(owner, list) and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)
-    if isinstance(owner, (list, Growing)) and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
+    if is_list and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
     known_text(frame, *args)
     if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)
     if bound is None or isinstance(owner, Growing):
-        raise errors.UnknownFunctionError(f"`{type(owner).__name__}.{name}` is not supported", frame.builder.loc)
+        cls = owner.cls if isinstance(owner, Growing) else type(owner)
+        raise errors.UnknownFunctionError(f"`{cls.__name__}.{name}` is not supported", frame.builder.loc)
     if name == "copy":
         return frame.copied(owner)
     kept = [static_of(a) if name in ("pop", "get", "setdefault") and i == 0 else frame.keep(a) for i, a in enumerate(args)]

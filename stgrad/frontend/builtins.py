@@ -368,7 +368,7 @@ def _slice(frame: Frame, *args: Value) -> Value:
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if isinstance(value, (Record, Growing)):
-            return issubclass(value.cls if isinstance(value, Record) else value.cls, classes)
+            return issubclass(value.cls, classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)

@@ -73,12 +73,18 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
         left, right = (growing.as_array(frame, v) for v in (left, right))
         return binary(frame, type(node.op), left, right)
     grow = any(isinstance(v, Growing) for v in (left, right))
-    if grow and isinstance(node.op, gast.Add) and len({v.cls if isinstance(v, Growing) else type(v) for v in (left, right)}) == 1:
-        return growing.concatenated(frame, left, right)
+    if grow and isinstance(node.op, gast.Add):
+        one, other = (v.cls if isinstance(v, Growing) else type(v) for v in (left, right))
+        if one is other:
+            return growing.concatenated(frame, left, right)
+        if {one, other} == {list, tuple}:
+            raise TypeError(f'can only concatenate {one.__name__} (not "{other.__name__}") to {one.__name__}')
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
-    items, count = (left, right) if isinstance(left, list) else (right, left)
-    if isinstance(node.op, gast.Mult) and isinstance(items, list) and isinstance(count, Sym):
-        return growing.repeated(frame, items, count)
+    items, count = (left, right) if isinstance(left, (list, tuple)) else (right, left)
+    if isinstance(node.op, gast.Mult) and isinstance(items, (list, tuple)) and isinstance(count, Sym):
+        found = growing.repeated(frame, list(items), count)
+        found.cls = type(items)
+        return found
     if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
     if isinstance(node.op, gast.Add):

@@ -204,7 +204,7 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
         places.copied(frame, growing)
         cut = map_leaves(lambda b, _: _same_items(frame, load(frame, b, index, node)) if isinstance(b, Sym) else b, view(frame, growing))
         first = next(v for v in leaves(cut) if isinstance(v, Sym))
-        part = Growing(cut, operations.extent(frame, first, 0))
+        part = Growing(cut, operations.extent(frame, first, 0), cls=growing.cls)
         places.copied(frame, part)
         return part
     if isinstance(known, int):
@@ -215,6 +215,8 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
 def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: Any) -> None:
     """`xs[index] = value`."""
     known = static_of(index)
+    if growing.cls is tuple:
+        frame.unsupported(node, "assigning to an item of a tuple is not supported")
     if isinstance(known, slice):
         frame.unsupported(node, "assigning to a slice of a list that grows is not supported", hint="use an array")
     if not fits(frame, growing, value):
@@ -319,14 +321,18 @@ def _extended(frame: Frame, a: Value, b: Value) -> Growing:
     from stgrad.frontend.arrays import call_method
 
     name = frame.hidden_name("sum")
-    frame.env[name] = copy(frame, a) if isinstance(a, Growing) else frame.copied(a)
-    call_method(frame, Method(frame.env[name], "extend"), (b,), {})
-    new: Growing = frame.env.pop(name)
-    return new
+    new = frame.env[name] = copy(frame, a) if isinstance(a, Growing) else frame.copied(list(a))
+    cls = a.cls if isinstance(a, Growing) else type(a)
+    if cls is tuple and isinstance(new, Growing):
+        new.cls = list
+    call_method(frame, Method(new, "extend"), (b,), {})
+    made: Growing = frame.env.pop(name)
+    made.cls = cls
+    return made
 
 
 def detached(frame: Frame, value: Value) -> Value:
     """An item of a list as one that has no place in it."""
     if isinstance(value, Growing):
-        return Growing(map_leaves(lambda b, _: frame.call(np.copy, (b,), {}) if isinstance(b, Sym) else b, view(frame, value)), value.count)
+        return Growing(map_leaves(lambda b, _: frame.call(np.copy, (b,), {}) if isinstance(b, Sym) else b, view(frame, value)), value.count, cls=value.cls)
     return map_leaves(lambda v, _: frame.call(np.copy, (v,), {}) if isinstance(v, Sym) and v.type.rank else v, value)

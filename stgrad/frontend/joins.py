@@ -109,7 +109,7 @@ class Join:
             return Record(a.cls, {k: self._value(a.fields[k], b.fields[k], f"{what}_{k}", fresh) for k in a.fields})
         if isinstance(a, Nested) and isinstance(b, Nested):
             return Nested(self._value(a.buffer, b.buffer, what, fresh))
-        if isinstance(a, Growing) and isinstance(b, Growing):
+        if isinstance(a, Growing) and isinstance(b, Growing) and a.cls is b.cls:
             return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin, cls=a.cls)
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
@@ -167,7 +167,7 @@ def merge(frame: Frame, new: Value, sources: tuple[Value, ...], origin: Value) -
 
 def describe(value: Value) -> str:
     if isinstance(value, Growing):
-        return "a list that grows"
+        return "a list that grows" if value.cls is list else "a tuple of unknown length"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, Record):

@@ -85,7 +85,7 @@ class Settled:
 
     `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are
     bound to other containers; `unreadable`: names that no one variable can hold; `late`: what a trip leaves in names that the next one reads;
-    `optional`: values of what is None in some trips.
+    `never`: names that are read though no trip binds them; `optional`: values of what is None in some trips.
     """
 
     types: dict[tuple[Any, str], Type] = field(default_factory=dict)
@@ -93,6 +93,7 @@ class Settled:
     replaced: set[tuple[int, Any]] = field(default_factory=set)
     unreadable: dict[str, Exception] = field(default_factory=dict)
     late: dict[str, Value] = field(default_factory=dict)
+    never: set[str] = field(default_factory=set)
     optional: dict[tuple[Any, str], Value] = field(default_factory=dict)
 
 
@@ -165,6 +166,10 @@ class Carried:
                 elif value is not UNDEFINED:
                     self.settled.late[name] = value.value if isinstance(value, Maybe) else value
                     self.changed = True
+        never = {n for n in earlier if n in self.new and self.frame.env.get(n, UNDEFINED) is UNDEFINED} - self.settled.never
+        if never and not self.changed:  # all that trips bind is known: the paths that were left out as none of the first trip are of no trip
+            self.settled.never |= never
+            self.changed = True
 
     def _open(self, k: int, container: Value) -> None:
         """Give the entries of a container that changes in the loop variables of their own."""
@@ -351,7 +356,7 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             carried = Carried(frame, names, settled)
             carried.filled = [g for g in filled if g.trip is not None]
             earlier = len(frame.builder.earlier)
-            frame.builder.loops.append((frame, names, {id(v) for f in frames_of(frame) for v in f.env.values()}))
+            frame.builder.loops.append((frame, names - settled.never, {id(v) for f in frames_of(frame) for v in f.env.values()}))
             read(carried)
         except Grows as found:
             if found.depth != depth:

@@ -186,7 +186,7 @@ def augmented(frame: Frame, node: Any) -> None:
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:
     """What `old op= value` leaves: the same container, changed, or a new value."""
     boxes.changing(frame, old)
-    if isinstance(old, (list, Growing)) and kind is gast.Add:
+    if (isinstance(old, list) or isinstance(old, Growing) and old.cls is list) and kind is gast.Add:
         call_method(frame, Method(old, "extend"), (value,), {})
         return old
     if isinstance(old, dict) and kind is gast.BitOr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .core import adjoint, composite, linear, nondiff, samples, tangent
+from .core import adjoint, composite, linear, nondiff, refuse, samples, tangent
 
 # ------------------------------------------------------------------ copies
 
@@ -103,10 +103,12 @@ nondiff(np.promote_types, np.min_scalar_type, np.mask_indices)
 nondiff(np.unravel_index, np.ravel_multi_index, np.ndim, np.shape, np.size, np.result_type, np.can_cast, np.issubdtype)
 
 
-
 def positions(mask_or_indices):
     """Indices along one axis, from a mask of it too."""
     given = np.asarray(mask_or_indices)
+    if not isinstance(mask_or_indices, np.ndarray) and np.size(given) == 0:
+        given = given.astype(int)  # an empty list is an array of floats
+    refuse(np.ndim(given) != 1, "the indices of np.ix_ have one axis each", "give lists, or arrays of one axis")
     return np.nonzero(given)[0] if given.dtype == bool else given
 
 

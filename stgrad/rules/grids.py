@@ -344,13 +344,13 @@ def poly(seq_of_zeros):
 def roots(p):
     """The eigenvalues of the companion matrix, and a zero for each zero at the end of the coefficients."""
     refuse(np.ndim(p) > 1, "np.roots takes one polynomial", "call it for each row")
-    p = np.ravel(np.asarray(p))
+    p = np.ravel(np.asarray(p)) * 1.0
     places = np.flatnonzero(p)
     if np.size(places) == 0:
-        return np.zeros(0)
+        return np.zeros(0, p.dtype)
     c = p[places[0] : places[-1] + 1]
     n = np.size(c) - 1
-    companion = np.eye(n, k=-1, dtype=(p[0] / 1.0).dtype)
+    companion = np.eye(n, k=-1, dtype=p.dtype)
     if n > 0:
         companion[0] = -c[1:] / c[0]
     return np.concatenate((np.linalg.eigvals(companion), np.zeros(np.size(p) - 1 - places[-1])))

@@ -395,3 +395,51 @@ def test_what_no_variable_can_hold_is_not_read_behind_a_loop(f, d, monkeypatch):
     assert found == pytest.approx((f(d + step, a, 3) - f(d - step, a, 3)) / (2 * step), rel=1e-7)
     with pytest.raises(errors.TypeInferenceError, match="on one path"):
         stgrad.grad(f, jit=True)(d, a, 3)
+
+
+def no_trip_binds(x, n):
+    for _ in range(0, n, 2):
+        for i in range(0):
+            x = x * i
+        if x > 0.5 and i in (0, 3):  # noqa: B007
+            unused = x  # noqa: F841
+    return x
+
+
+def no_trip_binds_in_two_loops(x, n):
+    for _ in range(n):
+        for _ in range(n):
+            if x > 0.5:
+                x = x * y  # noqa: F821
+            for y in ():  # noqa: B007
+                x = 2.0 * x
+    return x
+
+
+def bound_where_another_is_missing(x, n):
+    for k in range(n):
+        if k > 1:
+            z = y * x  # noqa: F821
+        if k > 0:
+            y = v * x  # noqa: F821, F841
+        v = x  # noqa: F841
+    return z
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [no_trip_binds, no_trip_binds_in_two_loops])
+def test_a_side_that_reads_what_no_trip_binds_is_not_left_out(f, jit):
+    """The side was taken for one that the first trip does not come to, which no other trip came to either."""
+    with pytest.raises(UnboundLocalError):
+        f(1.0, 2)
+    with pytest.raises(errors.UndefinedNameError, match="may be unassigned") as found:
+        stgrad.grad(f, jit=jit)(1.0, 2)
+    assert type(found.value) is errors.UndefinedNameError
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_names_that_wait_for_each_other(jit):
+    g = stgrad.value_and_grad(bound_where_another_is_missing, jit=jit)
+    assert g(1.5, 4) == (1.5**3, 3 * 1.5**2)
+    with pytest.raises(UnboundLocalError):
+        g(1.5, 1)

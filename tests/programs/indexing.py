@@ -232,3 +232,12 @@ def meshes_of_indices(a, w):
 def roots_of_a_cubic(c, a):
     z = np.roots([0.0, 1.0, a, 0.3 * np.sin(c[0]), 0.01 * np.cos(c[1])])
     return np.max(z) ** 2 + np.sum(z**3)
+
+
+@example(matrix(3, 4), 0.6, jit=True)
+def axes_without_elements(a, w):
+    none = np.asarray([])
+    rows = a[none.astype(int)] * w
+    mesh = a[np.ix_([], [0, 2])]
+    turned = a[0, 1:0:-1][1:]
+    return np.sum(rows) + np.prod(mesh) + np.sum(turned**2) + np.sum((a[:, :0] @ a[:0]) * w) + np.sum(a[:0] * none[:, None]) + w

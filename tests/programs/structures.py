@@ -387,3 +387,12 @@ def around_a_star(x, a, w):
     for row in rows:
         last = last + row * row
     return s + rest[-1] + len(rest) * w + head * tail + sum(m * m for m in middle) + np.sum(last)
+
+
+@example(vector(5), 0.7, jit=True)
+def list_of_a_slice_backwards(x, w):
+    part = list(x[2:0:-1])
+    part.append(w)
+    other = list(x[1:4:2])
+    other.append(w * w)
+    return sum(part) * other[0] + sum(v * v for v in other)

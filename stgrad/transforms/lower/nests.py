@@ -62,7 +62,7 @@ from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.integers import Integers, Sum
-from stgrad.transforms.lower.nest import Guard, Kernel, Node, Raw, Unit, extents_of
+from stgrad.transforms.lower.nest import ZERO, Guard, Kernel, Node, Raw, Unit, extents_of
 from stgrad.transforms.lower.raised import guarded, raised
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.settled import settled
@@ -287,17 +287,14 @@ def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: 
 
 
 def drop_dead(state: Scalariser, live: frozenset[str]) -> list[Unit]:
-    """Leave out definitions of own buffers that nothing reads."""
+    """Leave out definitions of own buffers that nothing reads, and what runs over an axis without elements."""
     wanted: set[str] = set()
     result: list[Unit] = []
     for unit in reversed(state.units):
-        if (
-            isinstance(unit, Kernel)
-            and unit.target in state.buffers
-            and not state.buffers[unit.target].escapes
-            and unit.target not in wanted
-        ):
-            continue
+        if isinstance(unit, Kernel):
+            buffer = state.buffers.get(unit.target)
+            if ZERO in unit.space or buffer is not None and not buffer.escapes and unit.target not in wanted:
+                continue
         wanted.update(a.buffer for a in unit.accesses() if not (a.write and isinstance(unit, Kernel)))
         result.insert(0, unit)
     return result

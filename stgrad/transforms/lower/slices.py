@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.ir import Const, Dim, Operand, Slice, Type
+from stgrad.ir import Const, Dim, Operand, Slice, Type, Var
 from stgrad.transforms.lower.integers import Sum, named, number
 from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Kernel, Lit
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
@@ -129,11 +129,18 @@ def inputs(state: Scalariser, bound: Bound) -> set[str]:
 
 
 def again(state: Scalariser, bounds: Mapping[str, Bound], extent: Dim) -> Dim:
-    """An extent in another try of the same run, where a bound of a slice that it is has been computed once more."""
+    """An extent of another try of the same run: what that try computed, or read from a variable, is computed and read once more.
+
+    The symbols of one try mean nothing in the next, which knows more: there a variable may be an extent that it only held before.
+    """
     name = (extent.symbol or "").removesuffix("[-1]")
-    if name not in bounds:
+    if name in bounds:
+        op, parts, a, b = bounds[name]
+        found = _operation(state, op, parts, again(state, bounds, a), again(state, bounds, b))
+    elif extent.symbol in state.extents.sources or name not in state.types or state.types[name].array:
         return extent
-    found = _operation(state, *bounds[name])
+    else:
+        found = state.number(Var(name))
     return Dim(found.symbol, found.offset + extent.offset)
 
 
