@@ -270,8 +270,9 @@ class _State:
         elif name not in self.candidates:
             raise Unsupported
         elif self.classes.find(name) not in self.stored:
-            self.bind(name, seen)
-        elif {name, source.name} <= self.once:
+            passes = operation(stmt.op).differentiable
+            self.bind(name, seen if passes else _each(lambda cell: self.emit(stmt.op, (cell,)), seen))
+        elif {name, source.name} <= self.once and operation(stmt.op).differentiable:
             self.cells[name] = seen
         else:
             raise Unsupported
