@@ -43,6 +43,26 @@ def stencil(u, n, s, loop):
     return np.sum(u * u)
 
 
+def until(x, n, s, loop):
+    """Two numbers a step, of which nobody knows how many there will be."""
+    v = 0.0
+    for _ in range(n):
+        v = v - 0.001 * math.sin(x) - 0.0001 * v
+        x = x + 0.001 * v
+        if abs(x) > 100.0:
+            break
+    return x
+
+
+def open_stencil(u, n, s, loop):
+    """The same grid in a `while`."""
+    k = 0
+    while k < n:
+        u[1:-1, 1:-1] = u[1:-1, 1:-1] + 0.1 * np.sin(u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4.0 * u[1:-1, 1:-1])
+        k += 1
+    return np.sum(u * u)
+
+
 def keeping(trips, snapshots):
     """A loop that keeps everything."""
     return trips
@@ -89,6 +109,9 @@ def main() -> None:
     row("10^7 steps of 2 numbers, within", scalars, 1.0, 10**7, 1, keeping, memory="1 GB")
     row("10^7 steps of 2 numbers, within", scalars, 1.0, 10**7, 1, keeping, memory="8 MB")
     row("10^7 steps of 2 numbers, checkpointed by hand", scalars, 1.0, 10**7, 1, choosing)
+    row("10^7 steps with a break, everything kept", until, 1.0, 10**7, 1, keeping)
+    row("10^7 steps with a break, within", until, 1.0, 10**7, 1, keeping, memory="2 GB")
+    row("10^7 steps with a break, within", until, 1.0, 10**7, 1, keeping, memory="8 MB")
     row("20,000 steps of 1,000 numbers, everything kept", array, numbers, 20_000, 1, keeping)
     row("20,000 steps of 1,000 numbers, within", array, numbers, 20_000, 1, keeping, memory="1 GB")
     row("20,000 steps of 1,000 numbers, within", array, numbers, 20_000, 1, keeping, memory="10 MB")
@@ -99,6 +122,7 @@ def main() -> None:
     row("200 steps of a grid of 512 x 512, within", stencil, grid, 200, 1, keeping, memory="1 GB")
     row("200 steps of a grid of 512 x 512, within", stencil, grid, 200, 1, keeping, memory="200 MB")
     row("2,000 steps of a grid of 512 x 512, within", stencil, grid, 2000, 1, keeping, memory="200 MB")
+    row("2,000 steps of it in a while, within", open_stencil, grid, 2000, 1, keeping, memory="200 MB")
     row("2,000 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 2000, 70, checkpointed)
 
 

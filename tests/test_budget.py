@@ -98,6 +98,88 @@ def pendulum(x, n):
     return y
 
 
+def until_small(x, n):
+    u, k = x * 1.0, 0
+    while np.sum(u * u) > 1e-3 and k < n:
+        u = u - 0.01 * np.sin(u) * u - 0.002 * u
+        k += 1
+    return np.sum(u)
+
+
+def jumps(x, n):
+    v, a = 0.0, x[0]
+    for t in range(n):
+        v = v - 0.1 * math.sin(a) * x[1]
+        if v < -3.0:
+            break
+        if math.cos(3.0 * a) > 0.3:
+            continue
+        a = a + 0.1 * v + 0.01 * t
+    return a * v
+
+
+def open_in_place(x, n):
+    u, k = x.copy(), 0
+    while k < n:
+        u[1:-1] = 0.5 * u[1:-1] + 0.4 * np.sin(u[2:]) * u[:-2]
+        u[k % 5] += 0.1 * x[0]
+        k += 1
+    return np.sum(u * u)
+
+
+def open_in_open(x, n):
+    w, k = x * 1.0, 0
+    while k < n:
+        z, error = 0.5, 1.0
+        while abs(error) > 1e-9:
+            error = z * z - w[0] * w[0] - 1.0
+            z = z - error / (2 * z)
+        for _ in range(4):
+            w = w + 0.01 * z * w * np.cos(w)
+        k = k + 1
+    return np.sum(w)
+
+
+def open_in_loop(x, n):
+    w = x * 1.0
+    for r in range(3):
+        k, s = 0, np.sum(w) * 0.1
+        while s < 1.0 + n * 0.1 and k < n:
+            s, k = s + 0.05 * np.exp(-s * w[r]), k + 1
+        w = w + 0.1 * s * w
+    return np.sum(w)
+
+
+def open_buffers(x, n):
+    a, b, k = x.copy(), np.zeros_like(x), 0
+    while k < n:
+        for i in range(1, len(a) - 1):
+            b[i] = a[i] * a[i - 1] + 0.2 * np.sin(a[i + 1])
+        a, b = b, a
+        k += 1
+    return np.sum(a * b) + np.sum(a)
+
+
+def growing_trips(x, n):
+    s, k = x * 1.0, 1
+    for _ in range(n):
+        for _ in range(k):
+            s = s + 0.1 * np.sin(s)
+        k = k + 1 if k < 5 else 1
+    return np.sum(s)
+
+
+def adaptive(x, n):
+    t, h, y = 0.0, 0.1, x[0] * 1.0
+    while t < n * 0.05:
+        d = -y * math.sin(y) * h + 0.1 * h
+        if abs(d) > 0.02 and h > 1e-3:
+            h = h * 0.5
+        else:
+            y, t, h = y + d, t + h, min(h * 1.2, 0.1)
+    return y * y
+
+
 BUDGETS: list[tuple[Callable[..., Any], int, tuple[int, ...]]] = [
     (in_place, 40, (10**6, 900)),
     (one_after_another, 41, (1800,)),
@@ -106,6 +188,14 @@ BUDGETS: list[tuple[Callable[..., Any], int, tuple[int, ...]]] = [
     (branches, 50, (150,)),
     (roots, 20, (1500,)),
     (buffers, 8, (1500,)),
+    (until_small, 300, (10**6, 2000)),
+    (jumps, 300, (1000,)),
+    (open_in_place, 300, (10**6, 1500)),
+    (open_in_open, 60, (3000,)),
+    (open_in_loop, 300, (1500,)),
+    (open_buffers, 100, (1500,)),
+    (growing_trips, 40, (2500,)),
+    (adaptive, 300, (1000,)),
 ]
 
 
@@ -120,7 +210,18 @@ def test_same_gradient(program: Any, n: int, budgets: tuple[int, ...]) -> None:
             np.testing.assert_allclose(found[1], slope, rtol=1e-13, atol=1e-300)
 
 
-@pytest.mark.parametrize(("program", "n", "budget"), [(pendulum, 5000, 10_000), (scalars, 1500, 10_000)])
+def open_pendulum(x, n):
+    v, y, k = 0.0, x[0], 0
+    while k < n:
+        v = v - 0.1 * math.sin(y) - 0.01 * v
+        y, k = y + 0.1 * v, k + 1
+    return y
+
+
+PEAKS = [(pendulum, 5000, 10_000), (scalars, 1500, 10_000), (open_pendulum, 5000, 10_000), (jumps, 4000, 20_000), (adaptive, 3000, 10_000)]
+
+
+@pytest.mark.parametrize(("program", "n", "budget"), PEAKS)
 def test_peak(program: Any, n: int, budget: int) -> None:
     gradient = stgrad.grad(program, jit=False, memory=budget)
     gradient(X, 30)
@@ -141,6 +242,50 @@ def test_compiled() -> None:
         gradient(np.ones(500), 40)
 
 
+@pytest.mark.parametrize("program", [jumps, open_in_place, open_in_open])
+def test_compiled_while(program: Any) -> None:
+    gradient, expected = stgrad.grad(program, memory="3 kB"), stgrad.grad(program, jit=False)
+    for n in (1, 60):
+        np.testing.assert_allclose(gradient(X, n), expected(X, n), rtol=1e-12)
+
+
+def test_while_that_does_not_fit() -> None:
+    with pytest.raises(errors.MemoryBudgetError, match="too small for this call"):
+        stgrad.grad(open_in_place, memory=400)(X, 60)
+
+    def two_names(x, n):
+        a, k = x * 1.0, 0
+        b = a
+        while k < n:
+            a[1:] = np.sin(a[:-1]) * b[1:]
+            if k % 3 == 0:
+                b = a.copy()
+            elif k % 5 == 0:
+                b = a
+            k += 1
+        return np.sum(a) + np.sum(b)
+
+    expected = stgrad.grad(two_names, jit=False)(X, 20)
+    for jit in (False, True):  # the arrays cannot be told apart, so that no trip runs again: what is kept is counted
+        gradient = stgrad.grad(two_names, jit=jit, memory="20 kB")
+        np.testing.assert_allclose(gradient(X, 20), expected, rtol=1e-12)
+        with pytest.raises(errors.MemoryBudgetError, match="too small for this call"):
+            gradient(X, 2000)
+
+    def of_two_sizes(x, n):
+        u, k = x * 1.0, 0
+        w = u[::2]
+        while k < n:
+            u[:] = u + 0.1 * np.sin(u)
+            w = u[::2] if k % 2 else u[1::2]
+            w[0] = w[1] * w[2]
+            k += 1
+        return np.sum(u) + w[1]
+
+    with pytest.raises(errors.MemoryBudgetError, match="nobody can tell how much memory a trip of this loop keeps"):
+        stgrad.grad(of_two_sizes, jit=False, memory="20 kB")(X, 20)
+
+
 def test_everything_fits() -> None:
     """With room for all trips none runs again: the trips that do are counted."""
     text = stgrad.grad(one_after_another, jit=False, memory="1 GB").lowered(X, 9)
@@ -156,12 +301,23 @@ def test_second_order() -> None:
     with pytest.raises(errors.MemoryBudgetError):
         stgrad.hvp(in_place, (X, 40), (direction, None), jit=False, memory=1000)
 
+    for program in (until_small, open_in_place, jumps):
+        expected = stgrad.hvp(program, (X, 60), (direction, None), jit=False)[0]
+        np.testing.assert_allclose(stgrad.hvp(program, (X, 60), (direction, None), jit=False, memory=4000)[0], expected, rtol=1e-11)
+
     def twice(x, n):
         return np.sum(stgrad.grad(in_place)(x, n) * direction)
 
     np.testing.assert_allclose(stgrad.grad(twice, jit=False, memory="1 MB")(X, 12), stgrad.grad(twice, jit=False)(X, 12), rtol=1e-12)
     with pytest.raises(errors.MemoryBudgetError):  # its lists cannot be made again: what they take is tested
         stgrad.grad(twice, jit=False, memory="20 kB")(X, 1200)
+
+    def of_while(x, n):
+        return np.sum(stgrad.grad(until_small)(x, n) * direction)
+
+    np.testing.assert_allclose(stgrad.grad(of_while, jit=False, memory="1 MB")(X, 12), stgrad.grad(of_while, jit=False)(X, 12), rtol=1e-12)
+    with pytest.raises(errors.MemoryBudgetError):
+        stgrad.grad(of_while, jit=False, memory="20 kB")(X, 1200)
 
 
 def test_vjp() -> None:

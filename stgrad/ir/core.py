@@ -174,11 +174,15 @@ class For(Statement):
 
 @dataclass(frozen=True, slots=True)
 class While(Statement):
+    """`trips`: a variable that is 0 before the loop, and has 1 added to it by the last statement of the body. `snapshots`: as in `For`."""
+
     head: Block
     cond: Operand
     body: Block
     loc: Loc | None = None
     note: str | None = None
+    trips: Var | None = None
+    snapshots: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,9 @@ def operands(stmt: Stmt) -> tuple[Operand, ...]:
             return bounds if stmt.snapshots is None else (*bounds, stmt.snapshots)
         case Custom():
             return stmt.inputs + stmt.fixed
-        case While() | Stack() | Pop():
+        case While():
+            return () if stmt.snapshots is None else (stmt.snapshots,)
+        case Stack() | Pop():
             return ()
     raise AssertionError(stmt)
 
@@ -241,8 +243,10 @@ def map_operands(f: Callable[[Operand], Operand], stmt: Stmt) -> Stmt:
             return changed(stmt, target=target, index=go(stmt.index), value=go(stmt.value))
         case Push():
             return changed(stmt, value=go(stmt.value))
-        case If() | While():
+        case If():
             return changed(stmt, cond=go(stmt.cond))
+        case While():
+            return changed(stmt, cond=go(stmt.cond), snapshots=None if stmt.snapshots is None else go(stmt.snapshots))
         case For():
             snapshots = None if stmt.snapshots is None else go(stmt.snapshots)
             return changed(stmt, start=go(stmt.start), stop=go(stmt.stop), step=go(stmt.step), snapshots=snapshots)
@@ -285,6 +289,8 @@ def rename(block: Block, names: Mapping[str, str]) -> Block:
                 return replace(stmt, name=names.get(stmt.name, stmt.name))
             case For():
                 return replace(stmt, var=var(stmt.var))
+            case While() if stmt.trips is not None:
+                return changed(stmt, trips=var(stmt.trips))
             case Custom():
                 return replace(
                     stmt,

@@ -1,7 +1,17 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
-from stgrad.runtime.budget import budget_check, budget_cut, budget_left, budget_length, budget_rest, budget_slots
+from stgrad.runtime.budget import (
+    budget_check,
+    budget_cut,
+    budget_left,
+    budget_length,
+    budget_rest,
+    budget_slots,
+    budget_trips,
+    open_length,
+    open_slots,
+)
 from stgrad.runtime.call import call_python
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
@@ -30,6 +40,7 @@ __all__ = [
     "budget_length",
     "budget_rest",
     "budget_slots",
+    "budget_trips",
     "call_kept",
     "call_python",
     "cholesky_bar",
@@ -56,6 +67,8 @@ __all__ = [
     "next_snapshot",
     "outside",
     "opaque",
+    "open_length",
+    "open_slots",
     "pop",
     "pow",
     "push",

@@ -13,7 +13,9 @@ from numba.extending import overload, register_jitable
 
 from stgrad.errors import MemoryBudgetError
 
-__all__ = ["budget_check", "budget_cut", "budget_left", "budget_length", "budget_rest", "budget_slots"]
+__all__ = [
+    "budget_check", "budget_cut", "budget_left", "budget_length", "budget_rest", "budget_slots", "budget_trips", "open_length", "open_slots",
+]  # fmt: skip
 
 MESSAGE = (
     "the memory budget is too small for this call: raise it, pass smaller arrays, or split loops whose single trips keep much into more trips; "
@@ -43,9 +45,9 @@ def budget_cut(start: int, stop: int, trips: int, kept: int, share: int) -> int:
     return cut
 
 
-def budget_check(trips: int, kept: int, left: int) -> None:
-    """Raise MemoryBudgetError where the trips of a loop that cannot run again keep more than is left."""
-    _check(trips, kept, left)
+def budget_check(kept: int, left: int) -> None:
+    """Raise MemoryBudgetError where what a loop that cannot run again keeps is more than what is left."""
+    _check(kept, left)
 
 
 def budget_rest(left: int, trips: int, kept: int, share: int) -> int:
@@ -82,6 +84,57 @@ def budget_slots(trips: int, length: int, state: int, kept: int, share: int) -> 
     return slots
 
 
+def budget_trips(kept: int, share: int) -> int:
+    """How many first trips of a `while` keep everything: as many as fit in half of its share, so that the other half is there for all others.
+
+    >>> budget_trips(8, 1000), budget_trips(0, 8) > 10**9
+    (62, True)
+    """
+    trips: int = _trips(kept, share)
+    return trips
+
+
+def open_length(state: int, kept: int, share: int, going: bool) -> int:
+    """Trips of a part of a `while`, of which nobody knows how many there will be: half of the share for what two parts keep, half for snapshots.
+
+    Raises MemoryBudgetError where not even one snapshot and one trip fit, and the loop has a trip (`going`).
+
+    >>> open_length(8, 8, 1000, True), open_length(800, 80, 900, True), open_length(8, 8, 0, False)
+    (31, 1, 1)
+    """
+    length: int = _open_length(state, kept, share, going)
+    return length
+
+
+def open_slots(length: int, state: int, kept: int, share: int, going: bool) -> int:
+    """Snapshots that fit beside two parts of so many trips, the last one being the shorter; none are needed where the loop has no trip.
+
+    >>> open_slots(31, 8, 8, 1000, True), open_slots(1, 800, 80, 900, True), open_slots(1, 8, 8, 1000, False)
+    (64, 1, 1)
+    """
+    slots: int = _open_slots(length, state, kept, share, going)
+    return slots
+
+
+def _trips(kept: Any, share: Any) -> Any:
+    return share // (2 * kept) if kept > 0 else 1 << 60
+
+
+def _open_length(state: Any, kept: Any, share: Any, going: Any) -> Any:
+    if not going:
+        return 1
+    if state + kept > share:
+        raise MemoryBudgetError(MESSAGE)
+    length = max(1, share // (4 * max(kept, 1)))
+    while length > 1 and (2 * length - 1) * kept + state > share:
+        length -= 1
+    return length
+
+
+def _open_slots(length: Any, state: Any, kept: Any, share: Any, going: Any) -> Any:
+    return max(1, (share - (2 * length - 1) * kept) // state) if going else 1
+
+
 def _left(budget: Any, base: Any) -> Any:
     if base >= budget:
         raise MemoryBudgetError(MESSAGE)
@@ -92,8 +145,8 @@ def _cut(start: Any, stop: Any, trips: Any, kept: Any, share: Any) -> Any:
     return start if kept <= 0 or trips <= share // kept else stop
 
 
-def _check(trips: Any, kept: Any, left: Any) -> Any:
-    if kept > 0 and trips > left // kept:
+def _check(kept: Any, left: Any) -> Any:
+    if kept > left:
         raise MemoryBudgetError(MESSAGE)
 
 
@@ -142,7 +195,7 @@ def _left_compiled(budget: Any, base: Any) -> Any:
 
 
 @overload(budget_check, strict=False)
-def _check_compiled(trips: Any, kept: Any, left: Any) -> Any:
+def _check_compiled(kept: Any, left: Any) -> Any:
     return _check
 
 
@@ -164,3 +217,18 @@ def _length_compiled(trips: Any, state: Any, kept: Any, share: Any) -> Any:
 @overload(budget_slots, strict=False)
 def _slots_compiled(trips: Any, length: Any, state: Any, kept: Any, share: Any) -> Any:
     return _slots
+
+
+@overload(budget_trips, strict=False)
+def _trips_compiled(kept: Any, share: Any) -> Any:
+    return _trips
+
+
+@overload(open_length, strict=False)
+def _open_length_compiled(state: Any, kept: Any, share: Any, going: Any) -> Any:
+    return _open_length
+
+
+@overload(open_slots, strict=False)
+def _open_slots_compiled(length: Any, state: Any, kept: Any, share: Any, going: Any) -> Any:
+    return _open_slots

@@ -11,7 +11,14 @@
 `kept` are the bytes that a trip keeps (`stgrad.transforms.tallies`). Where all of them fit, `cut` is the start: the program is then the one without a
 budget, but for a few comparisons. Else it is the stop, and the number of snapshots and the trips between them are chosen when the loop is entered
 (`stgrad.runtime.budget`). A loop in a loop that runs again gets half of its share. `base`, the memory that the program needs besides, is filled in when it is
-lowered (`settle_budget`). Loops that cannot be split (they have stacks, or arrays that may share memory) are as they were, and count: what they keep is tested.
+lowered (`settle_budget`). Of a `while` nobody knows the trips: first ones keep everything as long as they fit in half of the share, all others run again.
+
+    while going:                        while going and done < runtime.budget_trips(kept, share):
+        trip                                trip
+                                ->      while going:        checkpointed, in the other half
+                                            trip
+
+Loops that cannot be split (they have stacks, or arrays that may share memory) count what they keep, against `room`.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.errors import Location
 from stgrad.ir import (
     Assign,
@@ -41,9 +49,9 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
+    While,
     assigned,
     assigns,
-    map_blocks,
     operand_vars,
     reads,
     rename,
@@ -51,8 +59,10 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.tallies import Pushed, Tally, apart, counts, told, witnesses
+from stgrad.transforms.counters import apart, counter
+from stgrad.transforms.tallies import INT, Pushed, Tally, counts, told, witnesses
 
+BOOL = Type("bool", weak=True)
 SMALL = 16  # trips of an inner loop that is never split
 There = dict[str, tuple[str, int | None, int]]
 
@@ -91,23 +101,20 @@ def within_derivative(mode: str, directions: int) -> Iterator[None]:
         BUDGET.reset(token)
 
 
-def counted(fn: Function) -> Function:
-    """The program with a counter of its own in each loop, so that a loop is known by it."""
-    names, seen, types = Names([*fn.types, *(p.name for p in fn.params)]), set[str](), dict(fn.types)
+@dataclass
+class Scope:
+    """What is known at a place: where the value of each symbol is read, and the names that are bound."""
 
-    def block(statements: Block) -> Block:
-        return tuple(one(s) for s in statements)
+    there: There
+    bound: set[str]
 
-    def one(stmt: Stmt) -> Stmt:
-        if isinstance(stmt, For):
-            if stmt.var.name in seen:
-                fresh = names.fresh(stmt.var.name)
-                types[fresh] = types[stmt.var.name]
-                stmt = replace(stmt, var=Var(fresh), body=rename(stmt.body, {stmt.var.name: fresh}))
-            seen.add(stmt.var.name)
-        return map_blocks(block, stmt)
+    def copy(self) -> Scope:
+        return Scope(dict(self.there), set(self.bound))
 
-    return replace(fn, body=block(fn.body), types=types)
+    def behind(self, stmt: Stmt, types: Mapping[str, Type]) -> None:
+        """Go past a statement."""
+        self.bound |= assigned((stmt,))
+        self.there.update({symbol: (name, axis, offset) for symbol, name, axis, offset in witnesses(stmt, types) if symbol not in self.there})
 
 
 def within(fn: Function, budget: Budget, kept: Sequence[Pushed], excluded: frozenset[str] = frozenset()) -> Function:
@@ -124,7 +131,7 @@ def within(fn: Function, budget: Budget, kept: Sequence[Pushed], excluded: froze
         return fn
     there: There = {symbol: (name, axis, offset) for p in fn.params for symbol, name, axis, offset in told(p.name, fn.types)}
     room = work.new("room")
-    body = work.block(fn.body, there, {p.name for p in fn.params}, room, loops)
+    body = work.block(fn.body, Scope(there, {p.name for p in fn.params}), room, loops)
     first: Block = (Assign((room,), "runtime.budget_left", (Const(budget.bytes), Const(0))),)
     if budget.copies > 1:
         left = work.new("left")
@@ -134,8 +141,9 @@ def within(fn: Function, budget: Budget, kept: Sequence[Pushed], excluded: froze
 
 def at_fault(fn: Function, place: Location | None) -> frozenset[str]:
     """The counters of split loops of a program at a place; without such a loop, of the last one of all."""
-    split = [s for s in walk(fn.body) if isinstance(s, For) and isinstance(s.snapshots, Pack)]
-    return frozenset(s.var.name for s in split if s.loc is not None and s.loc == place) or frozenset(s.var.name for s in split[-1:])
+    split = [s for s in walk(fn.body) if isinstance(s, (For, While)) and isinstance(s.snapshots, Pack)]
+    here = [s for s in split if s.loc is not None and s.loc == place] or split[-1:]
+    return frozenset(name for name in map(counter, here) if name is not None)
 
 
 @dataclass
@@ -150,17 +158,15 @@ class _Split:
         self.names = Names([*self.fn.types, *(p.name for p in self.fn.params)])
         self.types = dict(self.fn.types)
 
-    def new(self, wish: str) -> Var:
+    def new(self, wish: str, type_: Type = INT) -> Var:
         name = self.names.fresh(wish)
-        self.types[name] = Type("int64", weak=True)
+        self.types[name] = type_
         return Var(name)
 
     def keeps(self, loop: Stmt) -> list[Pushed]:
         """What the trips of a loop keep, by the loops from it inwards."""
-        if not isinstance(loop, For):
-            return []
-        name = loop.var.name
-        return [replace(p, loops=p.loops[p.loops.index(name) :]) for p in self.kept if name in p.loops]
+        name = counter(loop)
+        return [replace(p, loops=p.loops[p.loops.index(name) :]) for p in self.kept if name is not None and name in p.loops]
 
     def loops(self, block: Block) -> int:
         """The outermost loops of a block that keep something."""
@@ -172,65 +178,143 @@ class _Split:
                 found += 1
         return found
 
-    def block(self, block: Block, there: There, bound: set[str], room: Var, loops: int) -> Block:
+    def block(self, block: Block, scope: Scope, room: Var, loops: int) -> Block:
         """A block whose outermost loops that keep something share the bytes of `room`."""
         out: list[Stmt] = []
         for stmt in block:
             if isinstance(stmt, If):
-                inner = [self.block(b, dict(there), set(bound), room, loops) for b in (stmt.then, stmt.orelse)]
+                inner = [self.block(b, scope.copy(), room, loops) for b in (stmt.then, stmt.orelse)]
                 out.append(replace(stmt, then=inner[0], orelse=inner[1]))
                 loops -= self.loops((stmt,))
-            elif isinstance(stmt, For) and self.keeps(stmt):
-                out += self.loop(stmt, there, bound, room, loops)
+            elif isinstance(stmt, (For, While)) and self.keeps(stmt):
+                out += self.loop(stmt, scope, room, loops) if self.splittable(stmt) else self.charged(stmt, scope, room)
                 loops -= 1
             else:
                 out.append(stmt)
-            bound |= assigned((stmt,))
-            there.update({symbol: (name, axis, offset) for symbol, name, axis, offset in witnesses(stmt, self.types) if symbol not in there})
+            scope.behind(stmt, self.types)
         return tuple(out)
 
-    def loop(self, loop: For, there: There, bound: set[str], room: Var, loops: int) -> list[Stmt]:
-        inside = assigned(loop.body)
+    def tally(self, scope: Scope, inside: Block = ()) -> Tally:
+        """Counts what is kept at some place, before what stands `inside` of a loop there."""
+        bound = assigned(inside)
+        there = {s: w for s, w in scope.there.items() if w[1] is not None or w[0] not in bound}
+        return Tally(self.names, self.types, there, frozenset(scope.bound - bound))
+
+    # ------------------------------------------------------------- loops that run again
+
+    def loop(self, loop: For | While, scope: Scope, room: Var, loops: int) -> list[Stmt]:
         values = self.keeps(loop)
-        tally = Tally(self.names, self.types, {s: w for s, w in there.items() if w[1] is not None or w[0] not in inside}, frozenset(bound - inside))
+        tally = self.tally(scope, loop.body)
         share: Operand = tally.make("np.floor_divide", room, Const(loops), wish="share") if loops > 1 else tally.make("alias", room, wish="share")
+        kept = tally.kept(loop, values)
+        if isinstance(loop, While):
+            new = self.unbounded(loop, values, scope, share, tally, kept)
+            return [*new[:-1], *self.left(room, share, loops), new[-1]]
         half = tally.make("np.floor_divide", share, Const(2), wish="half")
-        kept: Operand = tally.kept(loop, values) or half
+        again, part = self.again(loop, values, scope, half, tally, kept)
+        rerun = replace(loop, body=again, snapshots=Pack((part, share)))
+        if kept is None:  # then nobody can tell whether they fit
+            return [*tally.out, *self.left(room, share, loops), rerun]
         trips = tally.count(loop.start, loop.stop, loop.step)
-        again, part = self.again(loop, values, there, bound, half, tally, kept)
         cut = tally.make("runtime.budget_cut", loop.start, loop.stop, trips, kept, share, wish="cut")
-        if not self.splittable(loop):
-            tally.out.append(Effect("runtime.budget_check", (trips, kept, room), (), loop.loc))
         if loops > 1:
             tally.out.append(Assign((room,), "runtime.budget_rest", (room, trips, kept, share)))
-        if not self.splittable(loop):
-            return [*tally.out, loop]
-        counter = self.new(loop.var.name)
-        self.types[counter.name] = self.types[loop.var.name]
-        whole = replace(loop, var=counter, start=cut, body=rename(apart(loop.body), {loop.var.name: counter.name}))
-        return [*tally.out, replace(loop, stop=cut, body=again, snapshots=Pack((part, share))), whole]
+        own = self.new(loop.var.name)
+        self.types[own.name] = self.types[loop.var.name]
+        whole = replace(loop, var=own, start=cut, body=rename(apart(loop.body), {loop.var.name: own.name}))
+        return [*tally.out, replace(rerun, stop=cut), whole]
 
-    def splittable(self, loop: For) -> bool:
+    def left(self, room: Var, share: Operand, loops: int) -> list[Stmt]:
+        """What remains for other loops behind one that may use all of its share."""
+        return [Assign((room,), "np.subtract", (room, share))] if loops > 1 else []
+
+    def unbounded(self, loop: While, values: list[Pushed], scope: Scope, share: Operand, tally: Tally, kept: Operand | None) -> list[Stmt]:
+        """A `while`: its first trips keep everything, in one half of the share, and what runs again has the other."""
+        assert loop.trips is not None
+        mine = share if kept is None else tally.make("np.floor_divide", share, Const(2), wish="half")
+        half = tally.make("np.floor_divide", mine, Const(2), wish="half")
+        placed = [replace(v, open=v.open - {loop.trips.name}) for v in values]  # trips that run again are counted by then: no list grows
+        again, part = self.again(loop, placed, scope, half, tally, None if kept is None else tally.kept(loop, placed))
+        rerun = replace(loop, body=again, snapshots=Pack((part, mine)))
+        if kept is None:
+            return [*tally.out, rerun]
+        most = tally.make("runtime.budget_trips", kept, share, wish="most")
+        done, fits, going = self.new(loop.trips.name), self.new("_c", BOOL), self.new("_c", BOOL)
+        head = (Assign((fits,), "np.less", (done, most)), Assign((going,), "np.logical_and", (loop.cond, fits)))
+        body = rename(apart(loop.body), {loop.trips.name: done.name})
+        first = replace(loop, head=head, cond=going, body=body, trips=done)
+        return [*tally.out, Assign((done,), "alias", (Const(0),)), first, rerun]
+
+    def splittable(self, loop: For | While) -> bool:
         stacks = any(isinstance(s, (Push, Pop, Stack)) for s in walk(loop.body))
-        return loop.var.name not in self.excluded and loop.snapshots is None and isinstance(loop.step, Const) and not stacks
+        steps = not isinstance(loop, For) or isinstance(loop.step, Const)
+        return counter(loop) not in self.excluded and loop.snapshots is None and steps and not stacks
 
-    def again(self, loop: For, values: Sequence[Pushed], there: There, bound: set[str], half: Var, tally: Tally, kept: Operand) -> tuple[Block, Operand]:
+    def again(
+        self, loop: For | While, values: Sequence[Pushed], scope: Scope, half: Var, tally: Tally, kept: Operand | None
+    ) -> tuple[Block, Operand]:
         """The body of trips that run again, and what one of them keeps: its own inner loops get half of the share."""
         inner = [s for s in loop.body if self.long(s)]
-        if not inner or kept == half:
-            return loop.body, kept
+        names = {counter(s) for s in inner}
+        own = tally.kept(loop, [v for v in values if not names & set(v.loops)]) if inner else None
         room = self.new("room")
-        names = {s.var.name for s in inner if isinstance(s, For)}
-        own = tally.kept(loop, [v for v in values if not names & set(v.loops)])
+        start: Stmt = Assign((room,), "alias", (half,))
         if own is None:
-            return loop.body, kept
+            return (loop.body, kept) if kept is not None else ((start, *self.charged_trip(loop, scope, room)), half)
         body = _Split(replace(self.fn, types=self.types), [v for v in self.kept if names & set(v.loops)], self.excluded)
         body.names, body.types = self.names, self.types
-        new = body.block(loop.body, dict(there), set(bound), room, len(inner))
-        part = tally.make("min", kept, tally.plus(own, half))
-        before, again = self.moved((Assign((room,), "alias", (half,)), *new))
+        part = tally.plus(own, half)
+        before, again = self.moved((start, *body.block(loop.body, scope.copy(), room, len(inner))))
         tally.out += before
-        return again, part
+        return again, part if kept is None else tally.make("min", kept, part)
+
+    # ------------------------------------------------------------- loops that do not
+
+    def charged(self, loop: For | While, scope: Scope, room: Var) -> list[Stmt]:
+        """A loop that keeps everything: what it keeps is taken off `room`, and tested."""
+        tally = self.tally(scope, loop.body)
+        kept = tally.kept(loop, self.keeps(loop))
+        if kept is None:
+            return [replace(loop, body=self.charged_trip(loop, scope, room))]
+        if isinstance(loop, For):
+            total = tally.times(tally.count(loop.start, loop.stop, loop.step), kept)
+            return [*tally.out, *self.charge(room, total, loop), loop]
+        return [*tally.out, replace(loop, body=(*self.charge(room, kept, loop), *loop.body))]
+
+    def charged_trip(self, loop: For | While, scope: Scope, room: Var) -> Block:
+        """A trip that keeps nobody knows how much before it has run: inner loops count for themselves, and the rest where it ends."""
+        scope = scope.copy()
+        out: list[Stmt] = []
+        last = loop.body[-1:] if isinstance(loop, While) else ()
+        for stmt in loop.body[: len(loop.body) - len(last)]:
+            out += self.charged_inside(stmt, scope, room)
+            scope.behind(stmt, self.types)
+        tally = self.tally(scope)
+        own = tally.kept(loop, [v for v in self.keeps(loop) if len(v.loops) == 1])
+        if own is None:
+            raise errors.MemoryBudgetError(
+                "nobody can tell how much memory a trip of this loop keeps for the reverse sweep",
+                loop.loc,
+                reason="it keeps arrays of sizes that depend on numbers in them, or in a branch",
+                hint="leave `memory=` out, or make arrays of known sizes",
+            )
+        return (*out, *tally.out, *(self.charge(room, own, loop) if own != Const(0) else ()), *last)
+
+    def charged_inside(self, stmt: Stmt, scope: Scope, room: Var) -> list[Stmt]:
+        if isinstance(stmt, If):
+            arms = []
+            for block in (stmt.then, stmt.orelse):
+                inner = scope.copy()
+                arm: list[Stmt] = []
+                for s in block:
+                    arm += self.charged_inside(s, inner, room)
+                    inner.behind(s, self.types)
+                arms.append(tuple(arm))
+            return [replace(stmt, then=arms[0], orelse=arms[1])]
+        return self.charged(stmt, scope, room) if isinstance(stmt, (For, While)) and self.keeps(stmt) else [stmt]
+
+    def charge(self, room: Var, size: Operand, loop: For | While) -> Block:
+        return Effect("runtime.budget_check", (size, room), (), loop.loc), Assign((room,), "np.subtract", (room, size))
 
     def moved(self, body: Block) -> tuple[list[Stmt], Block]:
         """Numbers of ours that a trip computes from none of its own, which stand before the loop; and the trip without them."""
@@ -248,8 +332,10 @@ class _Split:
 
     def long(self, stmt: Stmt) -> bool:
         """Whether an inner loop is worth splitting: its trips are not the elements of an array that it fills, nor few."""
-        if not isinstance(stmt, For) or not self.keeps(stmt) or not self.splittable(stmt):
+        if not isinstance(stmt, (For, While)) or not self.keeps(stmt) or not self.splittable(stmt):
             return False
+        if isinstance(stmt, While):
+            return True
         bounds = (stmt.start, stmt.stop, stmt.step)
         few = all(isinstance(o, Const) for o in bounds) and len(range(*(o.value for o in bounds))) <= SMALL  # type: ignore[union-attr]
         return not few and not _fills(stmt, self.types)
@@ -293,4 +379,4 @@ def _made(fn: Function) -> set[str]:
     return {s.target.name for s in made if fn.types[s.target.name].array}
 
 
-__all__ = ["BUDGET", "at_fault", "budgeted", "counted", "settle_budget", "within", "within_derivative"]
+__all__ = ["BUDGET", "at_fault", "budgeted", "settle_budget", "within", "within_derivative"]

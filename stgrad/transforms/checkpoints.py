@@ -47,7 +47,7 @@ from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
 
 def marked(block: Block) -> bool:
     """Whether a block has checkpointed loops."""
-    return any(isinstance(s, For) and s.snapshots is not None for s in walk(block))
+    return any(isinstance(s, (For, While)) and s.snapshots is not None for s in walk(block))
 
 
 def unmarked(block: Block) -> Block:
@@ -56,20 +56,22 @@ def unmarked(block: Block) -> Block:
 
 
 def _unmarked(stmt: Stmt) -> Block:
-    if not isinstance(stmt, For) or stmt.snapshots is None:
+    if not isinstance(stmt, (For, While)) or stmt.snapshots is None:
         return (stmt,)
+    if isinstance(stmt, While):
+        return (replace(stmt, snapshots=None),)
     return stmt.body if runs_once(stmt) and stmt.var.name not in read(stmt.body) else (replace(stmt, snapshots=None),)
 
 
 def apart(stmt: Stmt) -> bool:
     """Whether a statement is a marked loop that writes to arrays of its own alone."""
-    return isinstance(stmt, For) and isinstance(stmt.snapshots, Pack) and stmt.snapshots.items[1] == Const(True)
+    return isinstance(stmt, (For, While)) and isinstance(stmt.snapshots, Pack) and stmt.snapshots.items[1] == Const(True)
 
 
-def carried(loop: For, extra: Block = ()) -> list[str]:
+def carried(loop: For | While, extra: Block = ()) -> list[str]:
     """Names that a trip of a loop may read as an earlier one, or what stands before the loop, has left them."""
     names = Liveness((loop, *extra), frozenset()).before & assigned(loop.body)
-    return sorted(names - {loop.var.name})
+    return sorted(names - {loop.var.name} if isinstance(loop, For) else names)
 
 
 def isolated(fn: Function, shadows: Mapping[str, str], names: Names) -> Function:
@@ -102,7 +104,7 @@ class _Isolation:
     def block(self, block: Block, objects: Objects) -> Block:
         out: list[Stmt] = []
         for stmt in block:
-            if isinstance(stmt, For) and stmt.snapshots is not None:
+            if isinstance(stmt, (For, While)) and stmt.snapshots is not None:
                 out += self.loop(stmt, objects)
             else:
                 inside = _entered(stmt, objects)
@@ -156,7 +158,7 @@ class _Isolation:
 
     # ------------------------------------------------------------- one loop
 
-    def loop(self, loop: For, objects: Objects) -> list[Stmt]:
+    def loop(self, loop: For | While, objects: Objects) -> list[Stmt]:
         if any(isinstance(s, (Push, Pop, Stack)) for s in walk(loop.body)):
             raise errors.UnsupportedSyntaxError("a loop with stacks cannot be checkpointed", loop.loc, hint="leave out `checkpointed`")
         written = {self.classes.find(n) for n in stored(loop.body)}
@@ -183,7 +185,7 @@ class _Isolation:
         self.types[copy] = self.types[name]
         return copy
 
-    def private(self, name: str, loop: For, members: list[str], objects: Objects) -> bool:
+    def private(self, name: str, loop: For | While, members: list[str], objects: Objects) -> bool:
         """Whether nothing that is read later sees through another name what a loop writes."""
         inside = {id(s) for s in walk((loop,))}
         before = {n for s in walk(self.fn.body) if id(s) not in inside for n in assigns(s)} | {p.name for p in self.fn.params}
@@ -191,7 +193,7 @@ class _Isolation:
         others = [n for n in live if self.classes.same(n, name)]
         return all(objects.get(n) is not None and objects[n] is not objects.get(name) for n in others)
 
-    def check_apart(self, loop: For, arrays: list[str], objects: Objects) -> None:
+    def check_apart(self, loop: For | While, arrays: list[str], objects: Objects) -> None:
         """Refuse arrays of one loop that may be one: on entry, and after each trip."""
         by_class: dict[str, list[str]] = {}
         for name in arrays:
@@ -210,7 +212,7 @@ class _Isolation:
             fixed = [n for n in members if n not in assigned(loop.body)]
             assert all(inside[n] is start[n] for n in fixed)
 
-    def refuse(self, loop: For, name: str, why: str) -> None:
+    def refuse(self, loop: For | While, name: str, why: str) -> None:
         raise errors.AliasingError(
             f"the checkpointed loop writes to `{name}`, which cannot be kept apart", loop.loc, reason=why, hint="write `.copy()` where the array is made"
         )

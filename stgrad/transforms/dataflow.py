@@ -133,7 +133,7 @@ class Liveness:
                 body = self._block(stmt.body, head)
                 entry = self._block(stmt.head, body | live | set(operand_vars(stmt.cond)))
             if entry | live <= head:
-                return head | set(reads(stmt)) if isinstance(stmt, For) else head
+                return head | {n for operand in operands(stmt) for n in operand_vars(operand)}
             head = head | entry | live
 
 

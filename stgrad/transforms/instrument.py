@@ -27,6 +27,7 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
+    assigns,
     map_blocks,
     rename,
     stored,
@@ -150,14 +151,17 @@ def _count_trips(body: Block, types: dict[str, Type], names: Names) -> tuple[Blo
     def block(b: Block) -> Block:
         out: list[Stmt] = []
         for stmt in b:
-            if isinstance(stmt, While):
+            if isinstance(stmt, While) and stmt.trips is not None and assigns(stmt.body[-1]) == (stmt.trips.name,):
+                trips[len(trips)] = stmt.trips.name
+                out.append(map_blocks(block, stmt))
+            elif isinstance(stmt, While):
                 counter = names.fresh("trips")
                 trips[len(trips)] = counter
                 types[counter] = Type("int64", weak=True)
                 stmt = map_blocks(block, stmt)
                 assert isinstance(stmt, While)
                 step = Assign((Var(counter),), "np.add", (Var(counter), Const(1)))
-                out += [Assign((Var(counter),), "alias", (Const(0),)), replace(stmt, body=(*stmt.body, step))]
+                out += [Assign((Var(counter),), "alias", (Const(0),)), replace(stmt, body=(*stmt.body, step), trips=Var(counter))]
             else:
                 out.append(map_blocks(block, stmt))
         return tuple(out)

@@ -13,8 +13,9 @@ from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.activity import Activity, activity
-from stgrad.transforms.budget import BUDGET, at_fault, counted, settle_budget, within
+from stgrad.transforms.budget import BUDGET, at_fault, settle_budget, within
 from stgrad.transforms.checkpoints import marked, unmarked
+from stgrad.transforms.counters import counted
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.libm import libm

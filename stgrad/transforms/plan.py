@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from stgrad.ir import Block, Const, Custom, Effect, Operand, Stack, Stmt, Var, map_blocks, map_operand, map_operands, rename, walk
-from stgrad.transforms.places import Place, Region
+from stgrad import errors
+from stgrad.ir import (
+    Block,
+    Const,
+    Custom,
+    Effect,
+    For,
+    Operand,
+    Stack,
+    Stmt,
+    Var,
+    While,
+    map_blocks,
+    map_operand,
+    map_operands,
+    rename,
+    walk,
+)
+from stgrad.transforms.places import Place, Region, every
 
 RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
 
@@ -66,6 +83,30 @@ def left_out(places: Iterable[Place], plan: Plan, code: Block) -> set[int]:
             found.add(at.number)
             at = at.region.owner
     return found
+
+
+def insert(plan: Plan, places: Sequence[Place], insertions: dict[int, list[Stmt]]) -> None:
+    """Put what marked loops do in the forward sweep into its plan."""
+    check_unsaved(plan, places)
+    for place in places:
+        if place.number in insertions:
+            plan.before[place.number] = [*plan.before.get(place.number, []), *insertions[place.number]]
+
+
+def check_unsaved(plan: Plan, places: Iterable[Place]) -> None:
+    """Refuse marked loops in whose trips the program around them would have to save something."""
+    for place in places:
+        if not isinstance(place.stmt, (For, While)) or place.stmt.snapshots is None:
+            continue
+        inner = [p for region in place.inner for p in every(region)]
+        regions = {id(p.region) for p in inner}
+        if any(p.number in plan.before for p in inner) or any(region in regions for region, _ in plan.pushes):
+            raise errors.AliasingError(
+                "a checkpointed loop overwrites an array that is read before it under another name",
+                place.stmt.loc,
+                reason="what the loop overwrites would have to be kept for each trip",
+                hint="let the loop work on a copy: u = u.copy() before it",
+            )
 
 
 def is_mark(stmt: Stmt) -> bool:

@@ -10,6 +10,10 @@
                                                     forward sweep of the part's trips, with stacks
                                                     their reverse sweep
 
+Of a `while` nobody knows the trips before it ends. Parts are then as long as the memory says, and a snapshot is taken at the start of each; where there is no
+room for one more, every other is dropped, and from there on twice as many parts lie between two. So what is there when the loop ends is spread evenly,
+and the rest of the reversal is the same (after Wang, Moin & Iaccarino, SIAM J. Sci. Comput. 31, 2009).
+
 A part is `length` trips. Its two sweeps are made like those of a program of their own: what is saved in one is restored in the other, and
 nothing is left in between. What they read of the program around them are values at the loop, which the program's own sweep
 gets like any others. In a loop or a branch, where the forward sweep passes more often than once, it keeps what the loop starts with; all
@@ -24,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stgrad import errors
 from stgrad.ir import (
     Assign,
     Block,
@@ -51,8 +54,8 @@ from stgrad.ir import (
 )
 from stgrad.transforms.checkpoints import carried, unmarked
 from stgrad.transforms.dataflow import eliminate_dead
-from stgrad.transforms.places import Place, every, layout
-from stgrad.transforms.plan import Plan, declare, insert_forward, insert_reverse, is_mark, left_out
+from stgrad.transforms.places import Place, layout
+from stgrad.transforms.plan import declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.saves import Saver
 
 if TYPE_CHECKING:
@@ -64,7 +67,7 @@ WHOLE = Slice(Const(None), Const(None), Const(None))
 APART = 10**7  # numbers of places in a part's own layout, apart from those of the program
 
 
-def reverse_marked(sweep: _Reverse, place: Place, loop: For) -> None:
+def reverse_marked(sweep: _Reverse, place: Place, loop: For | While) -> None:
     """Write the reversal of a marked loop."""
     work = _Rerun(sweep, place, loop)
     if work.single:
@@ -82,7 +85,7 @@ class _Sizes:
 
     trips: Operand
     length: Var
-    parts: Var
+    parts: Operand
     slots: Var
     top: Var
     where: Var  # the parts at whose start the snapshots were taken
@@ -90,21 +93,29 @@ class _Sizes:
 
 
 class _Rerun:
-    def __init__(self, sweep: _Reverse, place: Place, loop: For) -> None:
-        self.sweep, self.place, self.loop = sweep, place, loop
+    def __init__(self, sweep: _Reverse, place: Place, loop: For | While) -> None:
+        self.sweep, self.place = sweep, place
         self.builder = sweep.builder
         assert isinstance(loop.snapshots, Pack)
+        self.open = isinstance(loop, While)  # whether the trips are known only behind it
+        self.going = loop.cond if isinstance(loop, While) else Const(True)
+        self.loop = self.numbered(loop) if isinstance(loop, While) else loop
         self.wanted, _, *pairs = loop.snapshots.items
         names = [o.name for o in pairs if isinstance(o, Var)]
         self.entries = dict(zip(names[::2], names[1::2], strict=True))
         self.low, self.high = self.new("low", INT), self.new("high", INT)
         self.from_, self.to = self.new("low", INT), self.new("high", INT)  # of trips that run again
-        self.trip = replace(loop, start=self.low, stop=self.high, snapshots=None)
-        self.single = runs_once(loop) and loop.var.name not in read(loop.body)
+        self.trip = replace(self.loop, start=self.low, stop=self.high, snapshots=None)
+        self.single = runs_once(self.loop) and self.loop.var.name not in read(loop.body)
         self.body: Block = loop.body if self.single else (self.trip,)
         self.part = layout(self.body, (place.number + 1) * APART)
         sweep.trips.update(sweep.counters_of(self.part))
         self.once = place.region.owner is None
+
+    def numbered(self, loop: While) -> For:
+        """The trips of a `while` as they run again: so many, without their count."""
+        assert loop.trips is not None and not loop.head
+        return For(self.new(loop.trips.name, INT), Const(0), loop.trips, Const(1), loop.body[:-1], loop.loc, loop.note, snapshots=loop.snapshots)
 
     # ------------------------------------------------------------- small things
 
@@ -136,14 +147,19 @@ class _Rerun:
         outside = self.outside((*both, self.trip), set(names))
         both, again = rename(both, {**names, **outside}), rename(plain((replace(self.trip, start=self.from_, stop=self.to),)), {**names, **outside})
         if self.once:
-            with self.builder.block() as out:
-                sizes = self.sizes({n: Var(n) for n in state}, {})
             due = self.new("due", INT)
-            out.append(Assign((due,), "alias", (Const(0),)))
+            with self.builder.block() as out:
+                sizes = (self.room_ahead if self.open else self.sizes)({n: Var(n) for n in state}, {})
+                self.put(due, "alias", Const(0))
+                apart = self.make("alias", Const(1), wish="apart") if self.open else due
             sweep.insertions[self.place.number] = out
-            first = self.place.inner[0].places[0].number
-            sweep.insertions[first] = self.snapshots_on_the_way(sizes, state, due)
+            first = self.place.inner[-1].places[0].number
+            sweep.insertions[first] = self.thinned(sizes, state, due, apart) if self.open else self.snapshots_on_the_way(sizes, state, due)
+            if self.open:
+                self.count(sizes)
         else:
+            if self.open:
+                self.loop = replace(self.loop, stop=self.trips_behind())
             entries = {n: self.entry(n) for n in state}
             sizes = self.sizes(entries, self.bounds_outside())
             self.keep(sizes, entries, Const(0))
@@ -193,7 +209,7 @@ class _Rerun:
         return {n: self.sweep.adjoints.value(n).name for n in sorted(known - inside)}
 
     def bounds_outside(self) -> dict[str, str]:
-        bounds = (self.loop.start, self.loop.stop, self.loop.step, self.wanted)
+        bounds = (self.loop.start, Const(0) if self.open else self.loop.stop, self.loop.step, self.wanted)
         return {n: self.sweep.adjoints.value(n).name for o in bounds for n in operand_vars(o)}
 
     def entry(self, name: str) -> Var:
@@ -217,11 +233,34 @@ class _Rerun:
         given = Const(0) if wanted == Const(None) else wanted
         budget = (self.bytes(state.values()), *given.items) if isinstance(given, Pack) else ()  # of a state, of what a trip keeps, of all that may be kept
         length = self.make("runtime.budget_length", trips, *budget, wish="length") if budget else self.make("runtime.segment", trips, given, wish="length")
-        parts = self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
+        parts = self.parts(trips, length)
         if budget:
             slots = self.make("runtime.budget_slots", trips, length, *budget, wish="slots")
         else:
             slots = self.make("max", parts if wanted == Const(None) else self.make("min", wanted, parts), Const(1), wish="slots")
+        return self.rooms(trips, length, parts, slots, state)
+
+    def room_ahead(self, state: dict[str, Var], names: dict[str, str]) -> _Sizes:
+        """Make room for the snapshots of a `while`, where it has a trip; `count` tells later how many."""
+        assert isinstance(self.wanted, Pack) and not names
+        budget = (self.bytes(state.values()), *self.wanted.items, self.going)
+        length = self.make("runtime.open_length", *budget, wish="length")
+        slots = self.make("runtime.open_slots", length, *budget, wish="slots")
+        return self.rooms(Const(0), length, Const(0), slots, state)
+
+    def count(self, sizes: _Sizes) -> None:
+        """Trips and parts of a `while`, behind it."""
+        sizes.trips = self.trips_behind()
+        sizes.parts = self.parts(sizes.trips, sizes.length)
+
+    def trips_behind(self) -> Operand:
+        assert isinstance(self.loop.stop, Var)
+        return Var(self.sweep.adjoints.value(self.loop.stop.name, True).name)
+
+    def parts(self, trips: Operand, length: Var) -> Var:
+        return self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
+
+    def rooms(self, trips: Operand, length: Var, parts: Operand, slots: Var, state: dict[str, Var]) -> _Sizes:
         top = self.make("alias", Const(0), wish="top")
         kept = {n: self.room(v.name, n, slots) for n, v in state.items()}
         where = self.room(None, "at", slots)
@@ -278,6 +317,43 @@ class _Rerun:
                 self.put(due, "np.multiply", sizes.length, self.next(sizes, part, self.sum(sizes.parts, Const(1))))
             self.builder.emit(If(here, tuple(inner)))
         return out
+
+    def thinned(self, sizes: _Sizes, state: Sequence[str], due: Var, apart: Var) -> list[Stmt]:
+        """At the start of a trip of a `while`: a snapshot where one is due; where there is no room, each other one goes. `apart`: parts between two."""
+        with self.builder.block() as out:
+            done = self.loop.stop
+            here = self.make("np.equal", done, due, type_=BOOL)
+            with self.builder.block() as inner:
+                full = self.make("np.equal", sizes.top, sizes.slots, type_=BOOL)
+                with self.builder.block() as thin:
+                    self.drop_others(sizes, state)
+                    self.put(apart, "np.multiply", apart, Const(2))
+                self.builder.emit(If(full, tuple(thin)))
+                part = self.make("np.floor_divide", done, sizes.length, wish="part")
+                place = self.make("np.equal", self.make("np.remainder", part, apart), Const(0), type_=BOOL)
+                room = self.make("np.less", sizes.top, sizes.slots, type_=BOOL)
+                with self.builder.block() as keep:
+                    self.keep(sizes, {n: Var(n) for n in state}, part)
+                self.builder.emit(If(self.make("np.logical_and", place, room, type_=BOOL), tuple(keep)))
+                later = self.sum(self.make("np.floor_divide", part, apart), Const(1))
+                self.put(due, "np.multiply", self.make("np.multiply", later, apart), sizes.length)
+            self.builder.emit(If(here, tuple(inner)))
+        return out
+
+    def drop_others(self, sizes: _Sizes, state: Sequence[str]) -> None:
+        """Keep the first, third, fifth... snapshot."""
+        left = self.make("np.floor_divide", self.sum(sizes.top, Const(1)), Const(2), wish="left")
+        to = self.new("_k", INT)
+        with self.builder.block() as body:
+            from_ = self.make("np.multiply", to, Const(2), wish="_k")
+            for kept in (*(sizes.kept[n] for n in state), sizes.where):
+                type_ = self.builder.types[kept.name]
+                item = Type(type_.dtype, type_.dims[1:], array=True) if type_.rank > 1 else replace(type_, dims=(), array=False)
+                rest = (WHOLE,) * (type_.rank - 1)
+                value = self.make("getitem", kept, Pack((from_, *rest)) if rest else from_, type_=item)
+                self.builder.emit(Store(kept, Pack((to, *rest)) if rest else to, value, "set", self.loop.loc))
+        self.builder.emit(For(to, Const(1), left, Const(1), tuple(body), self.loop.loc))
+        self.put(sizes.top, "alias", left)
 
     def next(self, sizes: _Sizes, at: Operand, end: Operand) -> Var:
         free = self.make("np.subtract", sizes.slots, sizes.top)
@@ -349,30 +425,6 @@ class _Rerun:
         return Var(self.sweep.adjoints.value(operand.name, place=self.place).name) if isinstance(operand, Var) else operand
 
 
-def insert(plan: Plan, places: Sequence[Place], insertions: dict[int, list[Stmt]]) -> None:
-    """Put what marked loops do in the forward sweep into its plan."""
-    check_unsaved(plan, places)
-    for place in places:
-        if place.number in insertions:
-            plan.before[place.number] = [*plan.before.get(place.number, []), *insertions[place.number]]
-
-
-def check_unsaved(plan: Plan, places: Iterable[Place]) -> None:
-    """Refuse marked loops in whose trips the program around them would have to save something."""
-    for place in places:
-        if not isinstance(place.stmt, For) or place.stmt.snapshots is None:
-            continue
-        inner = [p for region in place.inner for p in every(region)]
-        regions = {id(p.region) for p in inner}
-        if any(p.number in plan.before for p in inner) or any(region in regions for region, _ in plan.pushes):
-            raise errors.AliasingError(
-                "a checkpointed loop overwrites an array that is read before it under another name",
-                place.stmt.loc,
-                reason="what the loop overwrites would have to be kept for each trip",
-                hint="let the loop work on a copy: u = u.copy() before it",
-            )
-
-
 def carried_through(both: Block, trip: For) -> list[str]:
     """Names that the two sweeps of a part read as they were before it."""
     from stgrad.transforms.dataflow import Liveness
@@ -385,4 +437,4 @@ def plain(block: Block) -> Block:
     return unmarked(tuple(map_blocks(plain, s) for s in block if not isinstance(s, Effect)))
 
 
-__all__ = ["insert", "reverse_marked"]
+__all__ = ["reverse_marked"]

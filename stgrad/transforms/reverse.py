@@ -66,9 +66,9 @@ from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
 from stgrad.transforms.picked import guarded
 from stgrad.transforms.places import Place, Region, every, layout
-from stgrad.transforms.plan import RESTORE, declare, insert_forward, insert_reverse, is_mark, left_out
+from stgrad.transforms.plan import RESTORE, declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
-from stgrad.transforms.reruns import insert, reverse_marked
+from stgrad.transforms.reruns import reverse_marked
 from stgrad.transforms.saves import Saver
 
 
@@ -133,14 +133,7 @@ class _Reverse:
         self.insertions: dict[int, list[Stmt]] = {}  # what checkpointed loops put before statements of the forward sweep, by place
 
     def counters_of(self, region: Region) -> dict[int, str]:
-        whiles = [p for p in every(region) if isinstance(p.stmt, While)]
-        return {p.number: self._counter_of(p) for p in whiles}
-
-    def _counter_of(self, place: Place) -> str:
-        """The trip counter stands in the statement before the loop."""
-        before = place.region.places[place.index - 1].stmt
-        assert isinstance(before, Assign)
-        return before.target.name
+        return {p.number: p.stmt.trips.name for p in every(region) if isinstance(p.stmt, While) and p.stmt.trips is not None}
 
     def run(self, with_value: bool) -> Function:
         from stgrad.transforms import transpose
@@ -367,11 +360,11 @@ class _Reverse:
         return (*s(self.builder, reversed_bounds, (start, stop, step), {}), -step)
 
     def unbounded(self, place: Place, stmt: While) -> None:
+        if stmt.snapshots is not None:
+            reverse_marked(self, place, stmt)
+            return
         a = self.adjoints
         trips = a.value(self.trips[place.number], True)
-
-        def body() -> None:
-            self.region(place.inner[1])
 
         def emit(block: Block) -> None:
             a.place = place
@@ -379,7 +372,7 @@ class _Reverse:
             self.builder.note = None
             self.builder.emit(For(Var(counter.name), Const(0), trips.operand, Const(1), block, stmt.loc))
 
-        self.repeat(place, body, emit)
+        self.repeat(place, lambda: self.region(place.inner[1]), emit)
 
     def repeat(self, place: Place, body: Callable[[], None], emit: Callable[[Block], None], inner: Sequence[Region] | None = None) -> None:
         """A reversed loop: which adjoints it carries from trip to trip is found by repetition."""

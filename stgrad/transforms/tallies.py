@@ -14,6 +14,8 @@ import numpy as np
 from stgrad.ir import Assign, Block, Const, Dim, For, Function, If, Operand, Push, Stmt, Store, Type, Var, While, blocks, walk
 from stgrad.ir.ops import operation
 from stgrad.names import Names
+from stgrad.transforms.checkpoints import carried
+from stgrad.transforms.counters import counter
 
 INT = Type("int64", weak=True)
 GROWS = 3  # what a list takes of its items' size while it grows: the old memory, and new one of twice its size
@@ -21,11 +23,20 @@ GROWS = 3  # what a list takes of its items' size while it grows: the old memory
 
 @dataclass(frozen=True)
 class Pushed:
-    """A value that each trip keeps: its type, the counters of the loops around it, outermost first (None: a `while`), and how its list grows."""
+    """A value that each trip keeps: its type, the counters of the loops around it, outermost first (None: there is none).
+
+    `branched`: not each trip keeps one. `open`: the counters of those loops that are `while`s.
+    """
 
     type: Type
     loops: tuple[str | None, ...]
-    grows: bool
+    branched: bool
+    open: frozenset[str | None] = frozenset()
+
+    @property
+    def grows(self) -> bool:
+        """Whether its list grows as it is filled, as nobody knows its length."""
+        return not self.type.array and (self.branched or any(name in self.open for name in self.loops))
 
 
 def pushed(fn: Function) -> list[Pushed]:
@@ -34,10 +45,9 @@ def pushed(fn: Function) -> list[Pushed]:
     for path in _paths(fn.body):
         push = path[-1]
         if isinstance(push, Push):
-            type_ = fn.types[push.stack]
-            loops = tuple(s.var.name if isinstance(s, For) else None for s in path if isinstance(s, (For, While)))
-            grows = not type_.array and any(isinstance(s, (If, While)) for s in path)
-            found.append(Pushed(type_, loops, grows))
+            loops = tuple(counter(s) for s in path if isinstance(s, (For, While)))
+            whiles = frozenset(counter(s) for s in path if isinstance(s, While))
+            found.append(Pushed(fn.types[push.stack], loops, any(isinstance(s, If) for s in path), whiles))
     return found
 
 
@@ -48,7 +58,7 @@ def filled(fn: Function, arrays: frozenset[str]) -> list[Pushed]:
         store = path[-1]
         if isinstance(store, Store) and store.target.name in arrays:
             type_ = fn.types[store.target.name]
-            loops = tuple(s.var.name if isinstance(s, For) else None for s in path if isinstance(s, (For, While)))
+            loops = tuple(counter(s) for s in path if isinstance(s, (For, While)))
             found.append(Pushed(replace(type_, dims=type_.dims[1:]), loops, False))
     return found
 
@@ -89,6 +99,7 @@ class Tally:
     there: Mapping[str, tuple[str, int | None, int]]
     bound: frozenset[str]
     out: list[Stmt] = field(default_factory=list)
+    moving: frozenset[str] = frozenset()  # what a loop carries from trip to trip
 
     # ------------------------------------------------------------- arithmetic
 
@@ -138,6 +149,8 @@ class Tally:
             return operand
         if operand.name in ends:
             return ends[operand.name]
+        if operand.name in self.moving:
+            return None
         if operand.name in self.bound:
             return operand
         made = [s for s in walk(body) if isinstance(s, Assign) and operand in s.targets]
@@ -180,13 +193,14 @@ class Tally:
                 found.append(trips)
         return found[0] if len(found) == 1 else self.make("max", *found)
 
-    def kept(self, loop: For, values: Sequence[Pushed]) -> Operand | None:
+    def kept(self, loop: For | While, values: Sequence[Pushed]) -> Operand | None:
         """The bytes that a trip of a loop keeps; None where nobody can tell before it runs."""
+        self.moving = frozenset(carried(loop)).union(*(carried(s) for s in walk(loop.body) if isinstance(s, (For, While))))
         inner = {s.var.name: s for s in walk(loop.body) if isinstance(s, For)}
         total: Operand = Const(0)
         for value in values:
             factors = [self.extent(d) for d in value.type.dims]
-            around = [loop]
+            around = [loop] if isinstance(loop, For) else []
             for name in value.loops[1:]:
                 if name is None or name not in inner:
                     return None
@@ -220,20 +234,4 @@ def counts(stmt: Assign, types: Mapping[str, Type]) -> bool:
     return found.kind in ("identity", "cast", "arithmetic") and total and numbers
 
 
-def apart(block: Block) -> Block:
-    """The block once more, in statements of its own."""
-    return tuple(_apart(s) for s in block)
-
-
-def _apart(stmt: Stmt) -> Stmt:
-    match stmt:
-        case If():
-            return replace(stmt, then=apart(stmt.then), orelse=apart(stmt.orelse))
-        case For():
-            return replace(stmt, body=apart(stmt.body))
-        case While():
-            return replace(stmt, head=apart(stmt.head), body=apart(stmt.body))
-    return replace(stmt)
-
-
-__all__ = ["INT", "Pushed", "Tally", "apart", "counts", "filled", "pushed", "told", "witnesses"]
+__all__ = ["INT", "Pushed", "Tally", "counts", "filled", "pushed", "told", "witnesses"]

@@ -52,7 +52,8 @@ define("runtime.new_stack", "stack")
 define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
 define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.clipped runtime.outside"
        " runtime.segment runtime.next_snapshot", "call")
-define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots", "call")
+define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots"
+       " runtime.budget_trips runtime.open_length runtime.open_slots", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
 

@@ -123,7 +123,11 @@ class _Reader:
         for k, inner in enumerate(node.body):
             match inner:
                 case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=cond), body=[ast.Break()]):
-                    return ir.While(self.block(node.body[:k]), self.operand(cond), self.block(node.body[k + 1 :]))
+                    loop = ir.While(self.block(node.body[:k]), self.operand(cond), self.block(node.body[k + 1 :]))
+                    match node.test:
+                        case ast.Call(func=ast.Name(id="counted"), args=[ast.Name(id=name)], keywords=kept):
+                            return replace(loop, trips=ir.Var(name), snapshots=self.operand(kept[0].value) if kept else None)
+                    return loop
         raise self.fail(node)
 
     def assign(self, target: ast.expr, value: ast.expr) -> ir.Stmt:

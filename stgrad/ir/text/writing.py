@@ -135,7 +135,8 @@ class _Writer:
                 yield f"for {stmt.var.name} in {'parallel' if stmt.parallel else 'range'}({bounds}{kept}):"
                 yield from self.block(stmt.body)
             case ir.While():
-                yield "while True:"
+                kept = "" if stmt.snapshots is None else f", snapshots={operand(stmt.snapshots)}"
+                yield "while True:" if stmt.trips is None else f"while counted({stmt.trips.name}{kept}):"
                 yield from self.block(stmt.head) if stmt.head else ()
                 yield f"    if not {operand(stmt.cond)}: break"
                 yield from self.block(stmt.body) if stmt.body else ()
