@@ -125,12 +125,19 @@ def explain(
     order: Order = 1,
     args: Args = "",
     mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent")] = "grad",
+    profile: Annotated[bool, typer.Option("--profile", help="run it with --args, and show what each line costs")] = False,
     output: Output = None,
 ) -> None:
     """Write a page that shows a function beside its derivative: which lines belong together, what is kept, what each stage changed."""
-    request = request_of(target, wrt, args, run=False)
+    if profile and mode == "forward":
+        raise UsageError("--profile: not with --mode forward; profile a function that calls stgrad.jvp with --mode primal")
+    request = request_of(target, wrt, args, run=profile)
     _say_guess(request)
-    found = request.derivative(mode, order).explain(*request.arguments)
+    derivative = request.derivative(mode, order)
+    if profile:
+        found = importlib.import_module("stgrad.profiling").profile(derivative, *request.arguments).explain()
+    else:
+        found = derivative.explain(*request.arguments)
     path = output or Path(f"{request.name}_explained.html")
     try:
         found.save(path)

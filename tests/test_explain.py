@@ -112,6 +112,27 @@ def test_says_what_is_kept_and_where_derivatives_bend_or_end(picture: Any) -> No
     assert picture.summary.endswith("1 kink · 1 stop · 1 branch")
 
 
+def test_shows_what_each_line_costs() -> None:
+    def slow(x, n):
+        y = x
+        for _ in range(n):
+            y = y - 0.1 * np.sin(y) * np.exp(-y)
+        small = 3.0 * x
+        return y * small
+
+    measured = stgrad.profile(stgrad.grad(slow), 1.0, 20_000)
+    shown = measured.explain()
+    assert re.match(r"[\d.]+ .s a call · ", shown.summary)
+    page = Page(shown.html)
+    hot = line_of(page, "p", "y = y - 0.1")
+    share = round(100 * max(cost.share(measured.lines) for cost in measured.lines))
+    assert share > 50 and hot["text"].endswith(f"{share}%")
+    assert "%" not in line_of(page, "p", "small = ")["text"]
+    table = shown.html.index("<h3>Where the time goes")
+    assert f"<tr data-k={hot['keys'][0]}>" in shown.html[table : shown.html.index("<tr data-k", table) + 20], "the line that takes most comes first"
+    assert "Where the time goes" not in stgrad.grad(slow).explain(1.0, 20_000).html, "without a measurement there are no times"
+
+
 def test_no_text_of_users_is_markup(picture: Any) -> None:
     page = Page(picture.html)
     assert page.tags.count("script") == 2  # the data, and the script of the template
@@ -202,6 +223,11 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "nothing is kept for the way back" in found.output
     assert "np.cos(x)" in re.sub("<[^>]*>", "", (tmp_path / "page.html").read_text())
+    found = CliRunner().invoke(app, ["explain", f"{model}:total", "--args", "np.ones(3)", "--profile", "-o", str(tmp_path / "page.html")])
+    assert re.match(r"wrote .*page.html: [\d.]+ .s a call · ", found.output)
+    assert "Where the time goes" in (tmp_path / "page.html").read_text()
+    found = CliRunner().invoke(app, ["explain", f"{model}:total", "--profile", "--mode", "forward"])
+    assert "--profile: not with --mode forward" in found.output + str(found.exception)
 
 
 def searched(x):

@@ -1,6 +1,7 @@
 """A picture of a derivative: the user's program on the left, the program of its derivative on the right, and which lines belong together.
 
 `explain(target, args, kwargs)` compiles nothing for the machine and runs nothing: all of it is read off the programs of the compiler's stages.
+Times are added by those who measured them (`Explanation.measured`).
 The page is one file that needs no network; `template.html` is its form, `page` fills it in.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from stgrad.explain.derived import Row, rows_of
 from stgrad.explain.page import Picture, page, summary
 from stgrad.explain.primal import Facts, Part, Place, facts_of, parts_of, place_of
 from stgrad.explain.sizes import names_of, total
+from stgrad.explain.times import Times
 from stgrad.ir import Function, walk
 from stgrad.memory import Kept, memory_report
 from stgrad.request import function_name
@@ -43,6 +45,10 @@ class Explanation:
     def summary(self) -> str:
         """What it shows, in a line."""
         return summary(self.picture)
+
+    def measured(self, times: Times) -> Explanation:
+        """The same with what each line costs."""
+        return Explanation(replace(self.picture, times=times))
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file; its path is returned."""

@@ -20,6 +20,7 @@ from stgrad.explain.colours import coloured
 from stgrad.explain.derived import Row
 from stgrad.explain.primal import Facts, Part, Place
 from stgrad.explain.sizes import spoken
+from stgrad.explain.times import Times, chip, duration, sentence, table
 from stgrad.memory import Kept
 from stgrad.transforms.registry import REGISTRY
 
@@ -49,6 +50,7 @@ class Picture:
     lowered: Sequence[Row]
     kept: Sequence[tuple[Kept, int | None]]
     stages: Mapping[str, str]
+    times: Times | None = None
 
 
 def page(picture: Picture) -> str:
@@ -61,6 +63,7 @@ def page(picture: Picture) -> str:
         "primal": "".join(_part(part, picture, numbers) for part in picture.parts),
         "readable": _program(picture.readable, numbers, "r"),
         "lowered": _program(picture.lowered, numbers, "w"),
+        "times": table(picture.times, numbers),
         "kept": _table(picture, numbers),
         "data": _data(picture, numbers),
     }
@@ -93,7 +96,7 @@ def _primal_row(part: Part, line: int, code: str, picture: Picture, numbers: Map
     keys = dict.fromkeys(numbers[place] for place in ((part.file, line), (part.file, begin)) if place in numbers)
     facts = picture.facts.get((part.file, line), Facts())
     moves = " act" if facts.moves else ""
-    return _row(f"p{numbers[part.file, line]}", line, code, " ".join(map(str, keys)), _chips(facts, picture), moves)
+    return _row(f"p{numbers[part.file, line]}", line, code, " ".join(map(str, keys)), _chips(facts, picture) + chip((part.file, line), picture.times), moves)
 
 
 def _row(name: str, number: int, code: str, keys: str, chips: str = "", more: str = "") -> str:
@@ -150,6 +153,8 @@ def summary(picture: Picture) -> str:
         parts.append(f"keeps {spoken(sum(known))}{more}" if known else f"keeps {len(picture.kept)} variables")
     words = {"kink": ("kink", "kinks"), "stop": ("stop", "stops"), "step": ("step", "steps"), "branch": ("branch", "branches")}
     words["python"] = ("call of Python", "calls of Python")
+    if picture.times is not None:
+        parts.insert(0, f"{duration(picture.times.call)} a call")
     parts += [f"{count} {words[kind][count > 1]}" for kind in words if (count := marks.count(kind))]
     return " · ".join(parts)
 
@@ -172,14 +177,16 @@ def _table(picture: Picture, numbers: Mapping[Place, int]) -> str:
 
 def _data(picture: Picture, numbers: Mapping[Place, int]) -> str:
     """What the script needs, as JSON that holds no markup."""
-    about = {numbers[place]: _about(facts) for place, facts in picture.facts.items() if place in numbers}
+    spent = {} if picture.times is None else {(cost.file, cost.line): sentence(cost) for cost in picture.times.costs}
+    about = {key: _about(picture.facts.get(place, Facts()), spent.get(place, "")) for place, key in numbers.items() if place in picture.facts or place in spent}
     text = json.dumps({"about": about, "stages": list(_stages(picture.stages))}, ensure_ascii=False, separators=(",", ":"))
     escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
     return re.sub("[<>&\u2028\u2029]", lambda found: escapes[found[0]], text)
 
 
-def _about(facts: Facts) -> dict[str, Any]:
+def _about(facts: Facts, spent: str) -> dict[str, Any]:
     return {
+        "spent": [spent] if spent else [],
         "active": facts.active,
         "kept": [_sentence(row) for row in facts.kept],
         "marks": [[_SIGNS[kind], text] for kind, text in facts.marks],

@@ -7,18 +7,21 @@ Times are those of the program without clocks, shared out as measured with them;
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stgrad import errors
+from stgrad.explain.times import LineCost, Times, duration, percent
 
 if TYPE_CHECKING:
+    from stgrad.explain import Explanation
     from stgrad.explain.derived import Row
     from stgrad.profiling.regions import Cut, Region
     from stgrad.transformed import Transformed
@@ -31,40 +34,29 @@ SMALL = 0.02  # of the whole: a loop below is not opened
 
 
 @dataclass(frozen=True)
-class LineCost:
-    """What a line of the user's program costs, in seconds for each call.
-
-    `forward` is before the first adjoint, `backward` from there on, with what runs again. `stored` is in bytes, None where only the running program knows.
-    `vectorised` tells of the loops that it runs in: 'yes', 'no', 'some', 'unknown', or '' for none. `estimated`: it shares a loop or a row of
-    statements with other lines.
-    """
-
-    file: str
-    line: int
-    text: str
-    forward: float
-    backward: float
-    stored: int | None
-    vectorised: str
-    estimated: bool
-
-    @property
-    def seconds(self) -> float:
-        return self.forward + self.backward
-
-
-@dataclass(frozen=True)
 class Profile:
-    """Where the time of a program goes; prints as a table. `lines` are in the order of the source, `seconds` is what a call of compiled code takes."""
+    """Where the time of a program goes; prints as a table, and `explain()` is a page that shows it beside the lines.
+
+    `lines` are in the order of the source, `seconds` is what a call of compiled code takes.
+    """
 
     name: str
     seconds: float
     overhead: float  # with clocks, it takes so much more, as a fraction
     resolution: float  # seconds that reading the clock twice takes, which is left out
     lines: tuple[LineCost, ...]
+    _picture: Callable[[], Explanation] = field(repr=False, compare=False)
+
+    @property
+    def times(self) -> Times:
+        return Times(self.seconds, self.lines)
+
+    def explain(self) -> Explanation:
+        """The picture of the derivative (see `stgrad help explain`) with what each line costs."""
+        return self._picture().measured(self.times)
 
     def __str__(self) -> str:
-        title = f"{self.name}: {_time(self.seconds)} a call; with clocks {self.overhead:+.0%}, which resolve {_time(self.resolution)}"
+        title = f"{self.name}: {duration(self.seconds)} a call; with clocks {self.overhead:+.0%}, which resolve {duration(self.resolution)}"
         head = ("line", "share", "forward", "back", "stored", "vectorised", "")
         rows = [self._row(line) for line in self.lines]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -75,12 +67,10 @@ class Profile:
     def _row(self, line: LineCost) -> tuple[str, ...]:
         from stgrad.explain.sizes import spoken
 
-        share = line.seconds / max(sum(each.seconds for each in self.lines), 1e-300)
         stored = "?" if line.stored is None else spoken(line.stored) if line.stored else ""
         files = len({each.file for each in self.lines}) > 1
         place = f"{PurePath(line.file).name}:{line.line}" if files else str(line.line)
-        marked = "~" if line.estimated else ""
-        return place, f"{marked}{share:.0%}", _time(line.forward), _time(line.backward), stored, line.vectorised, line.text.strip()
+        return place, percent(line, self.times), duration(line.forward), duration(line.backward), stored, line.vectorised, line.text.strip()
 
 
 def profile(g: Any, *args: Any, **kwargs: Any) -> Profile:
@@ -129,6 +119,7 @@ class _Measurement:
         from stgrad.explain.derived import rows_of
 
         self._g = g
+        self._picture = functools.partial(g.explain, *args, **kwargs)
         self._compiled, self._given, self._arguments = g.program_and_leaves(args, kwargs)
         self._rows: list[Row] = rows_of(self._compiled.function, g.options)
         self._text = "".join(f"{row.text}\n" for row in self._rows)
@@ -149,7 +140,7 @@ class _Measurement:
         own = np.maximum(run.ticks[:-1] - clock * run.runs, 0.0)
         share = own / (own.sum() or 1.0)
         lines = self._lines(run.cut.regions, share * plain, packed(run.llvm, len(run.cut.regions)))
-        return Profile(self._g.__name__, plain, run.seconds / plain - 1.0, clock * run.unit, lines)
+        return Profile(self._g.__name__, plain, run.seconds / plain - 1.0, clock * run.unit, lines, self._picture)
 
     # ------------------------------------------------------------- running
 
@@ -281,15 +272,3 @@ def _clock_ticks() -> float:
     ticks[0] = 0
     run(ticks, 10_000)
     return float(ticks[0]) / 10_000
-
-
-def _time(seconds: float) -> str:
-    """A time for people.
-
-    >>> _time(0.0), _time(2.5e-7), _time(0.0123)
-    ('', '250 ns', '12.3 ms')
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns" if seconds >= 5e-10 else ""
