@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from stgrad import pushforwards, tangent_calls
 from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
+from stgrad.progress import shown
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.request import options as chosen_options
 from stgrad.transformed import LAST_RESORT, Transformed
@@ -182,12 +184,13 @@ def named(without: Collection[str]) -> frozenset[str]:
 _NONE: frozenset[str] = frozenset()
 
 
-def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001
+def compile(f: Any, *signatures: Any, progress: bool = False) -> Transformed:  # noqa: A001
     """Generate and compile a derivative ahead of time, so that the first call of this or another process finds it on disk.
 
     Args:
         f: what `grad`, `value_and_grad` or `jit` returned; a plain function is compiled by `jit`.
         signatures: for each program a tuple of example arguments, or types in Numba's notation: `"float64[:], int64"`.
+        progress: whether to tell on standard error what the compiler is at, and how long each part took.
 
     Returns:
         f, or `jit(f)`.
@@ -196,15 +199,20 @@ def compile(f: Any, *signatures: Any) -> Transformed:  # noqa: A001
     >>> stgrad.compile(stgrad.grad(lambda x, n: x**n), (1.0, 3), "float32, int64")  # doctest: +SKIP
     """
     transformed = f if isinstance(f, Transformed) else jit(f)
-    for signature in signatures:
-        if isinstance(signature, str):
-            import numba
-
-            types, _ = numba.core.sigutils.normalize_signature(signature if signature.strip().endswith(")") else f"({signature},)")
-            transformed.compile_for(types)
-        else:
-            transformed.compile(*(signature if isinstance(signature, tuple) else (signature,)))
+    for number, signature in enumerate(signatures, 1):
+        with shown(f"{transformed.__name__}, {number} of {len(signatures)}") if progress else contextlib.nullcontext():
+            _compile_for(transformed, signature)
     return transformed
+
+
+def _compile_for(transformed: Transformed, signature: Any) -> None:
+    if isinstance(signature, str):
+        import numba
+
+        types, _ = numba.core.sigutils.normalize_signature(signature if signature.strip().endswith(")") else f"({signature},)")
+        transformed.compile_for(types)
+    else:
+        transformed.compile(*(signature if isinstance(signature, tuple) else (signature,)))
 
 
 def cfunc(

@@ -1,7 +1,7 @@
 """Signs of life: what the compiler is doing, for the log, and for a person who waits.
 
 Records go to the logger `stgrad`: INFO for what was made and in what time, DEBUG for each stage. What takes longer than PATIENCE seconds is told in one line on
-standard error, where that is a terminal or a notebook; `STGRAD_QUIET=1` silences it.
+standard error, where that is a terminal or a notebook; `STGRAD_QUIET=1` silences it. `shown` tells all of it, to those who asked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LOG = logging.getLogger("stgrad")
@@ -28,7 +28,8 @@ class Work:
         self.name, self.stage = name, stage
         self.began = time.perf_counter()
         self._timer: threading.Timer | None = None
-        if _somebody_waits():
+        _listener()(self, None)
+        if _listener() is _nobody and _somebody_waits():
             self._timer = threading.Timer(PATIENCE, self._tell)
             self._timer.daemon = True
             self._timer.start()
@@ -36,7 +37,9 @@ class Work:
     def done(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        LOG.info("%s: %s took %.2f s", self.name, self.stage, time.perf_counter() - self.began)
+        spent = time.perf_counter() - self.began
+        LOG.info("%s: %s took %.2f s", self.name, self.stage, spent)
+        _listener()(self, spent)
 
     def _tell(self) -> None:
         print(f"stgrad: {self.name}: {self.stage} takes more than {PATIENCE:g} s (STGRAD_QUIET=1 hides this)", file=sys.stderr)
@@ -63,6 +66,42 @@ def at(stage: str) -> None:
     if work is not None:
         work.stage = f"generating its program (after stage '{stage}')"
         LOG.debug("%s: %s, %.3f s", work.name, stage, time.perf_counter() - work.began)
+        _listener()(work, None)
+
+
+@contextmanager
+def shown(title: str) -> Iterator[None]:
+    """Tell on standard error what this thread is making, and what took how long when it is done."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    console, spent, began = Console(stderr=True, highlight=False, soft_wrap=True), dict[str, float](), time.perf_counter()
+    before = _listener()
+    with console.status(escape(title)) as status:
+
+        def listen(work: Work, seconds: float | None) -> None:
+            if seconds is None:
+                status.update(escape(f"{title}: {work.stage}"))
+            else:
+                spent[work.stage] = spent.get(work.stage, 0.0) + seconds
+
+        _here.listener = listen
+        try:
+            yield
+        finally:
+            _here.listener = before
+    parts = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in spent.items()) or "it was there already"
+    console.print(f"{title}: {time.perf_counter() - began:.2f} s ({parts})", markup=False)
+
+
+def _nobody(work: Work, seconds: float | None) -> None:
+    """A listener that does nothing."""
+
+
+def _listener() -> Callable[[Work, float | None], None]:
+    """Who is told in this thread: of each stage of a work, and in the end of its seconds."""
+    found: Callable[[Work, float | None], None] = getattr(_here, "listener", _nobody)
+    return found
 
 
 def _somebody_waits() -> bool:

@@ -62,6 +62,38 @@ def test_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert any("compiling took" in text for text in told)
 
 
+def test_compile_tells_of_its_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    unlike_before = float(time.time_ns() % 10**9)
+
+    def energy(x):
+        return np.sum(x * x * unlike_before)
+
+    gradient = stgrad.grad(energy)
+    assert stgrad.compile(gradient, (np.ones(2),), "float32[:]", progress=True) is gradient
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in told] == ["energy_grad, 1 of 2", "energy_grad, 2 of 2"]
+    assert all("(generating its program " in line and ", compiling " in line for line in told), told
+    stgrad.compile(gradient, (np.ones(2),), progress=True)
+    assert "compiling" not in capsys.readouterr().err, "it was there"
+    stgrad.compile(gradient, (np.ones((2, 2)),))
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_moves_through_the_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.status import Status
+
+    seen: list[str] = []
+    monkeypatch.setattr(Status, "update", lambda self, text: seen.append(text))
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    unlike_before = float(time.time_ns() % 10**9)
+    with contextlib.redirect_stderr(Terminal()) as stream:
+        stgrad.compile(stgrad.grad(lambda x: np.sum(np.sin(x)) * unlike_before), (np.ones(2),), progress=True)
+    stages = [text.split("'")[1] for text in seen if "after stage" in text]
+    assert stages[:3] == ["anf", "reverse", "optimised"] and len(stages) > 20, stages
+    assert seen[-1].endswith(": compiling")
+    assert "takes more than" not in stream.getvalue(), "it is told already"
+
+
 def test_a_loop_that_calls_python_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaving, "_told", set())
     arguments = (np.ones(3),)
