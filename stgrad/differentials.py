@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, grad, named, parameter_names
@@ -12,6 +12,9 @@ from stgrad.directional import options_of, pushforward
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
 from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
+
+if TYPE_CHECKING:
+    from stgrad.typed import Derived, P
 
 
 def vjp(
@@ -90,6 +93,16 @@ def tangent_program(f: Any, argnums: Argnums, *, precise: bool = False, without:
     return Transformed(derivative, Options(precise=precise, without=named(without)))
 
 
+@overload
+def jacobian(
+    f: Callable[P, Any], argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Derived[P, Any]: ...
+@overload
+def jacobian(
+    f: None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacobian(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
@@ -112,16 +125,28 @@ def jacobian(
     return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "jacobian")
 
 
+@overload
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, **options: Any) -> Derived[P, Any]: ...
+@overload
+def jacfwd(f: None = None, argnums: Argnums = 0, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
     """`jacobian` by columns: for functions with few arguments and many results."""
     return jacobian(f, argnums, mode="forward", **options)
 
 
+@overload
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0, **options: Any) -> Derived[P, Any]: ...
+@overload
+def jacrev(f: None = None, argnums: Argnums = 0, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacrev(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
     """`jacobian` by rows: for functions with many arguments and few results."""
     return jacobian(f, argnums, mode="reverse", **options)
 
 
+@overload
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Derived[P, Any]: ...
+@overload
+def hessian(f: None = None, argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Any:
     """The second derivatives of a function that returns one real number: the Jacobian of its gradient; arguments as for `jacobian`.
 
@@ -132,6 +157,16 @@ def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: 
     return jacobian(grad(f, argnums), argnums, mode="square" if mode == "auto" else mode, **options)
 
 
+@overload
+def elementwise_grad(
+    f: Callable[P, Any], argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Derived[P, Any]: ...
+@overload
+def elementwise_grad(
+    f: None = None, argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    without: Collection[str] = (), checked: bool | None = None,
+) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def elementwise_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,

@@ -8,17 +8,18 @@ strings, None) is part of the structure and takes no place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from stgrad.errors import ShapeError
 from stgrad.values import Value, closed, leaves, map_leaves, opened
 
+T = TypeVar("T")
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def flatten(tree: Any) -> tuple[Vector, Callable[[Any], Any]]:
+def flatten(tree: T) -> tuple[Vector, Callable[[Any], T]]:
     """The floats of a structure as a vector of float64, and the function that makes such a structure of a vector.
 
     Args:

@@ -76,7 +76,8 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, tol: float = 1e-12, maxiter: i
     """The x with `f(x) = x`, by iteration from x0 until no number changes by more than `tol * max(1, |x|)`; differentiated by this equation.
 
     Args:
-        f: a function of x, a number or an array, which contracts. Derivatives are in what it sees around it. x0: where to start.
+        f: a function of x, a number or an array, which contracts. Derivatives are in what it sees around it.
+        x0: where to start.
 
     Raises ArithmeticError where `maxiter` iterations do not do.
 
