@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad import errors
+from stgrad import errors, runtime
 from stgrad.budgets import budget_of
 from stgrad.plain.running import RunsPlainlyWarning
+from stgrad.runtime import available
 from stgrad.runtime.budget import budget_length, budget_slots
 
 X = np.linspace(0.1, 0.9, 6)
@@ -361,6 +362,32 @@ def test_no_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
         assert stgrad.grad(unreadable)(3.0) == 6.0
     with pytest.raises(errors.UnsupportedSyntaxError):
         stgrad.grad(unreadable, memory="1 GB")(3.0)
+
+
+@pytest.mark.parametrize("program", [pendulum, open_pendulum])
+@pytest.mark.parametrize("jit", [False, True])
+def test_what_the_machine_does_not_have(program: Any, jit: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gradient that keeps more than is free is refused, when it asks, and has not yet written."""
+    gradient = stgrad.grad(program, jit=jit)
+    expected = gradient(X, 50)
+    monkeypatch.setattr(available, "available", lambda: 10**8)
+    np.testing.assert_array_equal(gradient(X, 50), expected)
+    if jit or program is pendulum:  # a list in Python grows as it is
+        with pytest.raises(errors.MemoryBudgetError, match="do not fit into the memory of this machine"):
+            gradient(X, 35_000_000)
+
+
+def test_promised_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(available, "available", lambda: 10**9)
+    one = runtime.empty(75_000_000)
+    with pytest.raises(errors.MemoryBudgetError):
+        runtime.empty((2, 37_500_000))
+    monkeypatch.setenv("STGRAD_MEMORY_CHECK", "0")
+    two = runtime.empty((2, 37_500_000))
+    monkeypatch.delenv("STGRAD_MEMORY_CHECK")
+    assert one.nbytes == two.nbytes == 6 * 10**8
+    del one, two
+    runtime.empty(75_000_000)
 
 
 def test_choice() -> None:

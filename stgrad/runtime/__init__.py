@@ -1,5 +1,6 @@
 """What generated code calls. Every name works in plain Python and in compiled code."""
 
+from stgrad.runtime import available as available  # asks for the memory of large arrays from here on
 from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.budget import (
     budget_check,

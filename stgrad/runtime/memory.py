@@ -9,6 +9,7 @@ any two arrays of Numba's for possibly one: each time an inner loop starts, it t
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -31,12 +32,24 @@ LINE = 64  # bytes: vectors of AVX-512 that lie across two lines of the cache ta
 MADV_HUGEPAGE = 14
 KEPT = 1 << 28  # bytes
 MAPPED = 1 << 25  # bytes, the most that glibc takes
+WATCHES: list[Any] = []  # who is asked before memory is, and told of what was given; nobody in a module without stgrad
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def empty(shape: Any, dtype: Any = np.float64) -> Any:
-    """`np.empty`; large arrays are in huge pages where the system has them."""
-    return np.empty(shape, dtype)
+    """`np.empty`; large arrays are in huge pages where the system has them.
+
+    Raises MemoryBudgetError where the machine has no memory for it (`stgrad.runtime.available`).
+    """
+    if not WATCHES:
+        return np.empty(shape, dtype)
+    size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
+    for watch in WATCHES:
+        watch.ask(size)
+    array = np.empty(shape, dtype)
+    for watch in WATCHES:
+        watch.take(array.ctypes.data, size)
+    return array
 
 
 def empty_near(shape: Any, dtype: Any = np.float64) -> Any:
@@ -44,7 +57,7 @@ def empty_near(shape: Any, dtype: Any = np.float64) -> Any:
 
     Where LLVM knows that such a loop writes elsewhere, it carries `x[i + 1]` over to the next trip, which packed loops do slower than to read it again.
     """
-    return np.empty(shape, dtype)
+    return empty(shape, dtype)
 
 
 def _type_empty(context: Any) -> Any:
@@ -78,12 +91,19 @@ _teach(empty_near, _lower_near)
 
 def _new(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     shape = _parse_shape(context, builder, signature.args[0], args[0])
+    asked = cgutils.intp_t(context.get_abi_sizeof(context.get_data_type(signature.return_type.dtype)))
+    for extent in shape:
+        asked = builder.mul(asked, extent)
+    for watch in WATCHES:
+        watch.lower_ask(context, builder, asked)
     with _aligned(context):
         array = _empty_nd_impl(context, builder, signature.return_type, shape)
     if sys.platform.startswith("linux"):
         size = builder.mul(array.nitems, array.itemsize)
         with builder.if_then(builder.icmp_signed(">=", size, size.type(LARGE)), likely=False):
             _advise(builder, array.data, size)
+            for watch in WATCHES:
+                watch.lower_take(builder, array.data, size)
     return array
 
 

@@ -13,6 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
 
+from stgrad.runtime.memory import WATCHES
+
 __all__ = ["new_stack", "pop", "push"]
 
 FIRST = 64  # items of a new block
@@ -107,6 +109,8 @@ def _lower_push(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     top, capacity = builder.load(block.field(0)), builder.load(block.field(1))
     with builder.if_then(builder.icmp_signed("==", top, capacity), likely=False):
         larger = builder.mul(capacity, cgutils.intp_t(2))
+        for watch in WATCHES:
+            watch.lower_ask(context, builder, block.bytes(capacity))  # as much as it grows by
         context.nrt.meminfo_varsize_realloc(builder, block.meminfo, block.bytes(larger))
         builder.store(larger, block.field(1))
     context.pack_value(builder, signature.args[1], args[1], block.item(top))
