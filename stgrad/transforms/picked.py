@@ -2,7 +2,8 @@
 
 A zero cotangent says that nothing depends on an element. It arises in two ways, and both can be seen in the program:
 
-- a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`;
+- a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`. So does a constant that is stored over
+  what was computed (`np.fill_diagonal(1.0 / d, 0.0)`), behind operations with poles: for `y = x * x; y[0] = 0.0` nothing is guarded;
 - an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
 
 Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
@@ -21,13 +22,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
 from stgrad.ir.ops import operation
+from stgrad.rules import lookup
 from stgrad.transforms.activity import flows, reached
 from stgrad.transforms.dataflow import Classes
 
@@ -43,6 +45,9 @@ def guarded(fn: Function, classes: Classes | None = None) -> frozenset[str]:
         backward.setdefault(target, set()).add(source)
     statements = list(walk(fn.body))
     picked = reached({classes.find(n) for s in statements for n in _left_out(s, fn.types)}, backward)
+    replaced = {classes.find(s.target.name) for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const)}
+    poles = reached({classes.find(t.name) for s in statements if _singular(s) for t in s.targets}, forward)
+    picked |= reached(replaced & {classes.find(n) for s in statements for n in _computed(s, fn.types)}, backward) & poles
     infinite = reached({classes.find(n) for s in statements for n in _infinities(s)}, forward)
     return frozenset(n for n in fn.types if classes.find(n) in picked | infinite)
 
@@ -56,6 +61,22 @@ def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
             yield from (n for a in stmt.args for n in operand_vars(a) if types[n].is_float)
         case Store(mode="set") if gathers(stmt.index, types):
             yield stmt.target.name
+
+
+def _computed(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
+    """The array that a statement makes out of numbers, as a whole: nothing is left out of one that is filled element by element."""
+    if isinstance(stmt, Assign) and len(stmt.targets) == 1 and types[stmt.target.name].array and types[stmt.target.name].is_float:
+        known, read = operation(stmt.op), [types[n] for a in stmt.args for n in operand_vars(a)]
+        if known.differentiable and known.kind not in ("creation", "identity", "element") and any(t.is_float for t in read):
+            yield stmt.target.name
+
+
+def _singular(stmt: Stmt) -> TypeGuard[Assign]:
+    """Whether an operation on finite numbers, or its partials, may be infinite: quotients, powers, logarithms, exponentials."""
+    if not isinstance(stmt, Assign):
+        return False
+    rule = lookup(stmt.op)
+    return rule is not None and rule.partials is not None and not operation(stmt.op).total
 
 
 def _infinities(stmt: Stmt) -> Iterator[str]:

@@ -165,3 +165,46 @@ def test_recorded_programs_do_the_same(monkeypatch):
 def test_other_programs_pay_nothing():
     text = stgrad.grad(lambda x: np.sum(np.exp(-x) / (1.0 + x)), jit=False).lowered(X)
     assert "if" not in text.replace("stgrad", "")
+
+
+def without_itself(x):
+    with np.errstate(all="ignore"):
+        inverse = 1.0 / np.abs(x[:, None] - x[None, :]) ** 3
+    np.fill_diagonal(inverse, 0.0)
+    return np.sum(inverse * x)
+
+
+def log_of_a_border(x):
+    with np.errstate(all="ignore"):
+        y = np.log(x - 1.0)
+    y[0] = 0.0
+    return np.sum(y * x)
+
+
+def copied_and_cut(x):
+    y = np.sqrt(x - 1.0)
+    z = y.copy()
+    z[:1] = 2.0
+    y = x * np.exp(1000.0 * (2.0 - x[::-1]))
+    y[-1] = 1.0
+    return np.sum(z * x) + np.sum(y)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [without_itself, log_of_a_border, copied_and_cut])
+def test_constants_over_what_was_computed(f, jit, mode):
+    """An element that is replaced has a zero cotangent, whatever its partial."""
+    x, step = np.array([1.0, 2.5, 4.0]), 1e-6
+    ahead = [(f(x + e) - f(x)) / step for e in np.eye(3) * step]  # the first element is at the border
+    np.testing.assert_allclose(stgrad.grad(f, mode=mode, jit=jit)(x), ahead, rtol=1e-4, atol=1e-7)
+
+
+def test_a_replaced_element_of_a_polynomial_is_not_guarded():
+    def f(x):
+        y = x * x + 2.0 * x
+        y[0] = 0.0
+        return np.sum(y)
+
+    assert "isfinite" not in stgrad.grad(f).source(np.ones(3))
