@@ -1,13 +1,17 @@
-"""`try`: its body as it stands, where what it catches cannot come up while the program runs.
+"""`try`: what is certain is decided while the program is read, what only the running program knows is a branch to the handler.
 
-What depends on structure alone is decided here: a missing key, an import, a `raise` that is certain. Handlers that raise themselves
-change nothing. Any other handler is refused where an operation of the body may raise what it catches: which statements ran before
-could not be known in the reverse sweep.
+A missing key, an import, a `raise` that is certain to run: the handler stands in place of the rest. Where an operation of the body may raise what a
+handler catches, the body is read again, one statement at a time, and each statement that may fail is a branch (`stgrad.frontend.escapes`):
+
+    try: a = b / c; d = log(a)          if c == 0.0: d = 0.0
+    except ArithmeticError: d = 0.0     else: a = b / c; ...
+
+The handler finds names as they were when the exception came up. What is not known of them then cannot be read there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import gast
@@ -15,34 +19,55 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import objects
-from stgrad.frontend.certainties import raised_by_python
-from stgrad.frontend.frame import Frame, Leaves, executes
-from stgrad.frontend.values import Value
-from stgrad.ir import Assign, Effect, Stmt, Store, Type, Var, walk
+from stgrad.frontend.certainties import left, raised_by_python
+from stgrad.frontend.control import branch, growing
+from stgrad.frontend.escapes import Escapes, raises, refused, tested, untested
+from stgrad.frontend.frame import Frame, Leaves, executes, same_type
+from stgrad.frontend.heap import Grows, State, contents, put, reachable
+from stgrad.frontend.operations import binary
+from stgrad.frontend.values import Maybe, Sym, Value
+from stgrad.ir import Block, Type, Var
+
+Handlers = list[tuple[Any, tuple[Any, ...]]]
 
 
 @executes(gast.Try)
 def try_statement(frame: Frame, node: Any) -> None:
-    handlers = [(h, _classes(frame, h)) for h in node.handlers]
-    start = len(frame.builder.out)
-
-    def check() -> None:
-        _check(frame, node, [c for h, classes in handlers if not _raises(h.body) for c in classes], frame.builder.out[start:])
-
+    handlers: Handlers = [(h, _classes(frame, h)) for h in node.handlers]
+    if getattr(node, "swallows", False):  # what a `finally` that jumps leaves behind is no exception
+        handlers.append((gast.ExceptHandler(type=None, name=None, body=[]), (BaseException,)))
+    attempt = _Attempt(frame, node, handlers)
+    state, start = State(frame), len(frame.builder.out)
+    leaves: Leaves | None = None
+    raised = None
     try:
         raised = _run(frame, node.body, tuple(c for _, classes in handlers for c in classes))
-    except Leaves:
-        check()
-        raise
-    check()
-    if raised is None:
+    except Leaves as found:
+        leaves = found
+    if attempt.is_needed(tuple(frame.builder.out[start:])):
+        state.restore()
+        attempt.statements(node.body)
+    elif leaves is not None:
+        raise leaves
+    elif raised is None:
         frame.execute(node.orelse)
     else:
-        handler = next(h for h, classes in handlers if isinstance(raised, classes))
-        if handler.name is not None:
-            frame.env[handler.name.id] = raised
-        frame.execute(handler.body)
+        attempt.handler(next(h for h, classes in handlers if isinstance(raised, classes)), raised)
+    if node.finalbody and not getattr(node, "swallows", False):
+        _no_way_out(frame, node, tuple(frame.builder.out[start:]))
     frame.execute(node.finalbody)
+
+
+def _no_way_out(frame: Frame, node: Any, block: Block) -> None:
+    """What leaves a `try` by an exception runs its `finally` first, and then a handler around it would go on."""
+    around = [r.catches for r in frame.builder.regions if r.catches is not None]
+    if around and raises(tested(block, frame.builder, lambda kind: any(c(kind) for c in around)), frame.builder, lambda kind: any(c(kind) for c in around)):
+        frame.unsupported(
+            node,
+            "a `finally` whose exception a `try` around it catches",
+            reason="the handler would find what the `finally` has changed",
+            hint="put the `except` into the inner `try`",
+        )
 
 
 def _classes(frame: Frame, handler: Any) -> tuple[Any, ...]:
@@ -57,6 +82,8 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
     """Read the body; the exception that it is certain to raise, if one of `caught`."""
     try:
         frame.execute(body)
+    except Grows:
+        raise
     except Leaves as leaves:
         if leaves.kind is None or not issubclass(leaves.kind, caught):
             raise
@@ -72,60 +99,184 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
     return None
 
 
+@dataclass
+class _Read:
+    """A statement that was read as a part of the program that may fail."""
+
+    block: Block
+    leaves: Leaves | None
+    before: dict[str, Value]
+    changed: list[tuple[Value, dict[Any, Value]]]  # containers, with what they held before
+    changed_at: int  # how many statements stand before the first change
+
+
+@dataclass
+class _Attempt:
+    """The body of one `try`, read a statement at a time."""
+
+    frame: Frame
+    node: Any
+    handlers: Handlers
+
+    # ------------------------------------------------------------------ what may fail
+
+    def chosen(self, kind: type[BaseException]) -> int | None:
+        """The number of the handler that catches a class of exceptions."""
+        return next((k for k, (_, classes) in enumerate(self.handlers) if issubclass(kind, classes)), None)
+
+    def caught(self, kind: type[BaseException]) -> bool:
+        """Whether a handler catches it. One that raises another error in place of LAPACK's is left out: the test costs as much as the operation."""
+        at = self.chosen(kind)
+        return at is not None and not (kind is np.linalg.LinAlgError and _raises(self.handlers[at][0].body))
+
+    def is_needed(self, block: Block) -> bool:
+        """Whether an operation of the body may raise what a handler catches."""
+        state = State(self.frame)
+        needed = raises(tested(block, self.frame.builder, self.caught), self.frame.builder, self.caught)
+        state.restore()
+        found = next(untested(block, self.frame.builder, self.tells), None)
+        if found is not None:
+            raise refused(self.frame.loc(self.node), found)
+        return needed
+
+    def tells(self, kind: type[BaseException]) -> bool:
+        """Whether a handler that goes on catches it."""
+        at = self.chosen(kind)
+        return at is not None and not _raises(self.handlers[at][0].body)
+
+    # ------------------------------------------------------------------ reading
+
+    def statements(self, body: list[Any]) -> None:
+        for at, stmt in enumerate(body):
+            if not self.plain(stmt):
+                self.risky(stmt, body[at + 1 :])
+                return
+        self.frame.execute(self.node.orelse)
+
+    def plain(self, stmt: Any) -> bool:
+        """Read a statement as it stands, unless something in it may raise what is caught."""
+        frame = self.frame
+        state, start = State(frame), len(frame.builder.out)
+        try:
+            frame.execute([stmt])
+        except Grows:
+            raise
+        except (Leaves, Exception):  # noqa: BLE001  (what a certain `raise` raises; it is met again)
+            state.restore()
+            return False
+        block = tuple(frame.builder.out[start:])
+        after = State(frame)
+        safe = not raises(tested(block, frame.builder, self.caught), frame.builder, self.caught)
+        (after if safe else state).restore()
+        return safe
+
+    def risky(self, stmt: Any, rest: list[Any]) -> None:
+        """A statement that may fail, and what follows it where it does not."""
+        frame, builder = self.frame, self.frame.builder
+        read: _Read = growing(frame, lambda state: self.read(stmt))
+        failed, which = (builder.variable(wish, t) for wish, t in (("failed", Type("bool", weak=True)), ("caught", Type("int64", weak=True))))
+        escapes = Escapes(builder, Var(failed.name), Var(which.name), lambda kind: self.chosen(kind) if self.caught(kind) else None)
+        block, _, _ = escapes.block(tested(read.block, builder, self.caught))
+        self.no_change_before(read)
+        after = dict(frame.env)
+        builder.copy_to(failed, False)
+        builder.copy_to(which, 0)
+        builder.out.extend(block)
+
+        def handle() -> None:
+            frame.env = dict(read.before) if isinstance(stmt, (gast.Assign, gast.AugAssign, gast.Expr)) else self.met(read.before, after)
+            for container, held in read.changed:
+                frame.mutate(container)
+                put(container, held)
+            self.choose(sorted(escapes.caught), which, escapes)
+
+        def go_on() -> None:
+            if read.leaves is not None:
+                raise read.leaves
+            self.statements(rest)
+
+        branch(frame, failed, handle, go_on, "_t")
+
+    def read(self, stmt: Any) -> _Read:
+        frame = self.frame
+        before, held = dict(frame.env), {k: contents(c) for k, c in reachable(frame).items()}
+        leaves = None
+        with frame.builder.block() as block, frame.speculate(conditional=True) as region:
+            region.block, region.catches = block, self.caught
+            try:
+                frame.execute([stmt])
+            except Leaves as found:
+                leaves = found
+            except errors.StgradError as error:
+                leaves = left(frame, error)
+        changed = [(c, held[k]) for k, c in region.changed.items() if k in held]
+        first = min([at for k, at in region.changed_at.items() if k in held], default=len(block))
+        return _Read(tuple(block), leaves, before, changed, first)
+
+    def no_change_before(self, read: _Read) -> None:
+        """What a statement changes in lists, dicts and objects, it changes behind all that may fail."""
+        builder = self.frame.builder
+        behind = read.block[read.changed_at :]
+        if read.changed and raises(tested(behind, builder, self.caught), builder, self.caught):
+            self.frame.unsupported(
+                self.node,
+                "a statement in a `try` changes a list, dict or object, and may fail behind that",
+                reason="what a handler would find in it is not known",
+                hint="compute what may fail first, in a statement of its own",
+            )
+
+    def met(self, before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:
+        """Names as a handler finds them that does not know how far a loop or branch of the body came."""
+        return {name: _either(name, value, after.get(name, value), self.frame) for name, value in before.items()}
+
+    # ------------------------------------------------------------------ handlers
+
+    def choose(self, numbers: list[int], which: Sym, escapes: Escapes) -> None:
+        """The handler of the exception that came up."""
+        first, *others = numbers
+
+        def this() -> None:
+            self.handler(self.handlers[first][0], _exception(escapes.caught[first]))
+
+        if not others:
+            this()
+            return
+        chosen = binary(self.frame, gast.Eq, which, first)
+        assert isinstance(chosen, Sym)
+        branch(self.frame, chosen, this, lambda: self.choose(others, which, escapes), "_t")
+
+    def handler(self, handler: Any, raised: Value) -> None:
+        if handler.name is not None:
+            self.frame.env[handler.name.id] = raised
+        handling = self.frame.builder.handling
+        handling.append(raised)
+        self.frame.execute(handler.body)
+        handling.pop()
+
+
+def _exception(found: set[tuple[type[BaseException], str]]) -> Value:
+    """What `except ... as name` binds; where it may be one of several, it cannot be read."""
+    kind, message = min(found, key=str)
+    exception = objects.exception(kind, message)  # type: ignore[arg-type]
+    if len(found) == 1:
+        return exception
+    return Maybe(exception, errors.UnsupportedSyntaxError("which exception was caught is not known here", None, hint="write an `except` for each"))
+
+
+def _either(name: str, before: Value, after: Value, frame: Frame) -> Value:
+    """A name that a part of the program may have bound again, or not."""
+    if before is after:
+        return before
+    one = isinstance(before, Sym) and isinstance(before.operand, Var) and isinstance(after, Sym) and before.operand == after.operand
+    if one and same_type(before.type, after.type):
+        return Sym(before.operand, frame.builder.types[before.name])
+    problem = errors.UndefinedNameError(
+        f"`{name.split('@')[0]}` is not known in this `except`", None, reason="the body of the `try` binds it", hint="give it its value before the `try`"
+    )
+    return Maybe(before.value if isinstance(before, Maybe) else before, problem)
+
+
 def _raises(body: list[Any]) -> bool:
     return bool(body) and isinstance(body[-1], gast.Raise)
 
 
-def _check(frame: Frame, node: Any, caught: list[Any], body: list[Stmt]) -> None:
-    for stmt in walk(tuple(body)):
-        for kind, what in _may_raise(stmt, frame.builder.types):
-            if any(issubclass(kind, c) or issubclass(c, kind) for c in caught):
-                raise errors.UnsupportedSyntaxError(
-                    f"{what} may raise the {kind.__name__} that this `try` catches",
-                    stmt.loc or frame.loc(node),
-                    reason="which statements ran before it could not be known in the reverse sweep",
-                    hint="test for the condition with `if`, before it fails",
-                )
-
-
-def _may_raise(stmt: Stmt, types: dict[str, Type]) -> Iterator[tuple[type[BaseException], str]]:
-    """The exceptions that a statement of the program may raise in Python, and what raises them."""
-    match stmt:
-        case Effect(op="raise"):
-            yield getattr(__import__("builtins"), stmt.args[0].value), "`raise`"
-        case Effect(op="check_equal"):
-            yield ValueError, "unpacking"
-        case Store() if not _plain_index(stmt.index):
-            yield IndexError, "a subscript"
-        case Assign():
-            yield from _operation(stmt, types)
-
-
-def _operation(stmt: Assign, types: dict[str, Type]) -> Iterator[tuple[type[BaseException], str]]:
-    op, what = stmt.op, f"`{stmt.op}`"
-    scalars = not any(isinstance(a, Var) and (types[a.name].array or not types[a.name].weak) for a in stmt.args)
-    if op in ("np.divide", "np.floor_divide", "np.remainder", "np.power") and scalars:
-        yield ZeroDivisionError, "a division" if op != "np.power" else "a power"
-    if op == "np.power" and scalars:
-        yield OverflowError, "a power"
-    elif op.startswith("math.") or op in ("int", "round"):
-        yield ValueError, what
-        yield OverflowError, what
-    elif op.startswith("np.linalg."):
-        yield np.linalg.LinAlgError, what
-    elif op == "getitem" and not _plain_index(stmt.args[1]):
-        yield IndexError, "a subscript"
-    if not scalars and not _same_shapes(stmt, types):
-        yield ValueError, what
-
-
-def _same_shapes(stmt: Assign, types: dict[str, Type]) -> bool:
-    dims = {types[a.name].dims for a in stmt.args if isinstance(a, Var) and types[a.name].array}
-    return len(dims) <= 1 or stmt.op in ("getitem", "shape")
-
-
-def _plain_index(index: Value) -> bool:
-    from stgrad.ir import Const, Pack, Slice
-
-    parts = index.items if isinstance(index, Pack) else (index,)
-    return all(isinstance(p, Slice) or isinstance(p, Const) and (p.value is None or p.value is Ellipsis) for p in parts)

@@ -11,7 +11,7 @@ from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var
+from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, walk
 from stgrad.ir.ops import readonly
 from stgrad.names import Names
 
@@ -51,6 +51,9 @@ class Builder:
     doubled: dict[int, Value] = field(default_factory=dict)  # such lists, where one container may have two places
     serial: int = 0  # of the last place
     marks: list[int] = field(default_factory=list)  # the last place when each open statement began
+    raised: dict[tuple[str, str], type[BaseException]] = field(default_factory=dict)  # classes of users, by what the program raises in their place
+    sure: dict[int, Stmt] = field(default_factory=dict)  # statements that never raise, by identity
+    handling: list[Value] = field(default_factory=list)  # the exceptions whose handlers are being read
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
@@ -156,6 +159,15 @@ class Builder:
         finally:
             self.out = outer
             self.extents.parents = equal  # what was tested in the block was tested only there
+
+    @contextmanager
+    def certain(self) -> Iterator[None]:
+        """What is emitted inside never raises: it is work of ours, with sizes that fit."""
+        before = len(self.out)
+        yield
+        for stmt in walk(tuple(self.out[before:])):
+            self.sure[id(stmt)] = stmt
+            self.library.update(assigns(stmt))
 
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""

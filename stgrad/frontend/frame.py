@@ -174,6 +174,7 @@ class Frame:
         for region in self.builder.regions:
             if key(container) in region.outside:
                 region.changed[key(container)] = container
+                region.changed_at.setdefault(key(container), len(region.block))
 
     def grow(self, container: list[Value], item: Value) -> None:
         """Announce a change of the length of a list: in a branch or loop of the running program, it is made a growing one there."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes, operations, places
+from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
@@ -67,6 +68,11 @@ def again(frame: Frame, growing: Growing, value: Value, exact: bool) -> None:
 
 
 def append_item(frame: Frame, growing: Growing, value: Value) -> None:
+    with frame.builder.certain():
+        _append_item(frame, growing, value)
+
+
+def _append_item(frame: Frame, growing: Growing, value: Value) -> None:
     full = operations.binary(frame, gast.Eq, growing.count, operations.extent(frame, buffers(growing)[0], 0))
     if isinstance(full, Sym):
         branch(frame, full, lambda: _enlarge(frame, growing, value), lambda: None, "_t")
@@ -167,6 +173,7 @@ def pop(frame: Frame, growing: Growing, *index: Value) -> Value:
         raise errors.UnsupportedSyntaxError("`pop` of an item in the middle of a list that grows", frame.builder.loc, hint="use `pop()`")
     if growing.trip is not None:
         again(frame, growing, item(frame, growing, 0), False)
+    _long_enough(frame, growing, -1, "pop from empty list")
     frame.mutate(growing)
     growing.count = operations.binary(frame, gast.Sub, growing.count, 1)
     found = detached(frame, _loaded(frame, growing.structure, growing.count))
@@ -208,8 +215,22 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
         places.copied(frame, part)
         return part
     if isinstance(known, int):
-        return item(frame, growing, index if known >= 0 else operations.binary(frame, gast.Add, growing.count, known))
+        return item(frame, growing, _position(frame, growing, known))
     return places.taken(frame, growing, index, _loaded(frame, view(frame, growing), index))
+
+
+def _position(frame: Frame, growing: Growing, known: int) -> Value:
+    """A position that counts from the start, tested: the buffer may be longer than the list."""
+    _long_enough(frame, growing, known, "list index out of range")
+    return known if known >= 0 else operations.binary(frame, gast.Add, growing.count, known)
+
+
+def _long_enough(frame: Frame, growing: Growing, known: int, message: str) -> None:
+    short = operations.binary(frame, gast.Lt, growing.count, known + 1 if known >= 0 else -known)
+    if isinstance(short, Sym):
+        branch(frame, short, lambda: emit_raise(frame, "IndexError", message), lambda: None, "_t")
+    elif short:
+        raise errors.ShapeError(f"IndexError: {message}", frame.builder.loc) from IndexError(message)
 
 
 def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: Any) -> None:
@@ -221,9 +242,8 @@ def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: A
         frame.unsupported(node, "assigning to a slice of a list that grows is not supported", hint="use an array")
     if not fits(frame, growing, value):
         again(frame, growing, value, growing.trip is not None)
-    if isinstance(known, int) and known < 0:
-        index = operations.binary(frame, gast.Add, growing.count, known)
     places.removed(frame, growing)
+    index = _position(frame, growing, known) if isinstance(known, int) else index
     structure = growing.structure if isinstance(known, int) else view(frame, growing)
     _fill(frame, structure, index, value, replaces=True)
     places.put_in(frame, growing, index, value)

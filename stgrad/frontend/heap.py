@@ -7,7 +7,7 @@ read, so that where two paths meet it is their contents that are joined, each on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,9 @@ class Region:
     closed: bool = False
     conditional: bool = False
     changed: dict[int, Value] = field(default_factory=dict)
+    block: Sequence[Any] = ()  # the statements of the region so far, where it matters what stands before a change
+    catches: Callable[[type[BaseException]], bool] | None = None  # what the `try` catches of which it is a statement
+    changed_at: dict[int, int] = field(default_factory=dict)  # how many of those there were at the first change of each
 
 
 class Grows(Exception):

@@ -317,7 +317,7 @@ def raise_statement(frame: Frame, node: Any) -> None:
     """`raise Kind(message)`: where it is certain to run, it is raised while compiling, else by the program."""
     exc = node.exc
     call = exc if isinstance(exc, gast.Call) else None
-    kind = frame.evaluate(call.func if call is not None else exc) if exc is not None else RuntimeError
+    kind = frame.evaluate(call.func if call is not None else exc) if exc is not None else _being_handled(frame)
     parts = [_part(frame, a) for a in call.args] if call is not None else []
     if isinstance(kind, BaseException):
         kind, parts = type(kind), [str(a) for a in kind.args]
@@ -327,9 +327,19 @@ def raise_statement(frame: Frame, node: Any) -> None:
     if not frame.builder.regions:
         raise objects.exception(kind, message)
     builtin = next(c for c in kind.__mro__ if c.__module__ == "builtins")
-    emit_raise(frame, builtin.__name__, message if builtin is kind else f"{kind.__name__}: {message}")
+    shown = message if builtin is kind else f"{kind.__name__}: {message}"
+    emit_raise(frame, builtin.__name__, shown)
+    frame.builder.raised[builtin.__name__, shown] = kind
     if frame.builder.regions[-1].conditional:
         raise Leaves(kind, message)
+
+
+def _being_handled(frame: Frame) -> Value:
+    """What a `raise` alone raises again."""
+    handling = frame.builder.handling
+    if handling and isinstance(handling[-1], Maybe) and handling[-1].error is not None:
+        raise handling[-1].error
+    return handling[-1] if handling else RuntimeError("No active exception to reraise")
 
 
 def _part(frame: Frame, node: Any) -> str:

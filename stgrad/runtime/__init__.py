@@ -22,6 +22,7 @@ from stgrad.runtime.masks import add_where, put_where, take_where
 from stgrad.runtime.memory import empty, empty_near
 from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
+from stgrad.runtime.refusals import indefinite, singular, unbounded
 from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
 from stgrad.runtime.snapshots import next_snapshot, segment
@@ -55,6 +56,7 @@ __all__ = [
     "exp",
     "expit",
     "expm1",
+    "indefinite",
     "inv",
     "kept",
     "joint",
@@ -81,12 +83,14 @@ __all__ = [
     "shrink",
     "sigmoid",
     "sin",
+    "singular",
     "solve",
     "stretch",
     "strips",
     "take_where",
     "tan",
     "tanh",
+    "unbounded",
     "unbroadcast",
     "unit",
     "unsigned",

@@ -15,11 +15,15 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.escapes import TESTS
 from stgrad.ir import (
+    NONE,
     Assign,
     Block,
     Const,
@@ -37,6 +41,7 @@ from stgrad.ir import (
     assigned,
     map_blocks,
     operand_vars,
+    walk,
 )
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES, Row
@@ -56,6 +61,15 @@ def refuse(fn: Function, tested: Collection[str] = (), *, everything: bool = Fal
     return fn.with_body(body, types=search.maker.types) if body != fn.body else fn
 
 
+def tests_of(block: Block, builder: Builder, wanted: Callable[[str], bool]) -> Block:
+    """A part of a program being read, with tests of what raises the classes that are wanted; nothing is known of the values that it reads."""
+    fn = Function("part", (), block, NONE, builder.types)
+    return _Search(fn, Maker(builder.names, builder.types), {}, Signs(fn, Definitions()), frozenset(builder.library), True, wanted=wanted).block(block)
+
+
+TESTS.append(tests_of)
+
+
 @dataclass
 class _Search:
     fn: Function
@@ -66,6 +80,7 @@ class _Search:
     everything: bool
     loops: int = 0  # `for` loops around
     known: set[tuple[Any, ...]] = field(default_factory=set)  # what was tested and still holds
+    wanted: Callable[[str], bool] | None = None  # the classes of exceptions that are tested, where that is not all; then limits of ours are none
 
     def block(self, block: Block) -> Block:
         return tuple(s for stmt in block for s in self.statement(stmt))
@@ -84,10 +99,21 @@ class _Search:
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
             return [stmt]
         own = stmt.target.name not in self.tested
-        tests = self.tests(stmt) if own else []
+        tests = self.chosen(self.tests(stmt)) if own else []
         self.forget({stmt.target.name})
         self.signs.assign(stmt)
+        if self.wanted is not None:
+            return [*tests, *(self.chosen(self.too_large(stmt)) if own else []), stmt]
         return [*tests, stmt, *(self.overflow(stmt) if own else [])]
+
+    def chosen(self, tests: list[Stmt]) -> list[Stmt]:
+        """Tests of which some raise may be wanted."""
+        raised = (s.args[0] for s in walk(tuple(tests)) if isinstance(s, Effect) and s.op == "raise")
+        return tests if self.wanted is None or any(isinstance(kind, Const) and self.wanted(kind.value) for kind in raised) else []
+
+    def limit(self, kind: str, message: str, stmt: Assign) -> Block:
+        """What Python computes, and we do not."""
+        return (_raise(kind, message, stmt),) if self.wanted is None else ()
 
     def forget(self, names: set[str]) -> None:
         self.known = {k for k in self.known if not names & {n for o in k[1:2] for n in operand_vars(o)}}
@@ -164,8 +190,8 @@ class _Search:
         nan = self.maker.made("np.not_equal", (stmt.args[0], stmt.args[0]), BOOL, inner)
         inner.append(If(nan, (_error(int, (math.nan,), stmt),), (), stmt.loc))
         endless = self.maker.made("np.equal", (size, Const(math.inf)), BOOL, inner)
-        large = _raise("OverflowError", f"a float is beyond the integers of 64 bits{line_of(stmt.loc)}", stmt)
-        inner.append(If(endless, (_error(int, (math.inf,), stmt),), (large,), stmt.loc))
+        large = self.limit("OverflowError", f"a float is beyond the integers of 64 bits{line_of(stmt.loc)}", stmt)
+        inner.append(If(endless, (_error(int, (math.inf,), stmt),), large, stmt.loc))
         return [*out, If(fits, (), tuple(inner), stmt.loc)]
 
     def power(self, stmt: Assign) -> list[Stmt]:
@@ -185,11 +211,11 @@ class _Search:
             out.append(If(zero, tuple(inner), (), stmt.loc))
         if types[1].dtype == "float64" and not (isinstance(exponent, Const) and float(exponent.value).is_integer()) and not self.signs.natural(base):
             below = self.maker.made("np.less", (base, Const(0.0)), BOOL, out)
-            error = _raise("ValueError", f"a negative number to a broken power is complex{line_of(stmt.loc)}", stmt)
+            error = self.limit("ValueError", f"a negative number to a broken power is complex{line_of(stmt.loc)}", stmt)
             inner = []
             broken = self.maker.made("np.remainder", (exponent, Const(1.0)), FLOAT, inner)
-            inner.append(If(self.maker.made("np.not_equal", (broken, Const(0.0)), BOOL, inner), (error,), (), stmt.loc))
-            out.append(If(below, (error,) if isinstance(exponent, Const) else tuple(inner), (), stmt.loc))
+            inner.append(If(self.maker.made("np.not_equal", (broken, Const(0.0)), BOOL, inner), error, (), stmt.loc))
+            out.append(If(below, error if isinstance(exponent, Const) else tuple(inner), (), stmt.loc))
         return out
 
     def overflow(self, stmt: Assign) -> list[Stmt]:
@@ -212,6 +238,24 @@ class _Search:
                 finite = self.maker.made("np.less", (own, Const(math.inf)), BOOL, inner)
                 error = (*inner, If(finite, error, (), stmt.loc))
         return [*out, If(endless, error, (), stmt.loc)]
+
+    def too_large(self, stmt: Assign) -> list[Stmt]:
+        """The test of `overflow` before the power: it is too large where its logarithm is."""
+        base, exponent = stmt.args if len(stmt.args) == 2 else (NONE, NONE)
+        types = [self.type_of(a) for a in stmt.args]
+        if stmt.op not in ("np.power", "math.pow") or self.fn.types[stmt.target.name] != FLOAT or not all(t is not None and t.weak for t in types):
+            return []
+        out: list[Stmt] = []
+        size = self.maker.made("np.absolute", (base,), FLOAT, out)
+        inner: list[Stmt] = []
+        logarithm = self.maker.made("np.multiply", (self.maker.made("np.log", (size,), FLOAT, inner), exponent), FLOAT, inner)
+        large = self.maker.made("np.greater", (logarithm, Const(math.log(sys.float_info.max))), BOOL, inner)
+        finite: list[Stmt] = []
+        error = Effect("raise", (Const("OverflowError"), *map(Const, _args(math.pow if stmt.op == "math.pow" else operator.pow))), (), stmt.loc)
+        finite.append(If(self.maker.made("np.less", (logarithm, Const(math.inf)), BOOL, finite), (error,), (), stmt.loc))
+        inner.append(If(large, tuple(finite), (), stmt.loc))
+        positive = self.maker.made("np.greater", (size, Const(0.0)), BOOL, out)
+        return [*out, If(positive, tuple(inner), (), stmt.loc)]
 
     def extents(self, stmt: Assign) -> list[Stmt]:
         """A new array has no negative extents."""

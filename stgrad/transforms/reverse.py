@@ -275,9 +275,11 @@ class _Reverse:
 
     def _pop(self, stmt: Pop) -> None:
         a = self.adjoints
+        name = stmt.target.name
+        if stmt.stack not in a.active:
+            a.present.discard(name)  # what the name held before is worth nothing
         if stmt.stack not in a.active or stmt.stack in a.shadows:
             return
-        name = stmt.target.name
         if name not in a.present:
             a.zero(name, after=True)
         a.present.discard(name)

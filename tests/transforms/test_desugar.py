@@ -648,7 +648,6 @@ def test_jumps_in_try(held):
 # --------------------------------------------------------------------------- refusals
 
 REFUSED = {
-    "try:\n        return x\n    finally:\n        x = 2.0": "`finally`",
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
     "with open(x) as f:\n        pass": "`with`",
     "global y": "`global`",

@@ -55,6 +55,7 @@ define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.st
 define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots"
        " runtime.budget_trips runtime.open_length runtime.open_slots", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
+define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
 
 # --------------------------------------------------------------------------- elements elsewhere

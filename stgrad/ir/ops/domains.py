@@ -48,7 +48,7 @@ RAISES: dict[str, tuple[Row, ...]] = {
         f"math.{call.__name__}": (Row((("np.less_equal", 0.0),), call, (0.0,), whole=True), Row((("np.greater", top), _FINITE), call, (1e308,)))
         for call, top in ((math.gamma, 171.6243769563027), (math.lgamma, 2.55e305))
     },
-    "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1),),
+    "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1), Row((("np.equal", math.inf),), math.fmod, (math.inf, 1.0), sized=True, rare=True)),
 }
 
 # Operations with one-sided derivatives somewhere: the rules say which one counts there (docs/limits.md).

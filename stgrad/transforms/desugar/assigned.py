@@ -175,6 +175,7 @@ class _Scan:
         for handler in stmt.handlers:
             start = state if handler.type is None else self.expression(handler.type, state)
             ends.append(self.block(handler.body, start if handler.name is None else self.bind(start, handler.name.id)))
+        self.block(stmt.finalbody, state)  # it comes behind jumps, too
         return self.block(stmt.finalbody, meet(ends))
 
     def function(self, stmt: Any, state: State) -> State:

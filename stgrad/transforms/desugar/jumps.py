@@ -146,6 +146,7 @@ class _Function:
                     stmt.body, stmt.orelse = self.block(stmt.body), self.block(stmt.orelse)
                     out.append(stmt)
                 case gast.Try():
+                    rest = _followed(stmt, rest)
                     kinds = self.attempt(stmt)
                     return [*out, stmt, *self.guard(stmt, kinds, rest)]
                 case gast.While() | gast.For():
@@ -170,6 +171,7 @@ class _Function:
     def attempt(self, stmt: Any) -> set[str]:
         """The parts of a `try` without jumps; the kinds of jumps that were in it. Its `else` runs where the body did not jump."""
         kinds, inside = jumps([stmt]), jumps(stmt.body)
+        stmt.swallows = bool(jumps(stmt.finalbody))
         for part in (stmt, *stmt.handlers):
             part.body = self.block(part.body)
         stmt.orelse, stmt.finalbody = self.guard(stmt, inside, stmt.orelse), self.block(stmt.finalbody)
@@ -251,6 +253,20 @@ class _Function:
                     copies[-1].targets[0].flag = target.flag
                     del target.flag
         return copies
+
+
+def _followed(stmt: Any, rest: Stmts) -> Stmts:
+    """Move what stands behind a `try` into the one part of it that comes there; what stays behind."""
+    coming = [h for h in stmt.handlers if falls(h.body)]
+    if not rest or stmt.finalbody or not stmt.handlers:
+        return rest
+    if not coming:
+        stmt.orelse = [*stmt.orelse, *rest]
+    elif len(coming) == 1 and not falls([*stmt.body, *stmt.orelse]):
+        coming[0].body = [*coming[0].body, *rest]
+    else:
+        return rest
+    return []
 
 
 def _loads(stmts: Sequence[Any]) -> Counter[str]:

@@ -9,7 +9,6 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
-from stgrad.transforms.desugar.jumps import jumps
 from stgrad.transforms.desugar.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
@@ -37,8 +36,6 @@ def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:
         found = _REFUSED.get(type(node).__name__)
         if found is not None and not ignorable_with(node) and not (isinstance(node, gast.Match) and not unsupported(node)):
             raise _error(*found, node, locate)
-        if isinstance(node, gast.Try) and node.finalbody and jumps([*node.body, *node.orelse, *node.handlers]):
-            raise _error("`finally` behind a `return`, `break` or `continue`", "it runs after the jump", "jump behind the `try`", node, locate)
         if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _REFUSED_CALLS:
             what = f"`{node.func.id}`"
             raise _error(what, "it works on text or names at run time", "write the expression itself", node, locate)

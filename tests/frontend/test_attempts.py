@@ -1,0 +1,115 @@
+"""`try` around what may raise as the program runs: what is refused, and what is raised."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import stgrad
+
+JIT = pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+
+
+def finally_on_the_way_out(x):
+    n = 1.0
+    try:
+        try:
+            y = math.log(x)
+        finally:
+            n = n + x
+    except ValueError:
+        y = n
+    return y * n
+
+
+def changed_and_failed(x):
+    found = {"n": 0.0}
+
+    def note(v):
+        found["n"] += 1.0
+        return math.log(v)
+
+    try:
+        y = note(x)
+    except ValueError:
+        y = found["n"]
+    return y * x
+
+
+def other_ranks(x):
+    v = x
+    try:
+        for k in range(3):
+            v = np.array([x, math.sqrt(x - k)])
+    except ValueError:
+        return v * 2.0
+    return np.sum(v)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [(finally_on_the_way_out, "`finally`"), (changed_and_failed, "changes a list, dict or object"), (other_ranks, "`v`")],
+)
+def test_what_a_handler_would_find_is_known_or_refused(function, text):
+    with pytest.raises(stgrad.errors.StgradError, match=text):
+        stgrad.grad(function, jit=False)(0.5)
+
+
+def kinds(x, k):
+    try:
+        y = 1.0 / math.sqrt(x)
+    except ZeroDivisionError:
+        if k == 0:
+            raise
+        y = x
+    except ValueError as problem:
+        raise KeyError("none") from problem
+    return y
+
+
+@JIT
+@pytest.mark.parametrize(("x", "k"), [(0.0, 0), (-1.0, 0)])
+def test_handlers_raise_what_python_raises(x, k, jit):
+    with pytest.raises(Exception) as expected:  # noqa: PT011  (asked of Python)
+        kinds(x, k)
+    with pytest.raises(type(expected.value)):
+        stgrad.grad(kinds, jit=jit)(x, k)
+    assert stgrad.grad(kinds, jit=jit)(4.0, k) == pytest.approx(-1.0 / 16.0)
+
+
+def limits(x):
+    try:
+        n = int(x)
+    except OverflowError:
+        return 2.0 * x
+    return n * x
+
+
+@JIT
+def test_limits_of_ours_are_not_caught(jit):
+    assert stgrad.grad(limits, jit=jit)(3.5) == 3.0
+    assert stgrad.grad(limits, jit=jit)(math.inf) == 2.0
+    with pytest.raises(OverflowError, match="64 bits"):
+        stgrad.grad(limits, jit=jit)(1e300)
+
+
+def unwritten(x, k):
+    try:
+        a = 1.0 / x
+        b = math.sqrt(k)
+    except ZeroDivisionError:
+        b = 1.0
+    except ValueError:
+        a, b = 1.0, 1.0
+    return a * b * x
+
+
+@JIT
+def test_names_that_the_body_did_not_reach(jit):
+    assert stgrad.grad(unwritten, jit=jit)(2.0, -1.0) == 1.0
+    with pytest.raises(UnboundLocalError):
+        unwritten(0.0, 1.0)
+    with pytest.raises(UnboundLocalError):
+        stgrad.grad(unwritten, jit=jit)(0.0, 1.0)
