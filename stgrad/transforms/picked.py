@@ -21,7 +21,7 @@ beyond 1. Choices select, they do not multiply (`chosen`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -34,9 +34,9 @@ from stgrad.transforms.activity import flows, reached
 from stgrad.transforms.dataflow import Classes
 
 
-def guarded(fn: Function, classes: Classes | None = None) -> frozenset[str]:
+def guarded(fn: Function, active: Set[str]) -> frozenset[str]:
     """The names whose statements multiply with care; of an alias class all or none."""
-    classes = classes or Classes(fn.body, fn.types)
+    classes = Classes(fn.body, fn.types)
     edges = list(flows(fn, classes))
     forward: dict[str, set[str]] = {}
     backward: dict[str, set[str]] = {}
@@ -46,8 +46,8 @@ def guarded(fn: Function, classes: Classes | None = None) -> frozenset[str]:
     statements = list(walk(fn.body))
     picked = reached({classes.find(n) for s in statements for n in _left_out(s, fn.types)}, backward)
     replaced = {classes.find(s.target.name) for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const)}
-    poles = reached({classes.find(t.name) for s in statements if _singular(s) for t in s.targets}, forward)
-    picked |= reached(replaced & {classes.find(n) for s in statements for n in _computed(s, fn.types)}, backward) & poles
+    poles = reached({classes.find(t.name) for s in statements if _singular(s, active) for t in s.targets}, forward)
+    picked |= reached(replaced & _computed(statements, fn, classes), backward) & poles
     infinite = reached({classes.find(n) for s in statements for n in _infinities(s)}, forward)
     return frozenset(n for n in fn.types if classes.find(n) in picked | infinite)
 
@@ -63,20 +63,36 @@ def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
             yield stmt.target.name
 
 
-def _computed(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
-    """The array that a statement makes out of numbers, as a whole: nothing is left out of one that is filled element by element."""
-    if isinstance(stmt, Assign) and len(stmt.targets) == 1 and types[stmt.target.name].array and types[stmt.target.name].is_float:
-        known, read = operation(stmt.op), [types[n] for a in stmt.args for n in operand_vars(a)]
-        if known.differentiable and known.kind not in ("creation", "identity", "element") and any(t.is_float for t in read):
-            yield stmt.target.name
+def _computed(statements: Sequence[Stmt], fn: Function, classes: Classes) -> set[str]:
+    """Arrays that the program computes as a whole, and their copies: nothing is left out of one that it fills element by element."""
+    copies: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for stmt in statements:
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1 or not fn.types[stmt.target.name].array or not fn.types[stmt.target.name].is_float:
+            continue
+        known, read = operation(stmt.op), [n for a in stmt.args for n in operand_vars(a) if fn.types[n].is_float]
+        if known.kind == "copy":
+            for name in read:
+                copies.setdefault(classes.find(name), set()).add(classes.find(stmt.target.name))
+        elif known.differentiable and known.kind not in ("creation", "identity", "element") and read:
+            found.add(classes.find(stmt.target.name))
+    return reached(found, copies)
 
 
-def _singular(stmt: Stmt) -> TypeGuard[Assign]:
-    """Whether an operation on finite numbers, or its partials, may be infinite: quotients, powers, logarithms, exponentials."""
+def _singular(stmt: Stmt, active: Set[str]) -> TypeGuard[Assign]:
+    """Whether an operation on finite numbers, or its partials, may be infinite: quotients, powers, logarithms, exponentials.
+
+    Not so where it is linear in what is active, or a power with a constant exponent from 1 on: `(a - b) / h`, `x**2`.
+    """
     if not isinstance(stmt, Assign):
         return False
-    rule = lookup(stmt.op)
-    return rule is not None and rule.partials is not None and not operation(stmt.op).total
+    rule, known = lookup(stmt.op), operation(stmt.op)
+    if rule is None or rule.partials is None or known.total:
+        return False
+    if known.symbol == "**" and isinstance(stmt.args[1], Const) and np.real(stmt.args[1].value) >= 1:
+        return False
+    varies = {k for k, a in enumerate(stmt.args) if not active.isdisjoint(operand_vars(a))}
+    return not any(varies <= together for together in known.linear)
 
 
 def _infinities(stmt: Stmt) -> Iterator[str]:

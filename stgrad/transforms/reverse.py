@@ -125,7 +125,7 @@ class _Reverse:
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
-        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), frozenset() if linear else guarded(self.fn))
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), frozenset() if linear else guarded(self.fn, active))
         self.top = layout(self.fn.body)
         self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []
