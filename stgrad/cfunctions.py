@@ -79,18 +79,19 @@ def make_cfunc(
     for wish in sizes:
         if not isinstance(given.get(wish), types.Array):
             raise errors.UnsupportedCallerError(f"`sizes` names `{wish}`, which is no array among the parameters", hint=f"they are {', '.join(given)}")
-    parameters = [_parameter(n, t, sizes.get(n)) for n, t in given.items()]
+    parameters = [parameter_of(n, t, sizes.get(n)) for n, t in given.items()]
     compiled = dispatcher_for(tuple(example(p.type) for p in parameters))
     text = c_text(name, parameters, wrt, user_data)
     namespace = {"compiled": compiled, "np": np, "carray": numba.carray}
     exec(compile(text, f"<stgrad C function {name}>", "exec"), namespace)  # noqa: S102
     options = {key: loader.OPTIONS[key] for key in ("error_model", "boundscheck")}
-    function = numba.cfunc(_c_signature(value, parameters, wrt, user_data), **options)(namespace[name])
+    function = numba.cfunc(value(*buffers_of(parameters, wrt), *[types.voidptr] * user_data), **options)(namespace[name])
     function.prototype = prototype(name, value, parameters, wrt, user_data)
     return function
 
 
-def _parameter(name: str, type_: Any, size: Any) -> Parameter:
+def parameter_of(name: str, type_: Any, size: Any = None) -> Parameter:
+    """A parameter as C passes it; raises UnsupportedCallerError where it cannot."""
     if not isinstance(type_, types.Array):
         if type_ not in _C_NAMES:
             raise errors.UnsupportedCallerError(f"C cannot pass `{name}`, a {type_}", hint="pass numbers and arrays")
@@ -102,8 +103,8 @@ def _parameter(name: str, type_: Any, size: Any) -> Parameter:
     return Parameter(name, ordered, fixed or tuple(f"{name}_{i}" for i in range(type_.ndim)))
 
 
-def c_text(name: str, parameters: Sequence[Parameter], wrt: Sequence[str], user_data: bool) -> str:
-    """The function that Numba compiles: arrays around the pointers, one call, copies into the buffers."""
+def c_text(name: str, parameters: Sequence[Parameter], wrt: Sequence[str], user_data: bool = False, *, guarded: bool = True) -> str:
+    """The function that Numba compiles: arrays around the pointers, one call, copies into the buffers; guarded, it returns NaN where that raises."""
     names = Names([p.name for p in parameters] + ["compiled", "np", "carray", name])
     known = {p.name: p for p in parameters}
     lines = []
@@ -118,6 +119,8 @@ def c_text(name: str, parameters: Sequence[Parameter], wrt: Sequence[str], user_
         shape = "".join(f"{e}, " for e in known[w].extents) or "1,"
         body.append(f"carray({w}_out, ({shape}))[...] = {bar}")
     params = ", ".join([*_flat(parameters), *(f"{w}_out" for w in wrt), *(["user_data"] if user_data else [])])
+    if not guarded:
+        return "\n".join([f"def {name}({params}):", *lines, *(f"    {line}" for line in body), f"    return {value}", ""])
     lines += ["    try:", *(f"        {line}" for line in body), f"        return {value}", "    except Exception:", "        return np.nan"]
     return "\n".join([f"def {name}({params}):", *lines, ""])
 
@@ -126,14 +129,15 @@ def _flat(parameters: Sequence[Parameter]) -> list[str]:
     return [n for p in parameters for n in (p.name, *(e for e in p.extents if isinstance(e, str)))]
 
 
-def _c_signature(value: Any, parameters: Sequence[Parameter], wrt: Sequence[str], user_data: bool) -> Any:
+def buffers_of(parameters: Sequence[Parameter], wrt: Sequence[str]) -> list[Any]:
+    """The types of all that is passed: numbers, pointers and extents, and a pointer for each gradient."""
     args: list[Any] = []
     for p in parameters:
         args.append(types.CPointer(p.scalar) if p.extents else p.type)
         args += [types.intp for e in p.extents if isinstance(e, str)]
     scalars = {p.name: p.scalar for p in parameters}
     args += [types.CPointer(scalars[w]) for w in wrt]
-    return value(*args, *([types.voidptr] if user_data else []))
+    return args
 
 
 def prototype(name: str, value: Any, parameters: Sequence[Parameter], wrt: Sequence[str], user_data: bool) -> str:

@@ -363,10 +363,14 @@ def build(
     order: Order = 1,
     args: Args = "",
     mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or several with commas between")] = "grad",
+    c: Annotated[bool, typer.Option("--c", help="a shared object and a header for C: the value, and unless --mode is primal the gradients")] = False,
     output: Output = None,
 ) -> None:
-    """Write a module that holds derivatives of a function and needs NumPy and Numba, but no stgrad."""
+    """Write a module that holds derivatives of a function and needs NumPy and Numba, but no stgrad; or with --c a shared object for C."""
     request = request_of(target, wrt, args)
+    if c:
+        _build_shared(request, mode, order, output)
+        return
     names = [name.strip() for name in mode.split(",")]
     if "forward" in names:
         raise UsageError("--mode: forward is for dump; write a function that calls stgrad.jvp, and build it with --mode primal")
@@ -375,6 +379,16 @@ def build(
     _show(text, output)
     if output is not None:
         typer.echo(f"wrote {output}: {', '.join(derivatives)}")
+
+
+def _build_shared(request: Request, mode: str, order: int, output: Path | None) -> None:
+    """Value and gradients for C; the value of a function whose gradient is asked for comes with it."""
+    if order != 1 or mode not in ("grad", "value_and_grad", "primal"):
+        raise UsageError("--c: one function, of --mode grad or primal and of the first order")
+    positions = () if mode == "primal" else request.positions
+    build_shared = importlib.import_module("stgrad.standalone.shared").build_shared
+    written = build_shared(request.function, request.arguments, positions, output or Path(f"{request.name}.so"))
+    typer.echo(f"wrote {', '.join(map(str, written))}")
 
 
 @app.command()

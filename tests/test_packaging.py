@@ -61,7 +61,7 @@ def test_the_wheel_has_the_pages_of_help(unpacked: Path, tmp_path: Path) -> None
         archive.extractall(tmp_path / "installed")
     names = {path.relative_to(tmp_path / "installed").as_posix() for path in (tmp_path / "installed").rglob("*")}
     assert {f"stgrad/docs/{page.relative_to(ROOT / 'docs').as_posix()}" for page in (ROOT / "docs").rglob("*.md")} <= names
-    assert {"stgrad/py.typed", "stgrad/explain/template.html"} <= names
+    assert {"stgrad/py.typed", "stgrad/explain/template.html", "stgrad/standalone/support.c"} <= names
     assert not any(name.startswith(("tests", "docs", "benchmarks")) for name in names)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
     line = [sys.executable, "-m", "stgrad", "help", "limits#indices"]
