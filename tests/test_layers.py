@@ -13,7 +13,7 @@ import stgrad
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "manual", "names", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types"},
+    {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types"},
     {"rules", "budgets"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "wrapper", "values"},

@@ -19,8 +19,8 @@ from stgrad.explain.derived import Row, rows_of
 from stgrad.explain.page import Picture, page, summary
 from stgrad.explain.primal import Facts, Part, Place, facts_of, parts_of, place_of
 from stgrad.explain.sizes import names_of, total
-from stgrad.explain.times import Times
 from stgrad.ir import Function, walk
+from stgrad.line_costs import Times
 from stgrad.memory import Kept, memory_report
 from stgrad.request import function_name
 from stgrad.stage_texts import readable_of, texts_of

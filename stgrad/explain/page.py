@@ -20,7 +20,8 @@ from stgrad.explain.colours import coloured
 from stgrad.explain.derived import Row
 from stgrad.explain.primal import Facts, Part, Place
 from stgrad.explain.sizes import spoken
-from stgrad.explain.times import Times, chip, duration, sentence, table
+from stgrad.explain.times import chip, sentence, table
+from stgrad.line_costs import Times, duration
 from stgrad.memory import Kept
 from stgrad.transforms.registry import REGISTRY
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.explain.times import LineCost, Times, duration, percent
+from stgrad.line_costs import LineCost, Times, duration, percent
 
 if TYPE_CHECKING:
     from stgrad.explain import Explanation
