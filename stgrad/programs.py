@@ -193,13 +193,27 @@ class Programs:
         except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
             fixed = {n: fixed_spec(s, arguments[n]) for n, s in specs.items()}
             if all(equal(a, b) for a, b in zip(fixed.values(), specs.values(), strict=True)):
-                raise
+                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
             try:
                 program = compile_program(self, fixed, keep=keep)
             except errors.StgradError:
-                raise problem from None
+                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
             self._values_matter = True
             return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+
+    def _selecting(self, compiled: Callable[[], Compiled], problem: errors.StgradError) -> Compiled:
+        """The program with entries of lists and dicts that it finds as it runs; where that does not help either, the problem is raised."""
+        from stgrad.frontend.selection import SELECTS
+
+        if not isinstance(problem, errors.NeedStaticError) or SELECTS.get():
+            raise problem
+        token = SELECTS.set(True)
+        try:
+            return compiled()
+        except errors.StgradError:
+            raise problem from None
+        finally:
+            SELECTS.reset(token)
 
     def _run(self, ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool = True) -> calling.Run:
         """What to call with the flat arguments that `nodes` describe."""

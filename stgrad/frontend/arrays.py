@@ -228,6 +228,8 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     if is_list and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
     known_text(frame, *args)
+    if isinstance(owner, dict) and name in ("get", "pop", "setdefault") and args and not is_static(static_of(args[0])):
+        return _get_at_run_time(frame, owner, name, *args, **kwargs)
     if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)
@@ -242,6 +244,14 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     except (KeyError, IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
     return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+
+
+def _get_at_run_time(frame: Frame, owner: dict[Any, Value], name: str, key: Value, default: Value = None) -> Value:
+    from stgrad.frontend.selection import select, selectable
+
+    if name != "get" or not selectable(owner, key):
+        raise errors.NeedStaticError(f"the key of `{name}` must be known at compile time", frame.builder.loc, hint="use an array")
+    return select(frame, owner, key, lambda k: owner[k], lambda: default)
 
 
 def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:

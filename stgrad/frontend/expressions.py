@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import gast
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, objects
@@ -197,7 +198,12 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
     if isinstance(right, Record):
         found = objects.special(frame, right, "__contains__", (left,), "is no container")
         return found if kind is gast.In else unary_not(frame, found)
-    numbers = isinstance(right, (tuple, list)) and all(isinstance(v, Sym) or is_number(v) for v in right)
+    if isinstance(right, Sym) and right.type.rank and (is_number(left) or isinstance(left, Sym) and not left.type.rank):
+        found = frame.call(np.any, (binary(frame, gast.Eq, right, left),), {})
+        return found if kind is gast.In else unary_not(frame, found)
+    if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
+        right = list(right)
+    numbers = False
     if isinstance(right, (tuple, list)):
         right, numbers = _candidates(left, right)
     if isinstance(left, Sym) and not left.type.rank and numbers:

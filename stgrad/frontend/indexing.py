@@ -12,7 +12,7 @@ from stgrad.frontend import boxes
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
-from stgrad.frontend.frame import Frame
+from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
@@ -68,6 +68,8 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
 def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
     """An item, or a slice, of what is known when compiling."""
     if not is_static(index):
+        if _selection().selectable(owner, index):
+            return _selection().select(frame, owner, index, lambda key: owner[key])
         raise errors.NeedStaticError(
             "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
         )
@@ -98,6 +100,13 @@ def _missing(frame: Frame, owner: Value, key: Value) -> None:
     from stgrad.frontend.iterators import missing
 
     missing(frame, owner, key)
+
+
+def _selection() -> Any:
+    """Entries that the running program finds; branches are built on this module."""
+    from stgrad.frontend import selection
+
+    return selection
 
 
 def _objects() -> Any:
@@ -377,6 +386,10 @@ def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
 
 def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     if not is_static(index):
+        if _selection().selectable(owner, index):
+            frame.mutate(owner, node)
+            _selection().select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
+            return
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
     there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
     frame.mutate(owner, node, through=there)
@@ -387,6 +400,18 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
     if there:
         entry = index if isinstance(owner, dict) else range(len(owner))[index]
         lists().wrote(frame, owner, entry, owner[entry])
+
+
+def _no_new_key(frame: Frame, node: Any) -> Any:
+    """What a program does that stores under a key which its dict has not: Python makes an entry, and a compiled program has none."""
+
+    message = Const("stgrad: a dict gets a new key that only the running program knows")
+
+    def refused() -> None:
+        frame.builder.emit(Effect("raise", (Const("RuntimeError"), message), (), frame.loc(node)))
+        raise Leaves(RuntimeError)
+
+    return refused
 
 
 def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:

@@ -18,8 +18,10 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.comprehensions import chosen
-from stgrad.frontend.frame import Frame
+from stgrad.frontend.control import branch
+from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import (
@@ -252,8 +254,26 @@ def _iter(frame: Frame, values: Value) -> Value:
     return construct(frame, Cursor, (items,), {})
 
 
+def _first_of(frame: Frame, items: Value, *default: Value) -> Value:
+    some = operations.binary(frame, gast.Gt, frame.call(len, (items,), {}), 0)
+    if not isinstance(some, Sym):
+        if some or default:
+            return load(frame, items, 0, None) if some else default[0]
+        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc)
+
+    def stop() -> Value:
+        if default:
+            return default[0]
+        emit_raise(frame, "StopIteration", "")
+        raise Leaves(StopIteration)
+
+    return branch(frame, some, lambda: load(frame, items, 0, None), stop, "_t")
+
+
 @handles(next)
 def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
+    if id(cursor) in frame.builder.once and id(cursor) not in frame.builder.consumed:
+        return _first_of(frame, cursor, *default)  # a generator expression that has no name
     if isinstance(cursor, Generator):
         cursor = construct(frame, Cursor, (first_few(frame, cursor, 1),), {})
     if not isinstance(cursor, Record) or cursor.cls is not Cursor:
