@@ -80,25 +80,28 @@ def resident() -> tuple[int, int]:
     return 1024 * int(found["VmRSS"]), 1024 * int(found["VmHWM"])
 
 
-def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | None) -> tuple[float, float, float]:
-    """Seconds, bytes at the peak, and a number of the gradient."""
+def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | None) -> tuple[float, float, int | None, float]:
+    """Seconds, bytes at the peak, those that `.memory(...)` tells before, and a number of the gradient."""
     gradient = stgrad.grad(f, memory=memory)
-    gradient(x, 3, snapshots, loop)
-    gradient(x, 3, snapshots, loop)
+    small = x[(slice(16),) * x.ndim] if isinstance(x, np.ndarray) else x  # so that the process holds no memory that serves again
+    gradient(small, 3, snapshots, loop)
+    gradient(small, 3, snapshots, loop)
+    predicted = gradient.memory(x, n, snapshots, loop).peak
     with open("/proc/self/clear_refs", "w") as peaks:
         peaks.write("5")
     before = resident()[0]
     start = time.perf_counter()
     found = gradient(x, n, snapshots, loop)
     seconds = time.perf_counter() - start
-    return seconds, float(resident()[1] - before), float(np.sum(found))
+    return seconds, float(resident()[1] - before), predicted, float(np.sum(found))
 
 
 def row(name: str, *case: Any, memory: str | None = None) -> None:
     """Print one measurement, made in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        seconds, peak, checksum = pool.apply(measured, (*case, memory))
-    print(f"{name:<52} {memory or '':>8} {seconds:8.2f} s {peak / 1e6:8.1f} MB   {checksum:.15g}", flush=True)
+        seconds, peak, predicted, checksum = pool.apply(measured, (*case, memory))
+    told = "         ?" if predicted is None else f"{predicted / 1e6:7.1f} MB"
+    print(f"{name:<52} {memory or '':>8} {seconds:8.2f} s {peak / 1e6:8.1f} MB, predicted {told}   {checksum:.15g}", flush=True)
 
 
 def main() -> None:

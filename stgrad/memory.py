@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from stgrad.budgets import spoken
 from stgrad.ir import (
     Assign,
     Block,
@@ -28,6 +30,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
+from stgrad.peak import predicted
 
 
 @dataclass(frozen=True)
@@ -45,26 +48,49 @@ class Kept:
 
 @dataclass(frozen=True)
 class MemoryReport:
-    """Everything that is kept, in the order of the program; prints as a table."""
+    """Everything that is kept, in the order of the program; prints as a table.
+
+    `peak`: the bytes that a call takes at most beside its arguments, results included; None where they are known only as it runs, as a `while` keeps
+    something, and `least` is what it takes at least. Where there is a budget, they are no more than that.
+    """
 
     kept: tuple[Kept, ...]
+    peak: int | None = None
+    least: int | None = None
 
     def __str__(self) -> str:
-        if not self.kept:
-            return "nothing is stored for the reverse sweep"
+        table = self._table() if self.kept else "nothing is stored for the reverse sweep"
+        if self.peak is not None:
+            return f"{table}\npeak: {'' if self.peak == self.least else 'at most '}{spoken(self.peak)} beside the arguments"
+        if self.least is not None:
+            return f"{table}\npeak: more than {spoken(self.least)} beside the arguments, by what loops keep of which the trips are not known before"
+        return table
+
+    def _table(self) -> str:
         head = ("name", "line", "where", "dtype", "bytes per step", "steps")
         rows = [(k.name, str(k.line or ""), k.place, k.dtype, k.bytes_per_step, k.steps) for k in self.kept]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *rows))
 
 
-def memory_report(fn: Function, lowered: Function) -> MemoryReport:
+def memory_report(fn: Function, lowered: Function, arguments: Sequence[Any] | None = None, budget: int | None = None) -> MemoryReport:
     """The report of a gradient program.
 
     Args:
         fn: the program at array level, with stacks.
         lowered: the program that runs.
+        arguments: numbers and arrays that it takes, in order; without them no peak is told.
+        budget: the bytes that it may take.
     """
+    report = MemoryReport(_everything(fn, lowered))
+    if arguments is None:
+        return report
+    peak = predicted(lowered, arguments)
+    return replace(report, peak=peak.bytes if peak.exact else budget, least=peak.bytes)
+
+
+def _everything(fn: Function, lowered: Function) -> tuple[Kept, ...]:
+    """What is kept, by statement."""
     stacks = [s.name for s in walk(fn.body) if isinstance(s, Stack)]
     places = {name: _place(name, lowered) for name in stacks}
     definitions = _definitions(fn)
@@ -79,7 +105,7 @@ def memory_report(fn: Function, lowered: Function) -> MemoryReport:
         at = push.loc or loc
         line = at.line if at is not None else None
         kept.append(Kept(push.stack, line, place, str(type_.dtype), " * ".join(size), _steps(path, definitions), at.file if at is not None else ""))
-    return MemoryReport((*kept, *_rows(fn, lowered)))
+    return (*kept, *_rows(fn, lowered))
 
 
 def _rows(fn: Function, lowered: Function) -> Iterator[Kept]:

@@ -205,11 +205,14 @@ class Transformed(Programs):
         return TransformedType(self)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
-        """What is kept for the reverse sweep, for arguments like these: names, places, bytes; prints as a table."""
+        """What is kept for the reverse sweep, for arguments like these: names, places, bytes, and what a call with them takes at most; prints as a table."""
         from stgrad.memory import memory_report
 
-        stages = self._program(args, kwargs, keep=True).trace.stages
-        return memory_report(stages["optimised"], stages["specialised"])
+        if not args and not kwargs and self._signature.parameters:
+            stages = self._program(args, kwargs, keep=True).trace.stages
+            return memory_report(stages["optimised"], stages["specialised"])
+        program, leaves, _ = self.program_and_leaves(args, kwargs)
+        return memory_report(program.trace.stages["optimised"], program.trace.stages["specialised"], leaves, self.options.memory)
 
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:
         """The program for these arguments with all its stages, the numbers and arrays that it takes, and the arguments by name."""

@@ -170,6 +170,14 @@ def growing_trips(x, n):
     return np.sum(s)
 
 
+def triangle(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(i):
+            s = math.sin(s * x[0] + j)
+    return s
+
+
 def adaptive(x, n):
     t, h, y = 0.0, 0.1, x[0] * 1.0
     while t < n * 0.05:
@@ -197,6 +205,7 @@ BUDGETS: list[tuple[Callable[..., Any], int, tuple[int, ...]]] = [
     (open_buffers, 100, (1500,)),
     (growing_trips, 40, (2500,)),
     (adaptive, 300, (1000,)),
+    (triangle, 40, (10**6, 1000)),
 ]
 
 

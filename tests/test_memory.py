@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import multiprocessing
+import os
+from typing import Any
 
 import numpy as np
+import pytest
 
 import stgrad
 
@@ -33,7 +37,79 @@ def test_report():
 
 def test_nothing_is_kept():
     report = stgrad.grad(lambda x: np.sum(3.0 * x)).memory(np.ones(3))
-    assert report.kept == () and str(report) == "nothing is stored for the reverse sweep"
+    assert report.kept == () and str(report) == "nothing is stored for the reverse sweep\npeak: 24 B beside the arguments"
+
+
+def states(x, n):
+    for _ in range(n):
+        x = x + 0.001 * np.sin(x) * x
+    return np.sum(x)
+
+
+def in_place(x, n):
+    u = x.copy()
+    for _ in range(n):
+        u[1:-1] = u[1:-1] + 0.1 * np.sin(u[:-2] + u[2:])
+    return np.sum(u * u)
+
+
+def triangle(x, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(i):
+            s = math.sin(s * x[0] + j)
+    return s
+
+
+def sometimes(x, n):
+    u, s = x.copy(), 0.0
+    for t in range(n):
+        if np.sum(u) > 1e-3 * t:
+            u = np.sin(u) * u[::-1] + 1.0
+        s = s + u[t % 10]
+    return np.sum(u) + s
+
+
+PEAKS = [(states, 1000, 6000, None), (states, 1000, 40_000, "60 MB"), (in_place, 10_000, 1000, None), (triangle, 10, 5000, None), (sometimes, 1000, 6000, None)]
+
+
+def grown(program: Any, size: int, n: int, memory: str | None) -> tuple[int | None, float]:
+    """The peak that is told, and what the process grows by."""
+    from benchmarks.budget import resident
+
+    x, gradient = np.linspace(0.1, 1.0, size), stgrad.grad(program, memory=memory)
+    gradient(x[:10], 3)
+    gradient(x[:10], 3)
+    told = gradient.memory(x, n).peak
+    with open("/proc/self/clear_refs", "w") as peaks:
+        peaks.write("5")
+    before = resident()[0]
+    gradient(x, n)
+    return told, float(resident()[1] - before)
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the system does not tell peaks")
+@pytest.mark.parametrize("case", PEAKS, ids=lambda case: case[0].__name__)
+def test_peak(case: Any) -> None:
+    """What a call takes at most is told before, to a tenth."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        told, grew = pool.apply(grown, case)
+    assert told is not None
+    assert abs(told - grew) < 0.1 * grew + 5e5
+
+
+def test_peak_that_nobody_knows() -> None:
+    def until(x, n):
+        k = 0
+        while k < n:
+            x, k = x + 0.001 * np.sin(x) * x, k + 1
+        return np.sum(x)
+
+    told = stgrad.grad(until).memory(np.ones(100), 9)
+    assert told.peak is None and told.least is not None and told.least >= 1600
+    assert "peak: more than" in str(told)
+    told = stgrad.grad(until, memory="1 MB").memory(np.ones(100), 9)
+    assert told.peak == 10**6 and "peak: at most 1 MB beside the arguments" in str(told)
 
 
 def test_prints_as_a_table():

@@ -264,7 +264,7 @@ class _Split:
         body = _Split(replace(self.fn, types=self.types), [v for v in self.kept if names & set(v.loops)], self.excluded)
         body.names, body.types = self.names, self.types
         part = tally.plus(own, half)
-        before, again = self.moved((start, *body.block(loop.body, scope.copy(), room, len(inner))))
+        before, again = self.moved(loop, (start, *body.block(loop.body, scope.copy(), room, len(inner))))
         tally.out += before
         return again, part if kept is None else tally.make("min", kept, part)
 
@@ -316,9 +316,9 @@ class _Split:
     def charge(self, room: Var, size: Operand, loop: For | While) -> Block:
         return Effect("runtime.budget_check", (size, room), (), loop.loc), Assign((room,), "np.subtract", (room, size))
 
-    def moved(self, body: Block) -> tuple[list[Stmt], Block]:
+    def moved(self, loop: For | While, body: Block) -> tuple[list[Stmt], Block]:
         """Numbers of ours that a trip computes from none of its own, which stand before the loop; and the trip without them."""
-        bound = [n for s in walk(body) for n in assigns(s)]
+        bound = [*assigns(loop), *(n for s in walk(body) for n in assigns(s))]
         before: list[Stmt] = []
         rest: list[Stmt] = []
         for stmt in body:
