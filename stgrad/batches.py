@@ -8,6 +8,7 @@ from typing import Any
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.compressed import items_of
+from stgrad.directional import options_of
 from stgrad.jacobians import Pullback
 from stgrad.mapping import checked_axes, mapped_of
 from stgrad.request import Derivative, Options
@@ -61,7 +62,7 @@ def vmap(
 
 def batch_jacobian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, *, jit: bool = True, parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian of each item of a batch, of a function of the whole batch, as TensorFlow's `batch_jacobian`.
 
@@ -86,7 +87,7 @@ def batch_jacobian(
            [[24.,  9.],
             [16., 24.]]])
     """
-    options = Options(jit, parallel, precise, named(without), checked)
+    options = options_of((jit, parallel, precise, named(without), checked, memory))
     if f is None:
         return lambda function: Transformed(Derivative(_each_item(function, argnums), "primal"), options)
     return Transformed(Derivative(_each_item(f, argnums), "primal"), options)

@@ -9,6 +9,7 @@ from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, grad, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.directional import options_of, pushforward
+from stgrad.errors import MemoryBudgetError
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
 from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
@@ -96,16 +97,16 @@ def tangent_program(f: Any, argnums: Argnums, *, precise: bool = False, without:
 @overload
 def jacobian(
     f: Callable[P, Any], argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Derived[P, Any]: ...
 @overload
 def jacobian(
     f: None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacobian(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of every number of a result in every number of an argument.
 
@@ -113,7 +114,7 @@ def jacobian(
         f: a function of numbers and arrays with any result.
         argnums: as for `grad`.
         mode: 'forward', which runs the program for each few numbers of the arguments; 'reverse', once for each number of the result; or 'auto', whichever
-            is less work. The other options are those of `grad`.
+            is less work. The other options are those of `grad`. `memory` is a budget for each reverse sweep; columns keep nothing.
 
     Returns:
         A function with the arguments of f. For a result of shape `m` and an argument of shape `n` it gives an array of shape `m + n`; for
@@ -122,7 +123,7 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
-    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "jacobian")
+    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, memory)), "jacobian")
 
 
 @overload
@@ -152,9 +153,15 @@ def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: 
 
     With 'auto' it is forward over reverse, and reverse over reverse for complex arguments.
     """
+    if options.get("memory") is not None:
+        raise MemoryBudgetError(
+            "`hessian` takes no memory budget",
+            reason="its rows go through one reverse sweep together, which keeps what it reads",
+            hint="ask for its products with directions, one at a time: stgrad.hvp(f, (x,), (v,), memory=...)",
+        )
     if f is None:
         return lambda function: hessian(function, argnums, mode=mode, **options)
-    return jacobian(grad(f, argnums), argnums, mode="square" if mode == "auto" else mode, **options)
+    return jacobian(grad(f, argnums), argnums, mode="square" if mode == "auto" else mode, memory=False, **{k: v for k, v in options.items() if k != "memory"})
 
 
 @overload

@@ -7,7 +7,6 @@ long loop a few trips are walked, the first two, one in the middle and the last,
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,13 +40,8 @@ from stgrad.transforms.dataflow import Liveness, result_names, viewed
 
 FEW = 6  # trips of a loop that are all walked
 TWICE = 2  # trips of a loop of which nobody knows how many there are
-COUNTS: Mapping[str, Callable[..., Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "<": operator.lt, "<=": operator.le,
-    ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
 PURE = {"budget_left", "budget_cut", "budget_rest", "budget_length", "budget_slots", "budget_trips", "open_length", "open_slots", "segment"}
 ENOUGH = float(1 << 50)  # bytes of a list from which a trip may take
-CALLS: Mapping[str, Callable[..., Any]] = {"max": max, "min": min, "not": operator.not_, "np.logical_and": lambda a, b: a and b, "int": int}
 
 
 @dataclass(frozen=True)
@@ -133,7 +127,7 @@ class _Walk:
             assert isinstance(array, Var) and isinstance(axis, Const)
             return self.extent(self.types[array.name], axis.value)
         args = [self.number(a) for a in stmt.args]
-        call = CALLS.get(stmt.op) or COUNTS.get(operation(stmt.op).symbol)
+        call = operation(stmt.op).python
         if operation(stmt.op).kind == "identity":
             return args[0]
         if stmt.op.startswith("runtime.") and operation(stmt.op).kind == "call" and stmt.op.split(".")[1] in PURE:

@@ -330,6 +330,30 @@ def test_second_order() -> None:
         stgrad.grad(of_while, jit=False, memory="20 kB")(X, 1200)
 
 
+def test_jacobians() -> None:
+    def steps(x, n):
+        for _ in range(n):
+            x = x + 0.1 * np.sin(x) * x[::-1]
+        return x
+
+    def batch(x):
+        return steps(x, 60)
+
+    expected = stgrad.jacobian(steps, jit=False)(X, 60)
+    for jacobian in (stgrad.jacobian, stgrad.jacrev):
+        np.testing.assert_allclose(jacobian(steps, jit=False, memory="10 kB")(X, 60), expected, rtol=1e-12)
+    for memory, least in (("10 kB", 0), (None, 60_000)):
+        peak = stgrad.jacrev(steps, memory=memory).memory(X, 1000).peak
+        assert peak is not None and least <= peak <= (10_000 if memory else 10**6)
+    with pytest.raises(errors.MemoryBudgetError, match="too small for this call"):
+        stgrad.jacrev(steps, jit=False, memory="200 B")(X, 60)
+    rows = X[:, None] * np.ones(3)
+    each = stgrad.batch_jacobian(batch, jit=False)(rows)
+    np.testing.assert_allclose(stgrad.batch_jacobian(batch, jit=False, memory="10 kB")(rows), each, rtol=1e-12)
+    with pytest.raises(errors.MemoryBudgetError, match="`hessian` takes no memory budget"):
+        stgrad.hessian(steps, memory="1 MB")
+
+
 def test_vjp() -> None:
     def steps(x, n):
         for _ in range(n):
