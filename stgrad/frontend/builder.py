@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
@@ -116,7 +118,8 @@ class Builder:
         several = isinstance(type_, tuple)
         results = [self.variable(wish, t) for t in (type_ if isinstance(type_, tuple) else (type_,))]
         targets = tuple(Var(r.name) for r in results)
-        packed = tuple((k, operand_of(v)) for k, v in (kwargs or {}).items())
+        named = {k: np.dtype(v) if k == "dtype" and v in (bool, int, float, complex) else v for k, v in (kwargs or {}).items()}  # Numba knows NumPy's alone
+        packed = tuple((k, operand_of(v)) for k, v in named.items())
         self.emit(Assign(targets, op, tuple(operand_of(a) for a in args), packed, self.loc, self.note))
         return tuple(results) if several else results[0]
 

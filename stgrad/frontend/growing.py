@@ -229,8 +229,8 @@ def _long_enough(frame: Frame, growing: Growing, known: int, message: str) -> No
     short = operations.binary(frame, gast.Lt, growing.count, known + 1 if known >= 0 else -known)
     if isinstance(short, Sym):
         branch(frame, short, lambda: emit_raise(frame, "IndexError", message), lambda: None, "_t")
-    elif short:
-        raise errors.ShapeError(f"IndexError: {message}", frame.builder.loc) from IndexError(message)
+    elif short:  # a loop around may be read again, with another length
+        emit_raise(frame, "IndexError", message)
 
 
 def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: Any) -> None:

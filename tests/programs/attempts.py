@@ -389,3 +389,16 @@ def search_that_runs_out(x):
     except IndexError:
         i = 0
     return x[i] ** 2 * (i + 1)
+
+
+@example(np.array([0.7, 1.3, 0.4, 2.0, 1.1]), jit=True)
+def reweighted_line(y):
+    design = np.column_stack([np.ones(len(y)), np.arange(len(y), dtype=float)])
+    w, line = np.ones(len(y)), np.zeros(2)
+    for _ in range(2):
+        try:
+            line = np.linalg.solve(design.T @ np.diag(w) @ design, design.T @ (w * y))
+        except np.linalg.LinAlgError:
+            break
+        w = 1.0 / (1.0 + (y - design @ line) ** 2)
+    return line @ line
