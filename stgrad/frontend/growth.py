@@ -52,7 +52,8 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
         shape = described(frame, growth.items[0])
         for v in (*growth.items[1:], *growth.origin):
             shape = joined(frame, shape, described(frame, v))
-        plans.append((growth, shape, _extents(frame, growth.items[-1], shape)))
+        examples = (_extents(frame, v, shape) for v in (growth.items[-1], *growth.origin[:1]))
+        plans.append((growth, shape, next((e for e in examples if e is not None), None)))
     made = []
     for growth, shape, extents in plans:
         exact = growth.exact and trips is not None and extents is not None
@@ -63,7 +64,7 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
 def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Value) -> Growing:
     origin = growth.origin
     count = len(origin)
-    capacity: Value = count
+    capacity: Value = count if extents is not None else 0  # the first item makes room, as wide as it is
     if trips is not None:
         capacity = operations.binary(frame, gast.Add, trips, count) if count else trips
     sizes = iter(extents or ())

@@ -318,8 +318,9 @@ def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Ty
     """Where the source of a copy is made, if the copy is its only use."""
     if not isinstance(stmt, Assign) or stmt.op != "alias" or not isinstance(stmt.args[0], Var):
         return None
-    source = stmt.args[0].name
-    return made.get(source) if single(source) and _same_kind(types[source], types[stmt.target.name]) else None
+    source, target = types[stmt.args[0].name], types[stmt.target.name]
+    stretches = any(a.constant == 1 != b.constant for a, b in zip(source.dims, target.dims, strict=False))  # known of the value, not of the variable
+    return made.get(stmt.args[0].name) if single(stmt.args[0].name) and _same_kind(source, target) and not stretches else None
 
 
 def _turnable(stmt: Stmt, single: Callable[[str], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:

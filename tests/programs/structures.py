@@ -396,3 +396,22 @@ def list_of_a_slice_backwards(x, w):
     other = list(x[1:4:2])
     other.append(w * w)
     return sum(part) * other[0] + sum(v * v for v in other)
+
+
+@example(vector(4), matrix(3, 4), 0, jit=True)
+def list_of_slices_that_no_trip_enlarges(x, a, n):
+    rows = [a[0, 2:4] * 2.0]
+    for _ in range(n):
+        rows.append(x[:2])
+    more = [a[1, 1:] * x[1:]]
+    if n > 1:
+        for k in range(n):
+            more.append(x[k : k + 3])
+    return np.sum(rows[-1]) * rows[0][1] + np.sum(more[-1] ** 2)
+
+
+@example(matrix(3, 2), 0.7, jit=True)
+def one_column_by_path(a, w):
+    v = np.mean(a, axis=1, keepdims=True) if w > 0.5 else a[::-1, 1:] * w
+    u = a[:, 1:] * w if w > 0.5 else np.sum(a, axis=1, keepdims=True)
+    return np.sum(v * v * u)
