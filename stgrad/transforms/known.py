@@ -188,14 +188,16 @@ class Known:
         """What is known in the branch in which a condition holds, or does not."""
         there = self.copy()
         if isinstance(condition, Var) and condition.name in self.truths:
-            there.facts += self.truths[condition.name][0 if holds else 1] or ()
+            there.facts = _united(there.facts, self.truths[condition.name][0 if holds else 1] or ())
         return there
 
     def join(self, a: Known, b: Known) -> None:
         """Take over what both branches of an `if` end with."""
         self.values = {n: v for n, v in a.values.items() if b.values.get(n) == v}
         self.facts = tuple(f for f in a.facts if f in b.facts)
-        self.truths = {n: (_either(a, b, n, 0), _either(a, b, n, 1)) for n in a.truths if n in b.truths}
+        held = set(self.facts)  # by all truths, too: said once
+        either = {n: (_either(a, b, n, 0), _either(a, b, n, 1)) for n in a.truths if n in b.truths}
+        self.truths = {n: (_less(true, held), _less(false, held)) for n, (true, false) in either.items()}
         self.inside = a.inside & b.inside
 
     def take(self, other: Known) -> None:
@@ -245,9 +247,18 @@ def _either(a: Known, b: Known, name: str, side: int) -> Facts | None:
     """What holds where a bool that two branches assign is true (or false): it came from one in which it may be."""
     ours, theirs = a.truths[name][side], b.truths[name][side]
     if ours is None or theirs is None:
-        return None if ours is theirs else (*a.facts, *ours) if ours is not None else (*b.facts, *(theirs or ()))
+        return None if ours is theirs else _united(a.facts, ours) if ours is not None else _united(b.facts, theirs or ())
     both = {*b.facts, *theirs}
-    return tuple(f for f in dict.fromkeys((*a.facts, *ours)) if f in both)
+    return tuple(f for f in _united(a.facts, ours) if f in both)
+
+
+def _united(a: Facts, b: Facts) -> Facts:
+    """Each fact once: a truth that comes from a branch says all that held there, and is read in branches that know the same."""
+    return tuple(dict.fromkeys((*a, *b)))
+
+
+def _less(facts: Facts | None, held: set[Sum]) -> Facts | None:
+    return None if facts is None else tuple(f for f in facts if f not in held)
 
 
 def _form(total: Sum) -> dict[str, int]:

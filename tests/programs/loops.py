@@ -309,3 +309,21 @@ def starts_computed_in_the_loop(a):
         for j in range(a.shape[1] - 1, first - 1, -1):
             s = math.cos(s * a[j, i]) * s
     return s
+
+
+@example(matrix(4, 3), 0.7, order=1, jit=True)
+def weighted_neighbours(image, w):
+    rows, columns = image.shape
+    out = np.zeros_like(image)
+    for i in range(rows):
+        for j in range(columns):
+            total = norm = 0.0
+            for di in (-1, 0, 1):
+                for dj in (-1, 0, 1):
+                    if not (0 <= i + di < rows and 0 <= j + dj < columns):
+                        continue
+                    weight = math.exp(-((image[i, j] - image[i + di, j + dj]) ** 2) - w * (di * di + dj * dj))
+                    total += weight * image[i + di, j + dj]
+                    norm += weight
+            out[i, j] = total / norm
+    return np.sum(out**3)
