@@ -46,7 +46,11 @@ def try_statement(frame: Frame, node: Any) -> None:
         leaves = found
     if attempt.is_needed(tuple(frame.builder.out[start:])):
         state.restore()
-        attempt.statements(node.body)
+        frame.builder.attempts += 1
+        try:
+            attempt.statements(node.body)
+        finally:
+            frame.builder.attempts -= 1
     elif leaves is not None:
         raise leaves
     elif raised is None:

@@ -38,7 +38,7 @@ from stgrad.frontend.values import (
     rebuild,
     type_of,
 )
-from stgrad.ir import Loc, Var
+from stgrad.ir import Loc, Type, Var
 from stgrad.lookups import ABSENT, Lookup
 from stgrad.source import Source
 
@@ -333,11 +333,15 @@ class Frame:
             return Known(target.operand, target.type, value.const)
         return target
 
+    def fits(self, a: Type, b: Type) -> bool:
+        """Whether one variable can hold both. In a `try` it matters, too, which of them are numbers of Python's, which raise where NumPy's do not."""
+        return same_type(a, b) and (a.weak == b.weak or not self.builder.attempts)
+
     def _target(self, name: str, value: Sym) -> Sym:
         """The variable that a local name is written to: the one it has, where the type is the same, else a new one."""
         old = self.env.get(name)
         old = old.value if isinstance(old, Maybe) else old
-        if isinstance(old, Sym) and isinstance(old.operand, Var) and self.owned.get(old.name) == name and same_type(old.type, value.type):
+        if isinstance(old, Sym) and isinstance(old.operand, Var) and self.owned.get(old.name) == name and self.fits(old.type, value.type):
             known = self.builder.types[old.name]
             if known.value != value.type.value:  # what the name stands for is not one integer any more
                 self.builder.types[old.name] = replace(known, value=None)

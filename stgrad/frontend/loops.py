@@ -205,7 +205,7 @@ class Carried:
         want = self.settled.types.get((name, path), replace(type_of(value), value=None))
         want = replace(want, dims=tuple(d if d.symbol != "?" else builder.fresh_dim() for d in want.dims))
         mine = isinstance(value, Sym) and isinstance(value.operand, Var) and self.frame.owned.get(value.name) == holder(name, path) and isinstance(name, str)
-        if mine and (value.type.dtype, value.type.dims) == (want.dtype, want.dims):
+        if mine and self.frame.fits(value.type, want):
             return Sym(value.operand, want)
         head = builder.variable(path, want)
         self.frame.owned[head.name] = holder(name, path)

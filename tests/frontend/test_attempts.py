@@ -113,3 +113,44 @@ def test_names_that_the_body_did_not_reach(jit):
         unwritten(0.0, 1.0)
     with pytest.raises(UnboundLocalError):
         stgrad.grad(unwritten, jit=jit)(0.0, 1.0)
+
+
+def quotient_of_an_item(x, w, z):
+    t = w
+    try:
+        t = t * x[1]
+        u = t / z
+    except ZeroDivisionError:
+        return t * 3.0
+    return t + u
+
+
+def quotients_of_items(x, w, z):
+    t = w
+    u = 0.0
+    try:
+        for i in range(3):
+            t = t * x[i]
+            u = t / z
+    except ZeroDivisionError:
+        return 3.0
+    return t + u
+
+
+def quotient_before_an_item(x, w, z):
+    t = w
+    try:
+        u = t / z
+        t = t * x[1]
+    except ZeroDivisionError:
+        return t * 3.0
+    return t + u
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [quotient_of_an_item, quotients_of_items, quotient_before_an_item])
+@pytest.mark.parametrize("z", [0.0, 2.0])
+def test_a_name_that_holds_a_number_of_python_and_then_one_of_numpy(f, z):
+    """NumPy's numbers divide by zero without an exception: no handler runs."""
+    x = np.array([0.5, 1.7, 0.3])
+    assert stgrad.jit(f)(x, 0.7, z) == f(x, 0.7, z)
