@@ -6,7 +6,7 @@ A name that two paths leave with different values gets one variable, which each 
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 import numpy as np
 
@@ -172,4 +172,8 @@ def describe(value: Value) -> str:
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, Record):
         return f"a {value.cls.__name__}"
+    if isinstance(value, (str, bytes)):
+        return repr(value)
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return f"`{value.__name__}`"
     return str(value.type) if isinstance(value, Sym) else "nothing" if value is None else f"a {type(value).__name__}"
