@@ -20,11 +20,10 @@ from stgrad.instances import make
 _PYTHON = (AttributeError, TypeError, ValueError, LookupError, NotImplementedError)
 
 
-class Row:
-    """A Series or DataArray by its values."""
+class Values:
+    """What rows and tables have in common: an array of their numbers."""
 
-    def __init__(self, values: Any) -> None:
-        self.values = values
+    values: Any
 
     def to_numpy(self) -> Any:
         return self.values
@@ -34,6 +33,22 @@ class Row:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.values @ other
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ self.values
+
+    def dot(self, other: Any) -> Any:
+        return self.values @ other
+
+
+class Row(Values):
+    """A Series or DataArray by its values."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
 
     def __getitem__(self, key: Any) -> Any:
         return self.values[key]
@@ -68,15 +83,6 @@ class Row:
     def __pow__(self, other: Any) -> Any:
         return self.values**other
 
-    def __matmul__(self, other: Any) -> Any:
-        return self.values @ other
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return other @ self.values
-
-    def dot(self, other: Any) -> Any:
-        return self.values @ other
-
     def sum(self) -> Any:
         return np.sum(self.values)
 
@@ -96,7 +102,7 @@ class Row:
         return np.var(self.values, ddof=1)
 
 
-class Table:
+class Table(Values):
     """A DataFrame by its columns, which are attributes, too."""
 
     _names: tuple[str, ...]
@@ -107,26 +113,8 @@ class Table:
         return getattr(self, key)
 
     @property
-    def values(self) -> Any:
+    def values(self) -> Any:  # type: ignore[override]
         return np.stack([getattr(self, k).values for k in self._names], axis=1)
-
-    def to_numpy(self) -> Any:
-        return self.values
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.values
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.values @ other
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return other @ self.values
-
-    def dot(self, other: Any) -> Any:
-        return self.values @ other
 
     def sum(self) -> Any:
         return Row(np.sum(self.values, axis=0))
@@ -135,7 +123,7 @@ class Table:
         return Row(np.mean(self.values, axis=0))
 
 
-Row.__module__ = Table.__module__ = "labelled"  # instances of classes of libraries are opaque to the compiler; these are to be read
+Values.__module__ = Row.__module__ = Table.__module__ = "labelled"  # instances of classes of libraries are opaque to the compiler; these are to be read
 
 
 def values_of(x: Any) -> Any:
