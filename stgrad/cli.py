@@ -39,6 +39,9 @@ app = typer.Typer(
 
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="FILE.py:FUNCTION or package.module:function; Class.method, object.method")]
 Wrt = Annotated[str, typer.Option("--wrt", help="parameters to differentiate in: names or positions, with commas between")]
+Mode = Annotated[
+    str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent; by default as the function is decorated")
+]
 Order = Annotated[int, typer.Option("--order", min=1, help="how many times to differentiate")]
 Args = Annotated[str, typer.Option("--args", help='example arguments, a Python tuple: "(1.0, np.ones(3))"')]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file")]
@@ -99,7 +102,7 @@ def dump(
     memory: Annotated[bool, typer.Option("--memory", help="what is stored for the reverse sweep, instead of the source")] = False,
     without: Annotated[str, typer.Option("--without", help="passes to leave out: names with commas between")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="the C library's elementary functions")] = False,
-    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent")] = "grad",
+    mode: Mode = "",
     output: Output = None,
 ) -> None:
     """Print the source of the gradient of a function."""
@@ -124,7 +127,7 @@ def explain(
     wrt: Wrt = "0",
     order: Order = 1,
     args: Args = "",
-    mode: Annotated[str, typer.Option("--mode", help="grad, value_and_grad, primal, or forward: value and tangent")] = "grad",
+    mode: Mode = "",
     profile: Annotated[bool, typer.Option("--profile", help="run it with --args, and show what each line costs")] = False,
     output: Output = None,
 ) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+DEFAULT_WRT = "0"
+
 
 class UsageError(Exception):
     """The command line names something that is not there."""
@@ -19,11 +21,15 @@ class UsageError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A function, example arguments for it, and the positions of those to differentiate in."""
+    """A function, example arguments for it, and the positions of those to differentiate in.
+
+    `decorated`: what decorators have made of it (`@stgrad.value_and_grad`), the outermost first.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     positions: tuple[int, ...]
+    decorated: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
@@ -34,8 +40,15 @@ class Request:
         return self.derivative("grad", order)
 
     def derivative(self, mode: str, order: int = 1, **options: Any) -> Any:
-        """The gradient of the given order, with the value at 'value_and_grad'; its tangent program at 'forward'; the function itself at 'primal'."""
+        """The gradient of the given order, with the value at 'value_and_grad'; its tangent program at 'forward'; the function itself at 'primal'.
+
+        Where nothing is said, '', what the decorators of the function say.
+        """
         api = importlib.import_module("stgrad.api")
+        if not mode:
+            modes = [d.mode for d in self.decorated]
+            mode = modes[0] if modes and modes[0] in ("grad", "value_and_grad", "primal") else "grad"
+            order += sum(m in ("grad", "value_and_grad") for m in modes[1:])
         if mode == "primal":
             return api.jit(self.function, **options)
         if mode not in ("grad", "value_and_grad", "forward"):
@@ -52,8 +65,14 @@ class Request:
 def request_of(target: str, wrt: str, args: str, *, run: bool = True) -> Request:
     """What is asked for; without `run` there may be no arguments: the compiler then guesses types from the code."""
     module, function = _resolve(target)
+    decorated: list[Any] = []
+    while hasattr(function, "derivative"):
+        decorated.append(function.derivative)
+        function = decorated[-1].function
+    if wrt == DEFAULT_WRT and decorated and decorated[0].wrt:
+        wrt = ",".join(decorated[0].wrt)
     arguments = _evaluate(args, module) if args else _guess(function) if run or _told(function) else ()
-    request = Request(function, arguments, _positions(function, wrt))
+    request = Request(function, arguments, _positions(function, wrt), tuple(decorated))
     if arguments:
         _must_fit(request)
     return request

@@ -362,3 +362,25 @@ def test_every_error_names_a_topic_that_is_there(run):
 def test_help_does_not_load_the_compiler():
     code = "import sys\nimport stgrad.cli\nassert not {'numba', 'scipy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_functions_that_are_decorated(tmp_path):
+    """The name of a decorated function means what its decorators make of it, unless options say otherwise."""
+    module = tmp_path / "decorated_module.py"
+    module.write_text(
+        "import stgrad\n"
+        "@stgrad.value_and_grad(argnums=(0, 1))\n"
+        "def both(a: float, b: float):\n    return a * b\n"
+        "@stgrad.grad\n"
+        "@stgrad.grad\n"
+        "def cube(a: float):\n    return a**3\n"
+    )
+    expected = {
+        ("both",): "return a * b, b, a",
+        ("both", "--mode", "grad", "--wrt", "b"): "return a\n",
+        ("cube",): "Gradient of cube_grad with respect to a",
+        ("cube", "--mode", "primal"): "def cube(a):",
+    }
+    for (name, *options), text in expected.items():
+        result = subprocess.run([sys.executable, "-m", "stgrad", "dump", f"{module}:{name}", *options], capture_output=True, text=True)
+        assert text in result.stdout, result.stderr
