@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
@@ -71,3 +72,36 @@ def test_the_wheel_has_the_pages_of_help(unpacked: Path, tmp_path: Path) -> None
 
 def test_the_citation_is_of_this_version() -> None:
     assert f"version: {stgrad.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+# Numba's API for users is `numba`, `numba.typed` and `numba.extending`. What else we use may change with each of its minor
+# versions, for which the upper bound in pyproject.toml stands: before it is raised, look whether these still do what is said here.
+INTERNALS = {
+    "numba.core": "event: how long the stages of a compilation take; cgutils, types: writing native code",
+    "numba.core.caching": "FunctionCache: native code on disk, in files of our own",
+    "numba.core.compiler_lock": "global_compiler_lock: one thread writes native code at a time",
+    "numba.core.dispatcher": "Dispatcher: functions that the user has compiled, their overloads and options",
+    "numba.core.errors": "what a compilation raises, and how an overload asks for a literal",
+    "numba.core.imputils": "impl_ret_borrowed: a result that somebody else owns",
+    "numba.core.registry": "the target of compilations, whose linker learns addresses of C functions",
+    "numba.core.serialize": "dumps: functions and code in the disk cache",
+    "numba.core.typing": "signature: of an intrinsic",
+    "numba.core.typing.npydecl": "parse_dtype: the dtype that an argument stands for",
+    "numba.np.arrayobj": "how an array is laid out and made",
+    "numba.np.linalg": "the kind of a number for BLAS and LAPACK, and constants for their arguments",
+    "numba.np.numpy_support": "dtypes as Numba's types, and back",
+}
+
+
+def test_which_internals_of_numba_are_used() -> None:
+    found = set()
+    for path in (ROOT / "stgrad").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("numba"):
+                found.add(node.module)
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names if alias.name.startswith("numba.")}
+    assert found - {"numba", "numba.extending", "numba.typed"} == INTERNALS.keys()
+    bound = re.search(r'"numba>=[\d.]+,<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    assert bound is not None
+    assert tuple(map(int, version("numba").split(".")[:2])) < tuple(map(int, bound[1].split(".")))
