@@ -176,7 +176,8 @@ def pop(frame: Frame, growing: Growing, *index: Value) -> Value:
     _long_enough(frame, growing, -1, "pop from empty list")
     frame.mutate(growing)
     growing.count = operations.binary(frame, gast.Sub, growing.count, 1)
-    found = detached(frame, _loaded(frame, growing.structure, growing.count))
+    with frame.builder.certain():
+        found = detached(frame, _loaded(frame, growing.structure, growing.count))
     places.removed(frame, growing, found)
     return found
 
