@@ -51,12 +51,13 @@ class MemoryReport:
     """Everything that is kept, in the order of the program; prints as a table.
 
     `peak`: the bytes that a call takes at most beside its arguments, results included; None where they are known only as it runs, as a `while` keeps
-    something, and `least` is what it takes at least. Where there is a budget, they are no more than that.
+    something, and `least` is what it takes at least. Where there is a budget, they are no more than that. `raises`: such a call ends in an exception.
     """
 
     kept: tuple[Kept, ...]
     peak: int | None = None
     least: int | None = None
+    raises: bool = False
 
     def __str__(self) -> str:
         table = self._table() if self.kept else "nothing is stored for the reverse sweep"
@@ -86,7 +87,7 @@ def memory_report(fn: Function, lowered: Function, arguments: Sequence[Any] | No
     if arguments is None:
         return report
     peak = predicted(lowered, arguments)
-    return replace(report, peak=peak.bytes if peak.exact else budget, least=peak.bytes)
+    return replace(report, peak=peak.bytes if peak.exact else budget, least=peak.bytes, raises=peak.raises)
 
 
 def _everything(fn: Function, lowered: Function) -> tuple[Kept, ...]:

@@ -46,10 +46,11 @@ ENOUGH = float(1 << 50)  # bytes of a list from which a trip may take
 
 @dataclass(frozen=True)
 class Peak:
-    """Bytes at the peak, beside the arguments; `exact`: no loop of an unknown number of trips keeps more."""
+    """Bytes at the peak, beside the arguments; `exact`: no loop of an unknown number of trips keeps more; `raises`: such a call ends in an exception."""
 
     bytes: int
     exact: bool
+    raises: bool = False
 
 
 def predicted(fn: Function, arguments: Sequence[Any]) -> Peak:
@@ -58,7 +59,7 @@ def predicted(fn: Function, arguments: Sequence[Any]) -> Peak:
     for param, value in zip(fn.params, arguments, strict=True):
         walked.give(param.name, value)
     walked.block(fn.body)
-    return Peak(walked.peak, walked.exact)
+    return Peak(walked.peak, walked.exact, walked.raises)
 
 
 @dataclass
@@ -84,11 +85,13 @@ class _Walk:
         self.fn, self.types = fn, fn.types
         self.live = Liveness(fn.body, result_names(fn)).after
         self.state = _State()
-        self.peak, self.exact = 0, True
+        self.given: dict[str, tuple[int, ...]] = {}  # extents of arguments, whatever the program takes to be equal
+        self.peak, self.exact, self.raises = 0, True, False
 
     def give(self, name: str, value: Any) -> None:
         """An argument, whose memory does not count."""
         if self.types[name].array:
+            self.given[name] = np.shape(value)
             self.sized(self.types[name], np.shape(value))
             self.hold(name, 0)
         elif isinstance(value, (bool, int, np.integer)):
@@ -125,7 +128,7 @@ class _Walk:
         if stmt.op == "shape":
             array, axis = stmt.args
             assert isinstance(array, Var) and isinstance(axis, Const)
-            return self.extent(self.types[array.name], axis.value)
+            return self.given[array.name][axis.value] if array.name in self.given else self.extent(self.types[array.name], axis.value)
         args = [self.number(a) for a in stmt.args]
         call = operation(stmt.op).python
         if operation(stmt.op).kind == "identity":
@@ -169,6 +172,11 @@ class _Walk:
                 self.unbounded(stmt)
             case Custom():
                 self.block(stmt.body)
+            case Effect(op="raise"):
+                self.raises = True
+            case Effect(op="check_equal"):
+                one, other = map(self.number, stmt.args[:2])
+                self.raises |= one is not None and other is not None and one != other
             case For():
                 self.added_up(stmt)
             case While():
@@ -232,12 +240,12 @@ class _Walk:
         if cond is not None:
             self.block(stmt.then if cond else stmt.orelse)
             return
-        before, after = self.state.copy(), []
+        before, after, raises = self.state.copy(), [], self.raises
         for arm in (stmt.then, stmt.orelse):
             self.state = before.copy()
             self.block(arm)
             after.append(self.state)
-        self.state = max(after, key=_State.total)
+        self.state, self.raises = max(after, key=_State.total), raises
         self.forget(assigned((stmt,)))
 
     # ------------------------------------------------------------- loops
@@ -268,7 +276,10 @@ class _Walk:
         before = {name: self.number(Var(name)) for name in sums}
         self.forget(assigned((stmt,)))
         trips = range(*bounds) if all(isinstance(b, int) for b in bounds) else range(0)
-        if not trips or len(assigned(stmt.body)) != sum(isinstance(s, Assign) for s in walk(stmt.body)):
+        if not sums or not trips or len(assigned(stmt.body)) != sum(isinstance(s, Assign) for s in walk(stmt.body)):
+            if trips:  # what does not fit is said in the first one
+                self.trip(stmt, trips[0])
+                self.forget(assigned((stmt,)))
             return
         shares = []
         for at in (trips[0], trips[len(trips) // 2], trips[-1]):

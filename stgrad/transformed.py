@@ -211,8 +211,11 @@ class Transformed(Programs):
         if not args and not kwargs and self._signature.parameters:
             stages = self._program(args, kwargs, keep=True).trace.stages
             return memory_report(stages["optimised"], stages["specialised"])
-        program, leaves, _ = self.program_and_leaves(args, kwargs)
-        return memory_report(program.trace.stages["optimised"], program.trace.stages["specialised"], leaves, self.options.memory)
+        arguments = self._bind(args, kwargs)
+        compiled, nodes = self._build(arguments, keep=True)
+        stages, leaves = compiled.trace.stages, _leaves(compiled, nodes, arguments)
+        report = memory_report(stages["optimised"], stages["specialised"], leaves, self.options.memory)
+        return self._other().memory(*args, **kwargs) if compiled.optimistic and report.raises else report
 
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:
         """The program for these arguments with all its stages, the numbers and arrays that it takes, and the arguments by name."""
@@ -220,9 +223,7 @@ class Transformed(Programs):
         compiled, nodes = self._build(arguments, keep=True)
         if compiled.optimistic:
             compiled, nodes = self._other()._build(arguments, keep=True)
-        scalars = [a[()] if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in flattened(nodes, tuple(arguments.values()))]
-        captured = {c.variable: c.value for c in compiled.reading.captures if c.variable is not None}
-        return compiled, [*scalars, *captured.values()], arguments
+        return compiled, _leaves(compiled, nodes, arguments), arguments
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
         if not args and not kwargs and self._signature.parameters:
@@ -348,6 +349,13 @@ class Transformed(Programs):
             general = self._general or _restore(type(self).__bases__[0], self.derivative, replace(self.options, broadcast=True))
             self._general = general
             return general
+
+
+def _leaves(compiled: Compiled, nodes: list[Any], arguments: dict[str, Any]) -> list[Any]:
+    """The numbers and arrays that a program takes."""
+    scalars = [a[()] if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in flattened(nodes, tuple(arguments.values()))]
+    captured = {c.variable: c.value for c in compiled.reading.captures if c.variable is not None}
+    return [*scalars, *captured.values()]
 
 
 def _restore(cls: Callable[[Derivative, Options], Transformed], derivative: Derivative, options: Options) -> Transformed:

@@ -22,6 +22,8 @@ from programs.registry import EXAMPLES, Example
 
 import stgrad
 from stgrad import loader
+from stgrad.errors import NeedStaticError
+from stgrad.frontend.selection import SELECTS
 from stgrad.ir import Type
 from stgrad.program import compile_program, spec_of
 from stgrad.request import signature_of
@@ -80,7 +82,12 @@ def compared(example: Example) -> list[str]:
     floats = tuple(i for i, a in enumerate(example.args) if any(np.result_type(v).kind in "fc" for v in leaves(opened(a))))
     gradient = stgrad.value_and_grad(example.function, example.argnums or floats)
     specs = dict(zip(names, map(spec_of, example.args, names), strict=False))
-    compiled = compile_program(gradient, specs)
+    try:
+        compiled = compile_program(gradient, specs)
+    except NeedStaticError:  # what a call has then: entries that the program selects as it runs
+        token = SELECTS.set(True)
+        compiled = compile_program(gradient, specs)
+        SELECTS.reset(token)
     fn = compiled.function
     arguments = [numba_type(fn.types[p.name]) for p in fn.params]
     typemap = inferred(compiled.text, fn.name, arguments)
