@@ -46,7 +46,7 @@ _FAST = ir.FunctionType(_pointer, [_pointer, _pointer.as_pointer(), _word, _poin
 _FAST_WITH_KEYWORDS = 0x0080 | 0x0002
 
 _new = ctypes.pythonapi.PyCFunction_NewEx
-_new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+_new.restype, _new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
 _numbers = itertools.count()
 _kept: list[Any] = []  # native code lives as long as the process, as Numba's does
 
@@ -79,9 +79,18 @@ def available() -> bool:
     )
 
 
+class _ModuleName(str):
+    """The name of the module that a built-in function says it is from, which keeps alive what its native code looks at."""
+
+    entry: Entry
+
+
 @dataclass(frozen=True)
 class Entry:
-    """The native code of one program for arguments that match `nodes`."""
+    """The native code of one program for arguments that match `nodes`.
+
+    The native code reads the table that `guard` points to at each call: the table must live as long as it does, and as any function made from the entry.
+    """
 
     name: str
     address: int
@@ -98,7 +107,9 @@ class Entry:
         """The built-in function; `otherwise` gets the arguments that do not match, keywords too."""
         method = _Method(self.name.encode(), self.address, _FAST_WITH_KEYWORDS, None)
         _kept.append(method)
-        function: Callable[..., Any] = _new(ctypes.addressof(method), otherwise, None)
+        module = _ModuleName("stgrad")
+        module.entry = self
+        function: Callable[..., Any] = _new(ctypes.addressof(method), otherwise, module)
         return function
 
 
