@@ -13,6 +13,7 @@ it was made at first, so that what supplies an attribute (an instance, a class, 
     form       dtype, rank and extents of 1 of an array that is a parameter
     item       an item of a container, which is itself on the record
     module     what `import name` finds
+    table      the numbers that `name` spells: always the same
     call       `owner(*name)` for code of the user that runs while its program is made: `len`, `==`, an index
 """
 
@@ -161,8 +162,23 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return function(*arguments)
 
 
+def spelled(numbers: np.ndarray[Any, Any]) -> str:
+    """Numbers as a text that other processes read.
+
+    >>> spelled(np.array([1.0, -0.0]))
+    'float64 000000000000f03f0000000000000080'
+    """
+    return f"{numbers.dtype.name} {numbers.tobytes().hex()}"
+
+
+def _table(owner: None, text: str) -> np.ndarray[Any, Any]:
+    dtype, _, digits = text.partition(" ")
+    return np.frombuffer(bytes.fromhex(digits), dtype).copy()
+
+
 _READ: dict[str, Callable[[Any, Any], Any]] = {
     "name": _free, "attribute": _attribute, "raw": _raw, "own": _own, "class": _class, "form": _form, "item": _item, "module": _module, "call": _call,
+    "table": _table,
 }  # fmt: skip
 
 
@@ -248,4 +264,4 @@ def root_of(value: Any) -> str:
     return str(module or "").split(".")[0]
 
 
-__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "look", "note", "ours", "read", "recorded", "root_of"]
+__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "look", "note", "ours", "read", "recorded", "root_of", "spelled"]

@@ -295,13 +295,19 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
     the one that broadcasts as it runs.
     """
-    with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
-        compiled = _compiled(target, specs, keep)
+    try:
+        with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
+            compiled = _compiled(target, specs, keep)
+    except errors.StgradError:
+        if not assumption.rolled:
+            raise
+        with _assuming(assumption.run_time, written_out=True) as assumption:
+            compiled = _compiled(target, specs, keep)
     seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
     if assumption.run_time or not (seen and assumption.inside):
         first = not assumption.run_time
         return replace(compiled, optimistic=first and assumption.made, short=first and assumption.short and not seen)
-    with _assuming(run_time=True):
+    with _assuming(run_time=True, written_out=assumption.written_out):
         return _compiled(target, specs, keep)
 
 
@@ -312,8 +318,8 @@ def _effects(target: Any, fn: Function) -> bool:
 
 
 @contextmanager
-def _assuming(run_time: bool) -> Iterator[Assumption]:
-    assumption = Assumption(run_time)
+def _assuming(run_time: bool, written_out: bool = False) -> Iterator[Assumption]:
+    assumption = Assumption(run_time, written_out=written_out)
     token = ASSUMPTION.set(assumption)
     try:
         yield assumption

@@ -245,7 +245,7 @@ def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:
             raise ValueError(name)
         if variable is not None and carried.setdefault(variable, id(value)) != id(value):
             raise ValueError(name)
-        if is_numeric(value):
+        if is_numeric(value) and kind != "table":
             captures.append(Lookup("form", value, None, form_of(value)))
         captures.append(Lookup(kind, owner, name, value, variable))
     if len(set(carried.values())) != len(carried):

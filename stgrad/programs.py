@@ -252,7 +252,7 @@ class Programs:
         return loader.load(ready.text, ready.name, jit=jit and self.options.jit, parallel=self.options.parallel, checked=self.options.outside)
 
     def _watch(self, captures: tuple[Lookup, ...]) -> None:
-        self._record.update({lookup.key: lookup for lookup in captures})
+        self._record.update({lookup.key: lookup for lookup in captures if lookup.kind != "table"})  # which stays what it is
         self._table = None
 
     def _renew(self) -> None:

@@ -46,7 +46,7 @@ def read_twice(read: Callable[[], Any]) -> Any:
         return read()
     finally:
         ASSUMPTION.reset(token)
-        assumption.made, assumption.inside = with_arrays.made, with_arrays.inside
+        assumption.made, assumption.inside, assumption.rolled = with_arrays.made, with_arrays.inside, with_arrays.rolled
 
 
 def made(frame: Any, value: Value) -> Value:

@@ -13,11 +13,14 @@ from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, walk
-from stgrad.ir.ops import readonly
+from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
+from stgrad.ir.ops import operation, readonly
 from stgrad.names import Names
 
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
+
+SMALL = 4  # the extents of arrays whose elements become variables (see `stgrad.transforms.small`)
+
 
 @dataclass
 class Builder:
@@ -63,6 +66,7 @@ class Builder:
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
+    tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names
@@ -90,6 +94,8 @@ class Builder:
         return variable
 
     def emit(self, stmt: Stmt) -> None:
+        if isinstance(stmt, Store) and self.tabled:
+            self._must_be_known(operand_vars(stmt.index), stmt.target.name)
         if isinstance(stmt, Store) and stmt.target.name in self.readonly:
             self.out.append(Effect("raise", (Const("ValueError"), Const("assignment destination is read-only")), (), self.loc, self.note))
         if isinstance(stmt, Assign):
@@ -117,12 +123,39 @@ class Builder:
     def call(self, op: str, args: tuple[Value, ...], type_: Type | tuple[Type, ...], kwargs: dict[str, Value] | None = None, wish: str = "_t") -> Value:
         """Emit `temporary = op(*args, **kwargs)`; a Sym, or a tuple of them for several results."""
         several = isinstance(type_, tuple)
+        of_tables = bool(self.tabled) and self._from_tables(op, args)
         results = [self.variable(wish, t) for t in (type_ if isinstance(type_, tuple) else (type_,))]
         targets = tuple(Var(r.name) for r in results)
         named = {k: np.dtype(v) if k == "dtype" and v in (bool, int, float, complex) else v for k, v in (kwargs or {}).items()}  # Numba knows NumPy's alone
         packed = tuple((k, operand_of(v)) for k, v in named.items())
         self.emit(Assign(targets, op, tuple(operand_of(a) for a in args), packed, self.loc, self.note))
+        if of_tables:
+            self.tabled.update({r.name: None for r in results if r.type.dtype == "int64" and not r.type.array})
         return tuple(results) if several else results[0]
+
+    def _from_tables(self, op: str, args: tuple[Value, ...]) -> bool:
+        """Whether some operand comes from a table.
+
+        Raises NeedStaticError for exponents that are powers written out, and for positions in arrays whose elements are variables, where they are known.
+        """
+        names = [[v for v in operand_vars(operand_of(a)) if v in self.tabled] for a in args]
+        known = operation(op)
+        if known.exponent is not None and any(map(self._is_written_out, names[known.exponent])):
+            raise errors.NeedStaticError("an exponent differs from trip to trip", self.loc)
+        if known.kind == "element" and isinstance(args[0], Sym):
+            self._must_be_known([n for ns in names[1:] for n in ns], args[0].name)
+        return any(names)
+
+    def _is_written_out(self, name: str) -> bool:
+        """Whether some value of a number from a table is an exponent of which the program makes products and roots."""
+        values = self.tabled[name]
+        return values is None or any(isinstance(v, (int, np.integer)) or 2 * v == np.round(2 * v) for v in values)
+
+    def _must_be_known(self, positions: Iterable[str], array: str) -> None:
+        """Elements of a small array are variables where all positions in it are known."""
+        dims = self.types[array].dims
+        if any(n in self.tabled for n in positions) and all(d.constant is not None and d.constant <= SMALL for d in dims):
+            raise errors.NeedStaticError("a position in a small array differs from trip to trip", self.loc)
 
     def named(self, value: Sym, wish: str) -> Sym:
         """The result of the last statement under a better name."""
@@ -134,6 +167,8 @@ class Builder:
         self.retargeted(value.name, new.name)
         if value.name in self.boxed:
             self.boxed[new.name] = self.boxed.pop(value.name)
+        if value.name in self.tabled:
+            self.tabled[new.name] = self.tabled[value.name]
         self.types.pop(value.name, None)
         return new
 
@@ -142,6 +177,8 @@ class Builder:
         operand = operand_of(value)
         if isinstance(operand, Var) and operand.name in self.boxed and isinstance(target.operand, Var):
             self.boxed[target.operand.name] = self.boxed[operand.name]
+        if isinstance(operand, Var) and operand.name in self.tabled and isinstance(target.operand, Var):
+            self.tabled[target.operand.name] = self.tabled[operand.name]
         if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:
             cast = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}.get(target.type.dtype)
             if cast is not None:
@@ -178,7 +215,7 @@ class Builder:
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least, parents, asked = dict(self.extents.least), dict(self.extents.parents), dict(self.asked)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
-        boxed = dict(self.boxed)
+        boxed, tabled = dict(self.boxed), dict(self.tabled)
         places, loose, doubled = list(self.places), dict(self.loose), dict(self.doubled)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
@@ -191,7 +228,7 @@ class Builder:
             self.slices = dict(slices)
             self.extents.least, self.extents.parents, self.asked = dict(least), dict(parents), dict(asked)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
-            self.boxed = dict(boxed)
+            self.boxed, self.tabled = dict(boxed), dict(tabled)
             self.places[:], self.loose, self.doubled = places, dict(loose), dict(doubled)
             out[:] = statements
             self.out = out

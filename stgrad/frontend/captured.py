@@ -18,7 +18,7 @@ from stgrad.contents import form_of, holds_arrays, is_numeric, items_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, rebuild
 from stgrad.ir import Dim, Type
-from stgrad.lookups import Lookup, note
+from stgrad.lookups import Lookup, note, spelled
 
 
 class Captures:
@@ -85,6 +85,14 @@ class Captures:
             builder.extents.wide.update(d.symbol for d in dims if d.symbol is not None)
             self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
         return self._arrays[id(value)]
+
+    def table(self, builder: Builder, numbers: np.ndarray[Any, Any]) -> Sym:
+        """A hidden parameter for numbers that the program takes one after the other; one for equal numbers."""
+        lookup = Lookup("table", None, spelled(numbers), numbers)
+        if lookup.key not in self.found:
+            variable = builder.hidden("table", Type(str(numbers.dtype), (Dim(None, len(numbers)),), array=True))
+            self.found[lookup.key] = (lookup.carried_by(variable.name), variable)
+        return self.found[lookup.key][1]  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[Lookup]:
         return (lookup for lookup, _ in self.found.values())

@@ -13,11 +13,16 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.iteration import few_items, iterated, visit
 from stgrad.frontend.live import Live, may_change
+from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.rolling import long, roll
 from stgrad.frontend.values import Method, Sym, Value, is_static
 
 
-def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any) -> None:
-    """`trip` of each item; a few known ones are written out."""
+def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any, *, rolls: bool = False) -> None:
+    """`trip` of each item; a few known ones are written out, and many constants unless the loop `rolls`."""
+    found = long(frame, value, node) if rolls else None
+    if found is not None and roll(frame, found, trip, lambda: counted_loop(frame, found.length, lambda k: trip(found.item(k)), "k", set())):
+        return
     if driver(value) is not None:
         drive(frame, value, Consumer(trip, set()), node)
         return
@@ -48,6 +53,7 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
     )
     name = frame.hidden_name("items")
     inner.env[name] = []
+    makes_list = isinstance(node, (gast.ListComp, gast.GeneratorExp))  # others need to know all keys
 
     def generate(level: int) -> None:
         if level == len(node.generators):
@@ -60,7 +66,7 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
             inner.assign(generator.target, item)
             _filtered(inner, generator.ifs, lambda: generate(level + 1))
 
-        _each(inner, value, trip, generator.iter)
+        _each(inner, value, trip, generator.iter, rolls=makes_list and not generator.ifs)
 
     with inner.active():
         generate(0)

@@ -22,6 +22,8 @@ class Assumption:
     `made`: some test is there that a valid program may fail; `inside`: one of them behind the start of the program, where it may have written
     to its arguments already. `short`: a test fails for arrays shorter than what a slice leaves out, which
     NumPy takes. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
+    `written_out`: the trips of loops over constants are; without it, `rolled` tells that there is a loop of which they are not
+    (see `stgrad.frontend.rolling`).
     """
 
     run_time: bool = False
@@ -29,6 +31,8 @@ class Assumption:
     inside: bool = False
     short: bool = False
     boxes: bool = False
+    written_out: bool = False
+    rolled: bool = False
 
     def note(self, *, inside: bool) -> None:
         """There is a test."""
@@ -36,7 +40,7 @@ class Assumption:
         self.inside |= inside
 
 
-ASSUMPTION: ContextVar[Assumption] = ContextVar("assumption", default=Assumption())  # noqa: B039  (one for what nobody runs again)
+ASSUMPTION: ContextVar[Assumption] = ContextVar("assumption", default=Assumption(written_out=True))  # noqa: B039  (one for what nobody runs again)
 
 
 @dataclass

@@ -68,6 +68,9 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
 def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
     """An item, or a slice, of what is known when compiling."""
     if not is_static(index):
+        found = _rolling().picked(frame, owner, index)
+        if found is not None:
+            return found
         if _selection().selectable(owner, index):
             return _selection().select(frame, owner, index, lambda key: owner[key])
         raise errors.NeedStaticError(
@@ -107,6 +110,13 @@ def _selection() -> Any:
     from stgrad.frontend import selection
 
     return selection
+
+
+def _rolling() -> Any:
+    """Tables of constants; they are built on this module."""
+    from stgrad.frontend import rolling
+
+    return rolling
 
 
 def _objects() -> Any:

@@ -21,6 +21,7 @@ from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import bound_names, counted_loop, while_loop
+from stgrad.frontend.rolling import Long, long, roll
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
 from stgrad.ir import Operand
 
@@ -35,6 +36,9 @@ def for_statement(frame: Frame, node: Any) -> None:
         ran = note_ran(frame, node, lambda: range_length(frame, value.trips))
         _range_loop(frame, node, value.trips, snapshots_of(frame, node, value))
         ran()
+        return
+    found = long(frame, value, node.iter)
+    if found is not None and roll(frame, found, lambda item: _iteration(frame, node, item), lambda: _long_loop(frame, node, found)):
         return
     if may_change(value):
         live = Live(frame, value, node.iter)
@@ -125,6 +129,19 @@ def _live_loop(frame: Frame, node: Any, live: Live) -> None:
     if live.has_grown():
         state.restore()
         _interrupted(frame, node, live, None, 0)
+
+
+def _long_loop(frame: Frame, node: Any, found: Long) -> None:
+    """A loop over constants, as one of the running program; behind it its target is the last item again, which is known."""
+    until = getattr(node, "until", None)
+    ran = note_ran(frame, node, lambda: found.length)
+    if until is not None:
+        _interrupted(frame, node, Counting(lambda: found.length, found.item), until, 0)
+    else:
+        counted_loop(frame, found.length, lambda k: _iteration(frame, node, found.item(k)), "k", bound_names([node]) - set(node.ran))
+        if isinstance(found.length, int) and not bound_names([gast.Assign(targets=[node.target], value=None)]) & bound_names(node.body):
+            frame.assign(node.target, found.item(found.length - 1))
+    ran()
 
 
 def _iteration(frame: Frame, node: Any, item: Value) -> None:

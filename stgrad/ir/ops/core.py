@@ -65,6 +65,7 @@ class Operation:
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
         python: the same on Python's own values.
+        exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
         integers: 'grows' where the result of two integers may be larger than both, 'unbounded' where it outgrows any word.
@@ -105,6 +106,7 @@ class Operation:
     integers: str = ""
     natural: str = ""
     positive: str = ""
+    exponent: int | None = None
 
     @property
     def known(self) -> bool:

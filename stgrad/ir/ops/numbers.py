@@ -28,7 +28,8 @@ define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator
 define("np.floor_divide", "arithmetic", symbol="//", python=operator.floordiv, cost=4, fused=True)
 define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True)
 define("np.mod", "arithmetic", symbol="%", python=operator.mod, fused=True)
-define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow")
+define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow",
+       exponent=1)
 define("max", "arithmetic", picks=True, cost=1, total=True, python=max)
 define("min", "arithmetic", natural="kept", positive="kept", picks=True, cost=1, total=True, python=min)
 define("np.left_shift", "arithmetic", fused=True, own=True, symbol="<<", python=operator.lshift, integers="grows")
@@ -37,7 +38,8 @@ define("np.bitwise_and", "arithmetic", fused=True, symbol="&", python=operator.a
 define("np.bitwise_or", "arithmetic", fused=True, symbol="|", python=operator.or_)
 define("np.bitwise_xor", "arithmetic", fused=True, symbol="^", python=operator.xor)
 define("np.invert", "arithmetic", fused=True, symbol="~", python=operator.invert)
-define("np.fmod np.float_power np.copysign np.heaviside", "arithmetic", fused=True)
+define("np.fmod np.copysign np.heaviside", "arithmetic", fused=True)
+define("np.float_power", "arithmetic", fused=True, exponent=1)
 define("np.fmax np.fmin", "arithmetic", picks=True, fused=True)
 
 # --------------------------------------------------------------------------- comparisons and truth
@@ -76,7 +78,7 @@ for _short in ("expm1", "log", "log1p", "sin", "cos", "tan", "tanh"):
 define("math.erf", "function", cost=FUNCTION, vector="runtime.erf")
 define("scipy.special.erf", "function", cost=FUNCTION, fused=True, vector="runtime.erf")
 define("scipy.special.expit", "function", cost=FUNCTION, fused=True, vector="runtime.sigmoid")
-define("math.pow", "function", cost=FUNCTION, vector="runtime.pow")
+define("math.pow", "function", cost=FUNCTION, vector="runtime.pow", exponent=1)
 define("np.cosh", "function", cost=FUNCTION, fused=True, unrolled=True, natural="always", positive="always")
 define("math.cosh", "function", cost=FUNCTION, natural="always", positive="always")
 define("np.hypot", "function", cost=FUNCTION, fused=True, natural="always")
