@@ -221,9 +221,9 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         from stgrad.frontend import ordering
 
         return ordering.sort(frame, owner, *args, **kwargs)
-    if isinstance(owner, list) and name in ("index", "count", "remove"):
+    if is_list and name in ("index", "count", "remove"):
         return _ordering_method(frame, owner, name, *args)
-    if isinstance(owner, list) and name in ("appendleft", "popleft", "extendleft"):
+    if is_list and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)
     if is_list and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
@@ -269,37 +269,54 @@ def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
             owner.append(frame.keep(value))
         return None
     if isinstance(owner, Growing):
-        if name == "pop":
-            return lists().pop(frame, owner, *args)
-        raise errors.UnsupportedSyntaxError(f"`{name}` of a list that grows in a loop is not supported", frame.builder.loc, hint="use an array")
+        return _growing_method(frame, owner, name, *args)
     return _known_list_method(frame, owner, name, *args)
+
+
+def _growing_method(frame: Frame, owner: Growing, name: str, *args: Value) -> Value:
+    if name == "pop":
+        return lists().pop(frame, owner, *args)
+    from stgrad.frontend import edits
+
+    if name == "clear":
+        edits.delete(frame, owner, slice(None))
+        return None
+    return getattr(edits, name)(frame, owner, *args)
 
 
 def _known_list_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
     known = [static_of(a) if i == 0 and name in ("pop", "insert") else frame.keep(a) for i, a in enumerate(args)]
-    if name in ("pop", "insert") and known and isinstance(known[0], Sym):
-        raise errors.NeedStaticError(f"the index of `{name}` must be known at compile time", frame.builder.loc)
-    if name == "pop" and owner and known in ([], [-1]):
+    if name == "insert":
+        frame.grow(owner, known[-1])
+    elif name in ("pop", "clear") and owner:
         frame.grow(owner, owner[-1])
     else:
         frame.mutate(owner)
+    if name in ("pop", "insert") and known and isinstance(known[0], Sym):
+        raise errors.NeedStaticError(f"the index of `{name}` must be known at compile time", frame.builder.loc)
     try:
         return getattr(owner, name)(*known)
     except IndexError as problem:
         raise errors.ShapeError(f"IndexError: {problem}", frame.builder.loc) from problem
 
 
-def _left_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
+def _left_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
     """What a deque does at its left end."""
     if name == "popleft":
-        return _known_list_method(frame, owner, "pop", 0)
+        return _list_method(frame, owner, "pop", 0)
     for v in args if name == "appendleft" else args[0]:
-        _known_list_method(frame, owner, "insert", 0, v)
+        _list_method(frame, owner, "insert", 0, v)
     return None
 
 
-def _ordering_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
-    """Methods that compare the items of a list, which must be known at compile time."""
+def _ordering_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
+    """Methods that compare the items of a list."""
+    if isinstance(owner, Growing):
+        from stgrad.frontend import edits
+
+        if name == "remove":
+            return edits.remove(frame, owner, *args)
+        return frame.call(edits.place_of_value if name == "index" else edits.number_of, (owner, *args), {})
     known, wanted = [static_of(v) for v in owner], [static_of(a) for a in args]
     if not is_static(known) or not is_static(wanted):
         raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)

@@ -73,13 +73,18 @@ def append_item(frame: Frame, growing: Growing, value: Value) -> None:
 
 
 def _append_item(frame: Frame, growing: Growing, value: Value) -> None:
+    make_room(frame, growing, value)
+    set_item_at(frame, growing, growing.count, value)
+    growing.count = operations.binary(frame, gast.Add, growing.count, 1)
+
+
+def make_room(frame: Frame, growing: Growing, value: Value) -> None:
+    """Let the buffers hold one item more, which is like `value`."""
     full = operations.binary(frame, gast.Eq, growing.count, operations.extent(frame, buffers(growing)[0], 0))
     if isinstance(full, Sym):
         branch(frame, full, lambda: _enlarge(frame, growing, value), lambda: None, "_t")
     elif full:
         _enlarge(frame, growing, value)
-    set_item_at(frame, growing, growing.count, value)
-    growing.count = operations.binary(frame, gast.Add, growing.count, 1)
 
 
 def _enlarge(frame: Frame, growing: Growing, value: Value) -> None:
@@ -162,23 +167,30 @@ def wrote(frame: Frame, container: Value, entry: Any, value: Value) -> None:
         _fill(frame, structure, index, value, replaces=True)
 
     def read(owner: Growing, index: Value, path: tuple[Any, ...]) -> Value:
-        return _loaded(frame, places.part(owner.structure, path), index)
+        return loaded(frame, places.part(owner.structure, path), index)
 
     places.wrote(frame, container, entry, value, write, read)
 
 
 def pop(frame: Frame, growing: Growing, *index: Value) -> Value:
-    """`xs.pop()`."""
+    """`xs.pop()`, `xs.pop(index)`."""
     if index and static_of(index[0]) != -1:
-        raise errors.UnsupportedSyntaxError("`pop` of an item in the middle of a list that grows", frame.builder.loc, hint="use `pop()`")
+        return edits().pop_at(frame, growing, *index)
     if growing.trip is not None:
         again(frame, growing, item(frame, growing, 0), False)
     _long_enough(frame, growing, -1, "pop from empty list")
     frame.mutate(growing)
     growing.count = operations.binary(frame, gast.Sub, growing.count, 1)
     with frame.builder.certain():
-        found = detached(frame, _loaded(frame, growing.structure, growing.count))
+        found = detached(frame, loaded(frame, growing.structure, growing.count))
     places.removed(frame, growing, found)
+    return found
+
+
+def edits() -> Any:
+    """Changes in the middle of a list; they are built on this module."""
+    from stgrad.frontend import edits as found
+
     return found
 
 
@@ -192,10 +204,10 @@ def extend(frame: Frame, add: Any, counted: Any) -> None:
 
 def item(frame: Frame, growing: Growing, index: Value) -> Value:
     """`xs[index]`; the index counts from the start."""
-    return places.taken(frame, growing, index, _loaded(frame, growing.structure, index))
+    return places.taken(frame, growing, index, loaded(frame, growing.structure, index))
 
 
-def _loaded(frame: Frame, structure: Value, index: Value) -> Value:
+def loaded(frame: Frame, structure: Value, index: Value) -> Value:
     def one(buffer: Value, _: str) -> Value:
         if isinstance(buffer, Nested):
             row = load(frame, buffer.buffer, index, None)
@@ -217,7 +229,7 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
         return part
     if isinstance(known, int):
         return item(frame, growing, _position(frame, growing, known))
-    return places.taken(frame, growing, index, _loaded(frame, view(frame, growing), index))
+    return places.taken(frame, growing, index, loaded(frame, view(frame, growing), index))
 
 
 def _position(frame: Frame, growing: Growing, known: int) -> Value:
@@ -240,7 +252,8 @@ def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: A
     if growing.cls is tuple:
         frame.unsupported(node, "assigning to an item of a tuple is not supported")
     if isinstance(known, slice):
-        frame.unsupported(node, "assigning to a slice of a list that grows is not supported", hint="use an array")
+        edits().store_slice(frame, growing, known, value)
+        return
     if not fits(frame, growing, value):
         again(frame, growing, value, growing.trip is not None)
     places.removed(frame, growing)

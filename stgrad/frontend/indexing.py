@@ -73,6 +73,9 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
             return found
         if _selection().selectable(owner, index):
             return _selection().select(frame, owner, index, lambda key: owner[key])
+        if owner == [] and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
+            _selection().emit_raise(frame, "IndexError", "list index out of range")
+            raise Leaves(IndexError)
         raise errors.NeedStaticError(
             "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
         )
@@ -429,7 +432,12 @@ def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
     if isinstance(owner, Record):
         _objects().special(frame, owner, "__delitem__", (index,), "does not support item deletion")
         return
+    if isinstance(owner, Growing) and owner.cls is list:
+        lists().edits().delete(frame, owner, static_of(index))
+        return
     known = static_of(index)
+    if isinstance(owner, list) and owner and not is_static(known):
+        frame.grow(owner, owner[-1])
     if not isinstance(owner, (list, dict)) or not is_static(known):
         frame.unsupported(node, "`del` of an element is supported for lists and dicts of known entries alone", hint="make a new array, or a new list")
     held = contents(owner) if isinstance(owner, dict) else list(owner)
@@ -437,5 +445,8 @@ def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
         del held[known]
     except (KeyError, IndexError, TypeError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
-    frame.mutate(owner)
+    if isinstance(owner, list) and len(held) < len(owner):
+        frame.grow(owner, owner[-1])
+    else:
+        frame.mutate(owner)
     put(owner, held if isinstance(owner, dict) else dict(enumerate(held)))

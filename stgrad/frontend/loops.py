@@ -30,6 +30,7 @@ from stgrad.frontend.values import (
     map_leaves,
     operand_of,
     rebuild,
+    static_of,
     type_of,
 )
 from stgrad.ir import Dim, For, Operand, Stmt, Type, Var, While
@@ -72,7 +73,8 @@ def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None]
             cond = test()
         with frame.builder.block() as block, frame.speculate() as region:
             carried.regions.append(region)
-            body()
+            if static_of(cond) is not False:  # else not even the first trip runs, and what it would do may make no sense
+                body()
             carried.close()
         carried.loop = While(tuple(head), operand_of(cond), tuple(block), frame.builder.loc, frame.builder.note)
 

@@ -19,10 +19,11 @@ def returns_a_growing_list(x):
     return xs
 
 
-def inserts(x):
+def deletes_every_second(x):
     xs = []
     for v in x:
-        xs.insert(0, v)
+        xs.append(v)
+    del xs[::2]
     return xs[0]
 
 
@@ -104,7 +105,7 @@ def reads_a_printed_number(x):
 
 CASES = [
     (returns_a_growing_list, errors.NotDifferentiableError, "stgrad.vjp"),
-    (inserts, errors.TypeInferenceError, "in the loop"),
+    (deletes_every_second, errors.UnsupportedSyntaxError, "a slice with a step"),
     (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop"),
     (mixes_kinds, errors.TypeInferenceError, "one kind"),
     (keys_of_one_branch, errors.TypeInferenceError, "other entries on one path"),
