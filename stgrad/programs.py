@@ -203,7 +203,7 @@ class Programs:
 
     def _selecting(self, compiled: Callable[[], Compiled], problem: errors.StgradError) -> Compiled:
         """The program with entries of lists and dicts that it finds as it runs; where that does not help either, the problem is raised."""
-        from stgrad.frontend.selection import SELECTS
+        from stgrad.frontend.joins import SELECTS
 
         if not isinstance(problem, errors.NeedStaticError) or SELECTS.get():
             raise problem

@@ -115,6 +115,18 @@ class Optional:
     none: Value
 
 
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of several values of which no one variable can hold two; `index`, a number of the program, says which (see `stgrad.frontend.choices`).
+
+    `error` says why, where it is used as one value.
+    """
+
+    index: Value
+    options: tuple[Value, ...]
+    error: Exception
+
+
 @dataclass(eq=False)
 class Record:
     """An instance of a user's class: its attributes are values."""
@@ -177,7 +189,7 @@ UNDEFINED = Undefined()
 
 def is_static(value: Value) -> bool:
     """Whether nothing of a value belongs to the running program."""
-    if isinstance(value, (Sym, Maybe, Method, Growing, Record, Optional)):
+    if isinstance(value, (Sym, Maybe, Method, Growing, Record, Optional, Chosen)):
         return False
     if isinstance(value, (tuple, list)):
         return all(is_static(v) for v in value)
@@ -234,6 +246,8 @@ def operand_of(value: Value) -> Operand:
         return Const(value)
     if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
         return Const(value)
+    if isinstance(value, Chosen):
+        raise value.error
     what = f"the method `{value.name}`" if isinstance(value, Method) else f"a value of type {type(value).__name__}"
     raise TypeInferenceError(f"{what} is used as a number or an array", hint="call it" if isinstance(value, Method) else "")
 
@@ -282,6 +296,8 @@ def closed(value: Value) -> Any:
 
 def scalar_type(value: Any) -> Type:
     """The type of a static number."""
+    if isinstance(value, Chosen):
+        raise value.error
     if not is_number(value):
         raise TypeInferenceError(f"a {type(value).__name__} is used as a number")
     weak = not isinstance(value, np.generic)

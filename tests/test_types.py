@@ -23,7 +23,7 @@ from programs.registry import EXAMPLES, Example
 import stgrad
 from stgrad import loader
 from stgrad.errors import NeedStaticError
-from stgrad.frontend.selection import SELECTS
+from stgrad.frontend.joins import SELECTS
 from stgrad.ir import Type
 from stgrad.program import compile_program, spec_of
 from stgrad.request import signature_of

@@ -32,11 +32,12 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     statements,
     unit_rules,
 )
+from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import Frame, binding_counts, counters_read_later
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
@@ -44,6 +45,7 @@ from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.returned import grown, settled
 from stgrad.frontend.unassigned import first_values
 from stgrad.frontend.values import (
+    Chosen,
     Closure,
     Growing,
     Known,
@@ -244,6 +246,8 @@ class Copies:
             return Maybe(self.value(value.value), value.error)
         if isinstance(value, Optional):
             return Optional(self.value(value.value), self.value(value.none))
+        if isinstance(value, Chosen):
+            return Chosen(self.value(value.index), tuple(map(self.value, value.options)), value.error)
         if isinstance(value, Closure):
             return Closure(value.tree, self.frame(value.frame), self.value(value.defaults), self.value(value.kw_defaults))
         if isinstance(value, MethodType):
@@ -298,6 +302,8 @@ def _result(frame: Frame, value: Value) -> Value:
         if isinstance(v, Sym) or is_number(v) or v is None or isinstance(v, str):
             return v
         frame.no_bare_method((v,))
+        if isinstance(v, Chosen):
+            raise v.error
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
     return map_leaves(leaf, settled(frame, value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, NoReturn
 
 import gast
@@ -71,7 +71,7 @@ def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
     except AttributeError as problem:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
-        plain = isinstance(owner, (ModuleType, type, str, tuple, list, dict))  # others may get attributes as the program runs
+        plain = isinstance(owner, (ModuleType, NoneType, type, str, tuple, list, dict))  # others may get attributes as the program runs
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from (problem if plain else None)
     raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
 

@@ -61,6 +61,7 @@ class Builder:
     handling: list[Value] = field(default_factory=list)  # the exceptions whose handlers are being read
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
+    chosen: bool = False  # whether there are names that stand for one of several values (see `stgrad.frontend.choices`)
     attempts: int = 0  # open bodies of a `try` that are read a statement at a time
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business

@@ -31,6 +31,7 @@ from stgrad.frontend import (
 )
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
+from stgrad.frontend.choices import passed
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
@@ -41,7 +42,21 @@ from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
-from stgrad.frontend.values import Closure, Generator, Growing, Method, Record, Sym, Value, Waiting, is_number, is_static, static_of
+from stgrad.frontend.values import (
+    Chosen,
+    Closure,
+    Generator,
+    Growing,
+    Method,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    Waiting,
+    is_number,
+    is_static,
+    static_of,
+)
 from stgrad.ir import Type
 from stgrad.lookups import called, look, root_of
 from stgrad.registered import registration_of
@@ -103,9 +118,12 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
+    if function is not print and any(isinstance(v, (Chosen, Optional)) for v in (*args, *kwargs.values())) and not isinstance(function, _PYTHON):
+        read = lambda values: call(frame, function, values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))  # noqa: E731
+        return passed(frame, (*args, *kwargs.values()), read)
     if isinstance(function, tuple):
         return objects.special(frame, function, "__call__", args, "cannot be called", kwargs)
-    if not isinstance(function, (types.FunctionType, types.MethodType)) and function is not print:
+    if not isinstance(function, _PYTHON) and function is not print:
         plain = numbers_in if _reads_numbers(function) else unwrapped
         args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
         if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
@@ -125,7 +143,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return hook(function, frame, args, kwargs)
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         what = str(function.type) if isinstance(function, Sym) else type(function).__name__
-        raise errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
+        error = errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
+        raise error from TypeError(f"'{what}' object is not callable")
     registration = registration_of(function)
     if registration is not None:
         return call_registered(frame, registration, args, kwargs)
@@ -138,6 +157,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
 
 
 CALL.append(call)
+_PYTHON = (types.FunctionType, types.MethodType)
 _CONSUMING = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.Counter, collections.deque)
 _ITERATING = {sum, list, tuple, set, sorted, any, all, zip, enumerate}  # they ask each argument for its items
 _LAZY = {next, iter, enumerate, zip, map, filter, itertools.islice, itertools.filterfalse}  # they take items when theirs are asked for

@@ -16,7 +16,8 @@ _RAISED = (KeyError, IndexError, AttributeError, ImportError, TypeError, ValueEr
 def raised_by_python(error: errors.StgradError) -> Exception | None:
     """The exception that Python raises where the front end found an error, None where the error is that of the front end alone."""
     cause = error.__cause__
-    ours = isinstance(cause, errors.StgradError) or not isinstance(error, (errors.ShapeError, errors.TypeInferenceError, errors.UndefinedNameError))
+    kinds = (errors.ShapeError, errors.TypeInferenceError, errors.UndefinedNameError, errors.UnknownFunctionError)
+    ours = isinstance(cause, errors.StgradError) or not isinstance(error, kinds)
     return cause if error.certain and not ours and isinstance(cause, _RAISED) else None
 
 

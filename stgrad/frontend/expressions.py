@@ -10,16 +10,18 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, objects
+from stgrad.frontend.bindings import WALRUS, binding_counts
+from stgrad.frontend.choices import split
 from stgrad.frontend.comprehensions import TEST, comprehension
 from stgrad.frontend.control import branch
 from stgrad.frontend.flags import read_name
-from stgrad.frontend.frame import WALRUS, Frame, binding_counts, evaluates
+from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
-from stgrad.frontend.values import Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
+from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
 from stgrad.lookups import called
 
@@ -113,6 +115,9 @@ def compare(frame: Frame, node: Any) -> Value:
         if isinstance(left, Optional) and right is None or isinstance(right, Optional) and left is None:
             none = left.none if isinstance(left, Optional) else right.none
             return none if kind in (gast.Is, gast.Eq) else unary_not(frame, none)
+        for part, side in ((node.left, left), (node.comparators[0], right)):
+            if isinstance(side, Chosen):
+                raise Chooses(part, side)
         left, right = unwrapped(frame, left), unwrapped(frame, right)
     else:
         left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
@@ -238,7 +243,9 @@ def boolop(frame: Frame, node: Any) -> Value:
 
 
 def _truth(frame: Frame, value: Value, node: Any) -> Value:
-    """The truth value of what may be None."""
+    """The truth value of what may be None, or one of several values."""
+    if isinstance(value, Chosen):
+        return split(frame, value, lambda option: _truth(frame, option, node))
     if not isinstance(value, Optional):
         return truth(frame, value, node)
     none = value.none

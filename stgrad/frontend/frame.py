@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, fields, replace
 from types import ModuleType
 from typing import Any, NoReturn
 
-import gast
 import numpy as np
 
 from stgrad import errors, lookups
@@ -24,6 +23,7 @@ from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, f
 from stgrad.frontend.places import changing
 from stgrad.frontend.values import (
     UNDEFINED,
+    Chosen,
     Growing,
     Known,
     Maybe,
@@ -47,6 +47,7 @@ STATEMENTS: dict[type, Callable[[Frame, Any], None]] = {}
 MAX_DEPTH = 60
 
 Holder = str | tuple[Any, str]
+Evaluated = dict[int, tuple[Any, Value]]  # values of nodes by the identity of these, which are kept alive
 
 
 def holder(name: Any, path: str) -> Holder:
@@ -74,6 +75,8 @@ class Frame:
     captured: Captures = field(default_factory=Captures)  # shared by all frames of one reading
     owned: dict[str, Holder] = field(default_factory=dict)  # variables that stand for one place each, and for which
     counters_read_later: set[str] = field(default_factory=set)
+    record: Evaluated = field(default_factory=dict)  # what the parts of the node that is being read have given so far
+    given: Evaluated = field(default_factory=dict)  # values of nodes that are not evaluated again (see `stgrad.frontend.choices`)
     flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `desugar.assigned`)
 
     # ------------------------------------------------------------- dispatch
@@ -81,14 +84,20 @@ class Frame:
     def evaluate(self, node: Any) -> Value:
         """The value of an expression; where it may be None, the program tests that first."""
         value = self.evaluate_raw(node)
+        if isinstance(value, Chosen):
+            raise Chooses(node, value)
         return UNWRAP[0](self, value) if isinstance(value, Optional) else value
 
     def evaluate_raw(self, node: Any) -> Value:
-        """The value of an expression, which may be an `Optional`."""
+        """The value of an expression, which may be an `Optional` or a `Chosen`."""
+        if id(node) in self.given:
+            return self.given[id(node)][1]
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
             self.unsupported(node, f"`{type(node).__name__}` expressions are not supported")
-        return handler(self, node)
+        value = self.perform(node, handler)
+        self.record[id(node)] = node, value
+        return value
 
     def execute(self, statements: Iterable[Any]) -> None:
         for node in statements:
@@ -103,12 +112,25 @@ class Frame:
             if not hasattr(node, "body"):
                 self.builder.marks.append(self.builder.serial)
             try:
-                handler(self, node)
+                if self.builder.chosen:
+                    SPLIT[0](self, node, handler)
+                else:
+                    self.perform(node, handler)
             except errors.StgradError as error:
                 raise error.at(self.builder.loc if for_caller or self.unroll else self.source.loc(node)) from error.__cause__
             finally:
                 self.builder.loc = outer
                 del self.builder.marks[marks:]
+
+    def perform(self, node: Any, handler: Callable[[Frame, Any], Any]) -> Any:
+        """What the handler of a node does; once for each value, where a part of it gives one of several."""
+        outer, self.record = self.record, {}
+        try:
+            return handler(self, node)
+        except Chooses as found:
+            return AGAIN[0](self, node, handler, found)
+        finally:
+            self.record = outer
 
     def loc(self, node: Any) -> Loc:
         return self.source.loc(node)
@@ -283,6 +305,8 @@ class Frame:
             return Known(copy.operand, copy.type, value.const) if isinstance(value, Known) else copy
         if isinstance(value, Optional):
             return Optional(self.keep(value.value), self.keep(value.none))
+        if isinstance(value, Chosen):
+            return Chosen(self.keep(value.index), tuple(map(self.keep, value.options)), value.error)
         if isinstance(value, slice):
             return slice(*(self.keep(part) for part in (value.start, value.stop, value.step)))
         if isinstance(value, functools.partial):
@@ -362,12 +386,24 @@ class Leaves(BaseException):
         self.kind, self.message = kind, message
 
 
+class Chooses(errors.TypeInferenceError):
+    """An expression gives one of several values, where one is wanted: what uses it is to be read once for each."""
+
+    def __init__(self, node: Any, chosen: Chosen) -> None:
+        error = chosen.error
+        assert isinstance(error, errors.StgradError)
+        super().__init__(error.message, error.loc, reason=error.reason, hint=error.hint)
+        self.node, self.chosen = node, chosen
+
+
 class Unreached(errors.UndefinedNameError):
     """A name is read that a loop assigns only later in its body: no first trip comes to this place."""
 
 
 CALL: list[Callable[..., Value]] = []
 UNWRAP: list[Callable[..., Value]] = []
+SPLIT: list[Callable[..., Any]] = []
+AGAIN: list[Callable[..., Any]] = []
 ASSIGN: list[Callable[..., None]] = []
 
 
@@ -396,58 +432,3 @@ def executes(*kinds: type) -> Callable[[Callable[[Frame, Any], None]], Callable[
         return handler
 
     return register
-
-
-def counters_read_later(tree: Any) -> set[str]:
-    """Names of loop counters that are read outside the loops that bind them."""
-    found: set[str] = set()
-
-    def visit(node: Any, bound: frozenset[str]) -> None:
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load) and node.id not in bound:
-            found.add(node.id)
-        if isinstance(node, gast.For) and isinstance(node.target, gast.Name):
-            visit(node.iter, bound)
-            bound = bound | {node.target.id}
-        for child in gast.iter_child_nodes(node):
-            visit(child, bound)
-
-    for statement in tree.body:
-        visit(statement, frozenset())
-    return found
-
-
-WALRUS = ":="
-
-
-def binding_counts(tree: Any) -> dict[str, int]:
-    """How often the body of a function binds each name; twice for a binding inside a loop. Nested functions are left out.
-
-    The entry WALRUS tells whether names are bound inside of expressions.
-    """
-    counts: dict[str, int] = {}
-
-    def visit(node: Any, weight: int) -> None:
-        if isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Param)):
-            counts[node.id] = counts.get(node.id, 0) + weight
-        for name in getattr(node, "binds", ()):  # what the consumer of a generator binds at a `yield`
-            counts[name] = 2
-        for flag in (getattr(node, "flag", None), *getattr(node, "ran", ()), *(getattr(node, "flags", ()) if isinstance(node, gast.Delete) else ())):
-            if flag is not None:
-                counts[flag] = 2
-        if isinstance(node, (gast.FunctionDef, gast.Lambda)):
-            if isinstance(node, gast.FunctionDef):
-                counts[node.name] = counts.get(node.name, 0) + 1
-            return
-        if isinstance(node, (gast.ListComp, gast.SetComp, gast.GeneratorExp, gast.DictComp)):
-            return
-        if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
-            counts[node.target.id] = counts.get(node.target.id, 0) + weight
-        if isinstance(node, gast.NamedExpr):
-            counts[WALRUS] = 1
-        inner = 2 if isinstance(node, (gast.For, gast.While)) else weight
-        for child in gast.iter_child_nodes(node):
-            visit(child, inner)
-
-    for statement in tree.body:
-        visit(statement, 1)
-    return counts

@@ -16,9 +16,10 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.control import branch
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later, evaluates
+from stgrad.frontend.frame import MAX_DEPTH, Frame, evaluates
 from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.inlining import MAKE_GENERATOR, too_deep
 from stgrad.frontend.iteration import COLLECT, Enumerate, Mapped, Range, Zip, count_items

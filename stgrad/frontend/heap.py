@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stgrad.frontend.values import Closure, Growing, Maybe, Record, Value
+from stgrad.frontend.values import Chosen, Closure, Growing, Maybe, Record, Value
 
 MUTABLE = (list, dict, Record, Growing)
 
@@ -49,6 +49,9 @@ def containers(value: Value) -> Iterator[Value]:
     """A container and those inside it."""
     if isinstance(value, Maybe):
         value = value.value
+    if isinstance(value, Chosen):
+        for option in value.options:
+            yield from containers(option)
     if isinstance(value, (tuple, *MUTABLE)):
         yield value
         if isinstance(value, Growing):
@@ -91,6 +94,8 @@ def references(frame: Any) -> Counter[int]:
     def visit(value: Value) -> None:
         if isinstance(value, Maybe):
             value = value.value
+        for option in value.options if isinstance(value, Chosen) else ():
+            visit(option)
         if not isinstance(value, (tuple, *MUTABLE)):
             return
         counts[id(value)] += 1
@@ -174,6 +179,8 @@ def replace_container(frame: Any, old: Value, new: Value) -> None:
             return new
         if isinstance(value, Maybe):
             return Maybe(swap(value.value), value.error)
+        if isinstance(value, Chosen) and any(c is old for c in containers(value)):
+            return Chosen(value.index, tuple(map(swap, value.options)), value.error)
         if isinstance(value, tuple) and any(c is old for c in containers(value)):
             items = [swap(v) for v in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)

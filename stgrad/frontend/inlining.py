@@ -7,8 +7,9 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import MAX_DEPTH, Frame, binding_counts, counters_read_later
+from stgrad.frontend.frame import MAX_DEPTH, Frame
 from stgrad.frontend.units import call_unit, is_unit
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read

@@ -5,18 +5,44 @@ A name that two paths leave with different values gets one variable, which each 
 
 from __future__ import annotations
 
+import functools
+from contextvars import ContextVar
 from dataclasses import replace
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
+import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import MUTABLE, contents, references
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.places import uncertain
-from stgrad.frontend.values import Growing, Known, Nested, Optional, Record, Sym, Value, is_number, rebuild, type_of
-from stgrad.ir import Stmt, Type, Var
+from stgrad.frontend.values import (
+    Chosen,
+    Generator,
+    Growing,
+    Known,
+    Maybe,
+    Method,
+    Nested,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    Waiting,
+    is_number,
+    operand_of,
+    rebuild,
+    static_of,
+    type_of,
+)  # fmt: skip
+from stgrad.ir import If, Stmt, Type, Var
+
+INDEX = Type("int64", weak=True)
+SELECTS: ContextVar[bool] = ContextVar("selects", default=False)  # whether the program finds as it runs which of several known values it goes on with
+MOST = 8  # values that a name may stand for one of
 
 
 def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
@@ -64,6 +90,8 @@ def same(a: Value, b: Value) -> bool:
         return same(a.value, b.value) and same(a.none, b.none)
     if isinstance(a, Sym) and isinstance(b, Sym):
         return a.operand == b.operand and a.type == b.type
+    if isinstance(a, Chosen) and isinstance(b, Chosen):
+        return same(a.index, b.index) and len(a.options) == len(b.options) and all(map(same, a.options, b.options))
     if isinstance(a, (tuple, list)) and type(a) is type(b):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -84,6 +112,7 @@ class Join:
 
     def __init__(self, frame: Frame, ends: tuple[list[Stmt], list[Stmt]]) -> None:
         self.frame, self.ends, self.name = frame, ends, ""
+        self.choice: Value = None  # the number of the path, where it matters behind it
 
     def value(self, a: Value, b: Value, what: str, fresh: bool = False) -> Value:
         """The value after the join; `fresh`: in a variable of its own, as a and b may be names that keep theirs."""
@@ -99,6 +128,34 @@ class Join:
         return result
 
     def _joined(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
+        try:
+            return self._together(a, b, what, fresh)
+        except errors.TypeInferenceError as error:
+            return self._one_of(a, b, what, fresh, error)
+
+    def _one_of(self, a: Value, b: Value, what: str, fresh: bool, error: errors.TypeInferenceError) -> Value:
+        """Values that no one variable can hold, and which of them it is."""
+        sides = [v.options if isinstance(v, Chosen) else (static_of(v),) for v in (a, b)]
+        options = united(*sides)
+        if options is None:
+            raise error
+        self.frame.builder.chosen = True
+        if isinstance(a, Chosen) or isinstance(b, Chosen):
+            first, second = (self._placed(k, v, sides[k], options) for k, v in enumerate((a, b)))
+            return Chosen(self._value(first, second, f"{what}_choice", fresh), options, error)
+        if self.choice is None:
+            self.choice = self._shared(0, 1, f"{what}_choice", True)
+        return Chosen(self.choice, options, error)
+
+    def _placed(self, side: int, value: Value, own: tuple[Value, ...], options: tuple[Value, ...]) -> Value:
+        """Which of the options a value is, at the end of its path."""
+        outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
+        try:
+            return renumbered(self.frame, value.index if isinstance(value, Chosen) else 0, own, options)
+        finally:
+            self.frame.builder.out = outer
+
+    def _together(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
         if (a is None or b is None or isinstance(a, Optional) or isinstance(b, Optional)) and all(v is None or can_be_optional(v) for v in (a, b)):
             return self._optional(a, b, what, fresh)
         if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
@@ -111,12 +168,16 @@ class Join:
             return Nested(self._value(a.buffer, b.buffer, what, fresh))
         if isinstance(a, Growing) and isinstance(b, Growing) and a.cls is b.cls:
             return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin, cls=a.cls)
+        if isinstance(a, Chosen) and isinstance(b, Chosen) and len(a.options) == len(b.options) and all(map(same, a.options, b.options)):
+            return Chosen(self._value(a.index, b.index, f"{what}_choice", fresh), a.options, a.error)
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {describe(a)} on one path and {describe(b)} on another",
                 self.frame.builder.loc,
                 hint="make both paths give the same kind of value",
             )
+        if SELECTS.get() and not self.frame.builder.loops and _whole(a) and _whole(b):
+            raise errors.TypeInferenceError(f"`{what}` is {static_of(a)} on one path and {static_of(b)} on another", self.frame.builder.loc)
         return self._shared(a, b, what, fresh)
 
     def _optional(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
@@ -157,6 +218,45 @@ class Join:
             self.frame.builder.out = outer
 
 
+def _whole(value: Value) -> bool:
+    """An integer that is known while the program is read, or one of several."""
+    options = value.options if isinstance(value, Chosen) else (static_of(value),)
+    return all(isinstance(v, int) and not isinstance(v, bool) for v in options)
+
+
+def united(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...] | None:
+    """The values that are in either; None where a name cannot stand for one of them."""
+    new = [y for y in b if not any(same(x, y) for x in a)]
+    return (*a, *new) if len(a) + len(new) <= MOST and all(map(_choosable, (*a, *new))) else None
+
+
+def _choosable(value: Value) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_choosable, value))
+    return not isinstance(value, (list, dict, Growing, Nested, Generator, Optional, Maybe, Waiting)) or isinstance(value, Method)
+
+
+def constant(value: Value) -> bool:
+    """Whether a value is the same in all trips: a function, a class, a text, None."""
+    return value is None or isinstance(value, (str, bytes, type, np.ufunc, FunctionType, BuiltinFunctionType, ModuleType, functools.partial))
+
+
+def renumbered(frame: Frame, index: Value, own: tuple[Value, ...], options: tuple[Value, ...]) -> Value:
+    """The place among the options of the value that has an index in `own`."""
+    places = [next(k for k, o in enumerate(options) if same(o, v)) for v in own]
+    if not isinstance(index, Sym) or places == list(range(len(own))):
+        return index if isinstance(index, Sym) else places[index]
+    builder = frame.builder
+    found = builder.variable("_t", INDEX)
+    builder.copy_to(found, places[0])
+    for k, place in enumerate(places[1:], start=1):
+        here = operations.binary(frame, gast.Eq, index, k)
+        with builder.block() as block:
+            builder.copy_to(found, place)
+        builder.emit(If(operand_of(here), tuple(block), (), builder.loc, builder.note))
+    return found
+
+
 def merge(frame: Frame, new: Value, sources: tuple[Value, ...], origin: Value) -> None:
     """Note that a container stands for one of several, each of which may have other names; `origin` would be made to grow for it."""
     counts = references(frame)
@@ -176,4 +276,6 @@ def describe(value: Value) -> str:
         return repr(value)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
         return f"`{value.__name__}`"
+    if isinstance(value, Chosen):
+        return f"one of {', '.join(map(describe, value.options))}"
     return str(value.type) if isinstance(value, Sym) else "nothing" if value is None else f"a {type(value).__name__}"

@@ -163,6 +163,8 @@ def _loop(frame: Frame, node: Any, value: Value) -> None:
     until = getattr(node, "until", None)
     if until is not None:
         counted = count_items(frame, value, node.iter)
+        if is_static(static_of(counted.length)) and static_of(counted.length) <= 0:
+            return  # Numba leaves such a loop out, and what it would have pushed has no type
         _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, 0)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
         _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))

@@ -12,13 +12,15 @@ from typing import Any
 import gast
 
 from stgrad import errors
+from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
-from stgrad.frontend.frame import WALRUS, Frame, binding_counts, holder
+from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
-from stgrad.frontend.joins import describe, join_types, merge, same
+from stgrad.frontend.joins import constant, describe, join_types, merge, renumbered, same, united
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.values import (
     UNDEFINED,
+    Chosen,
     Growing,
     Maybe,
     Nested,
@@ -87,7 +89,7 @@ class Settled:
 
     `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are
     bound to other containers; `unreadable`: names that no one variable can hold; `late`: what a trip leaves in names that the next one reads;
-    `never`: names that are read though no trip binds them; `optional`: values of what is None in some trips.
+    `never`: names that are read though no trip binds them; `optional`: values of what is None in some trips; `chosen`: those of what is one of several.
     """
 
     types: dict[tuple[Any, str], Type] = field(default_factory=dict)
@@ -97,6 +99,7 @@ class Settled:
     late: dict[str, Value] = field(default_factory=dict)
     never: set[str] = field(default_factory=set)
     optional: dict[tuple[Any, str], Value] = field(default_factory=dict)
+    chosen: dict[tuple[Any, str], Chosen] = field(default_factory=dict)
 
 
 class Carried:
@@ -150,6 +153,8 @@ class Carried:
                 return Growing(map_leaves(leaf, v.structure, path), leaf(v.count, f"{path}_count"), v.origin, cls=v.cls)
             if isinstance(v, Nested):
                 return Nested(leaf(v.buffer, path))
+            if isinstance(v, Chosen):
+                return Chosen(leaf(v.index, f"{path}_choice"), v.options, v.error)
             return Optional(map_leaves(leaf, v.value, path), leaf(v.none, f"{path}_is_none")) if isinstance(v, Optional) else v
 
         found = map_leaves(leaf, like)
@@ -190,6 +195,8 @@ class Carried:
             return value
         if isinstance(value, Optional) or (name, path) in self.settled.optional:
             return self._optional_head(name, value, path)
+        if isinstance(value, Chosen) or (name, path) in self.settled.chosen:
+            return self._chosen_head(name, value, path)
         if isinstance(value, (tuple, Nested, *MUTABLE)):
             parts = {i: self._head(name, v, f"{path}_{i}") for i, v in _entries(value).items()}
             new = _with_entries(value, parts)
@@ -218,6 +225,13 @@ class Carried:
         held, none = parts(value)
         held = blank(self.frame, self.settled.optional[name, path]) if held is None else held
         return Optional(self._leaf_head(name, held, path), self._leaf_head(name, none, f"{path}_is_none"))
+
+    def _chosen_head(self, name: Any, value: Value, path: str) -> Chosen:
+        known = self.settled.chosen.get((name, path), value)
+        own = value.options if isinstance(value, Chosen) else (value,)
+        index = renumbered(self.frame, value.index if isinstance(value, Chosen) else 0, own, known.options)
+        self.frame.builder.chosen = True
+        return Chosen(self._variable_head(name, index, f"{path}_choice"), known.options, known.error)
 
     def _leaf_head(self, name: Any, value: Value, path: str) -> Value:
         if isinstance(value, tuple):
@@ -268,6 +282,9 @@ class Carried:
                 self.settled.optional[name, path] = found
                 self.changed = True
                 return
+        if isinstance(head, Chosen) or isinstance(after, Chosen):
+            self._close_chosen(name, head, after, path)
+            return
         opened = self.opened.get(id(head))
         if head is after and opened is None:
             return
@@ -279,7 +296,28 @@ class Carried:
         elif isinstance(head, Sym) and (isinstance(after, Sym) or is_number(after)):
             self._close_leaf(name, head, after, path)
         elif not same(head, after):
-            self._refuse(path, head, after)
+            if constant(head) and constant(after):
+                self._close_chosen(name, head, after, path)
+            else:
+                self._refuse(path, head, after)
+
+    def _close_chosen(self, name: Any, head: Value, after: Value, path: str) -> None:
+        """What is one of several known values in each trip; the number of the one is carried."""
+        sides = [v.options if isinstance(v, Chosen) else (v,) for v in (head, after)]
+        options = united(*sides)
+        if options is None or not all(map(constant, options)):
+            if isinstance(after, Chosen) and not same(head, after):
+                raise after.error
+            if not same(head, after):
+                self._refuse(path, head, after)
+            return
+        if not isinstance(head, Chosen) or len(options) > len(head.options):
+            error = head.error if isinstance(head, Chosen) else after.error if isinstance(after, Chosen) else self._refusal(path, head, after)
+            self.settled.chosen[name, path] = Chosen(0, options, error)
+            self.changed = True
+            return
+        index = renumbered(self.frame, after.index if isinstance(after, Chosen) else 0, sides[1], options)
+        self._close_parts(name, head.index, index, f"{path}_choice")
 
     def _close_parts(self, name: Any, head: Value, after: Value, path: str) -> None:
         if isinstance(head, tuple) and isinstance(after, tuple) and len(head) == len(after):
@@ -289,7 +327,10 @@ class Carried:
             self._close(name, head, after, path)
 
     def _refuse(self, what: str, head: Value, after: Value) -> None:
-        raise errors.TypeInferenceError(
+        raise self._refusal(what, head, after)
+
+    def _refusal(self, what: str, head: Value, after: Value) -> errors.TypeInferenceError:
+        return errors.TypeInferenceError(
             f"`{what}` changes from {describe(head)} to {describe(after)} in the loop",
             self.frame.builder.loc,
             reason="its structure must be the same in every trip",

@@ -12,7 +12,6 @@ of a short loop), it is: selections are read where that has failed (`SELECTS`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import gast
@@ -21,9 +20,9 @@ from stgrad.frontend import operations
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.joins import SELECTS
 from stgrad.frontend.values import Sym, Value
 
-SELECTS: ContextVar[bool] = ContextVar("selects", default=False)  # whether places are looked for as the program runs
 MOST = 32  # entries
 
 

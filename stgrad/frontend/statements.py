@@ -236,8 +236,9 @@ def expression_statement(frame: Frame, node: Any) -> None:
 
 
 @executes(gast.Return)
-def return_statement(frame: Frame, node: Any) -> None:
+def return_statement(frame: Frame, node: Any) -> Value:
     frame.result = None if node.value is None else frame.evaluate_raw(node.value)
+    return frame.result
 
 
 @executes(gast.FunctionDef)

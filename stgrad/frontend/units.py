@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import Frame, Leaves, binding_counts, counters_read_later
+from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.values import (
     Closure,
     Generator,

@@ -2,6 +2,7 @@
 
 from stgrad.values import (
     UNDEFINED,
+    Chosen,
     Closure,
     DictView,
     Generator,
@@ -29,7 +30,7 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym", "Undefined",
-    "Value", "Waiting",
+    "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
+    "Undefined", "Value", "Waiting",
     "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

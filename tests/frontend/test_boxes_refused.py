@@ -80,15 +80,6 @@ def squeezed_read_behind_a_write(x: Any) -> Any:
     return a * x[1]
 
 
-def array_or_number(x: Any) -> Any:
-    a = 0.0
-    if x[0] > 0:
-        a = np.array(1.0)
-    b = a
-    a += x[1]
-    return a * b
-
-
 def two_in_turn(x: Any) -> Any:
     a = np.array(x[0])
     b = np.array(x[1])
@@ -108,7 +99,6 @@ REFUSED = [
     broadcast,
     dots_read_behind_a_write,
     squeezed_read_behind_a_write,
-    array_or_number,
     two_in_turn,
 ]
 

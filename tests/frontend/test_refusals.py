@@ -51,8 +51,8 @@ def keys_of_one_branch(x):
 
 def kinds_that_differ(x):
     y = 0.0
-    if x[0] > 0.0:
-        y = x
+    for i in range(x.shape[0]):
+        y = np.sum(x) if i % 2 else y + x
     return np.sum(y)
 
 

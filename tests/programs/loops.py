@@ -327,3 +327,22 @@ def weighted_neighbours(image, w):
                     norm += weight
             out[i, j] = total / norm
     return np.sum(out**3)
+
+
+@example(np.array([0.3, 0.4, 0.9]), 0.7, jit=True)
+def never_begun_with_break(x, c):
+    for i in reversed(range(0)):
+        x[1:] += x[:-1] * x[2]
+        if i > 5:
+            break
+    return c * np.sum(x)
+
+
+@example(np.array([0.3, 0.4]), np.array([[0.1, 0.2]]), jit=True)
+def new_axis_in_every_trip(y, a):
+    s = 0.0
+    for i in range(a.shape[0]):
+        v = y[None]
+        a[i] = a[i] * v[0]
+        s += a[i, 0]
+    return s

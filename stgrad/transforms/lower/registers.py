@@ -225,7 +225,7 @@ class Registers:
     def within(self, place: Operand, extent: Dim, ranges: Ranges) -> bool:
         """Whether a position exists for sure."""
         if isinstance(place, Const):
-            return extent.symbol is None and -extent.offset <= place.value < extent.offset
+            return extent.symbol is None and isinstance(place.value, int) and -extent.offset <= place.value < extent.offset
         low, high = ranges.get(place.name, (None, None)) if isinstance(place, Var) else (None, None)
         if low is None or high is None or low.symbol is not None or low.offset < 0:
             return False

@@ -1,0 +1,62 @@
+"""What the syntax of a function tells about its names: how often they are bound, and which counters are read outside their loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+
+def counters_read_later(tree: Any) -> set[str]:
+    """Names of loop counters that are read outside the loops that bind them."""
+    found: set[str] = set()
+
+    def visit(node: Any, bound: frozenset[str]) -> None:
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Load) and node.id not in bound:
+            found.add(node.id)
+        if isinstance(node, gast.For) and isinstance(node.target, gast.Name):
+            visit(node.iter, bound)
+            bound = bound | {node.target.id}
+        for child in gast.iter_child_nodes(node):
+            visit(child, bound)
+
+    for statement in tree.body:
+        visit(statement, frozenset())
+    return found
+
+
+WALRUS = ":="
+
+
+def binding_counts(tree: Any) -> dict[str, int]:
+    """How often the body of a function binds each name; twice for a binding inside a loop. Nested functions are left out.
+
+    The entry WALRUS tells whether names are bound inside of expressions.
+    """
+    counts: dict[str, int] = {}
+
+    def visit(node: Any, weight: int) -> None:
+        if isinstance(node, gast.Name) and isinstance(node.ctx, (gast.Store, gast.Param)):
+            counts[node.id] = counts.get(node.id, 0) + weight
+        for name in getattr(node, "binds", ()):  # what the consumer of a generator binds at a `yield`
+            counts[name] = 2
+        for flag in (getattr(node, "flag", None), *getattr(node, "ran", ()), *(getattr(node, "flags", ()) if isinstance(node, gast.Delete) else ())):
+            if flag is not None:
+                counts[flag] = 2
+        if isinstance(node, (gast.FunctionDef, gast.Lambda)):
+            if isinstance(node, gast.FunctionDef):
+                counts[node.name] = counts.get(node.name, 0) + 1
+            return
+        if isinstance(node, (gast.ListComp, gast.SetComp, gast.GeneratorExp, gast.DictComp)):
+            return
+        if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name):
+            counts[node.target.id] = counts.get(node.target.id, 0) + weight
+        if isinstance(node, gast.NamedExpr):
+            counts[WALRUS] = 1
+        inner = 2 if isinstance(node, (gast.For, gast.While)) else weight
+        for child in gast.iter_child_nodes(node):
+            visit(child, inner)
+
+    for statement in tree.body:
+        visit(statement, 1)
+    return counts
