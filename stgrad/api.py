@@ -34,18 +34,18 @@ LAST_RESORT.append(_last_resort)
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Derived[P, Any]: ...
 @overload
 def grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -86,28 +86,28 @@ def grad(
     >>> stgrad.grad(f, jit=False)(2.0, 3)  # doctest: +SKIP
     12.0
     """
-    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory), mode)
+    return _make(f, "grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory, lazy), mode)
 
 
 @overload
 def value_and_grad(
     f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Derived[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, R]], Derived[P, tuple[R, Any]]]: ...
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
-    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory), mode)
+    return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory, lazy), mode)
 
 
 @overload

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stgrad import lookups
+from stgrad.compilations import Lazy
 from stgrad.lookups import Lookup
 from stgrad.program_cache import Param, Ready
 
@@ -24,6 +25,7 @@ class Program:
     run: Callable[..., Any]
     called: bool = False
     wrapped: bool = False
+    lazy: Lazy | None = None  # while another process compiles it
 
 
 def hidden_of(ready: Ready) -> list[Any]:
@@ -34,4 +36,5 @@ def hidden_of(ready: Ready) -> list[Any]:
 def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
-    return Ready(fn.name, program.text, params, program.reading.result, lookups.carried(record, program.reading.captures), program.optimistic, program.short)
+    captures = lookups.carried(record, program.reading.captures)
+    return Ready(fn.name, program.text, params, program.reading.result, captures, program.optimistic, program.short, program.plain)

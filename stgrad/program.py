@@ -21,7 +21,7 @@ from stgrad.instances import attributes_of
 from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
-from stgrad.recursion import text_of
+from stgrad.recursion import has_units, text_of
 from stgrad.request import DEFAULT, Derivative, described, function_name, signature_of
 from stgrad.transforms.activity import activity
 from stgrad.transforms.budget import budgeted, within_derivative
@@ -287,6 +287,7 @@ class Compiled:
     trace: Trace
     optimistic: bool = False  # whether it has tests of extents that a valid call may fail (see `stgrad.frontend.broadcasting`)
     short: bool = False  # whether it has tests that arrays shorter than what a slice leaves out fail
+    plain: str = ""  # with `lazy`, the text before it is lowered
 
 
 def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
@@ -338,7 +339,13 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=described(getattr(target, "derivative", target)))
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))
-    return Compiled(reading, fn, text_of(fn, getattr(target, "options", DEFAULT)), trace)
+    options = getattr(target, "options", DEFAULT)
+    return Compiled(reading, fn, text_of(fn, options), trace, plain=text_of(flat, options) if options.lazy and _runs_first(flat) else "")
+
+
+def _runs_first(fn: Function) -> bool:
+    """Whether a program may run before it is lowered: alone, and a second time where it raises."""
+    return not has_units(fn) and not any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))
 
 
 def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:

@@ -56,6 +56,7 @@ class Ready:
     captures: tuple[Lookup, ...]
     optimistic: bool = False  # whether a ValueError may mean that extents differ which broadcast (see `request.Options.broadcast`)
     short: bool = False  # whether it may mean that an array is shorter than what a slice leaves out
+    plain: str = ""  # of a program that was made now and is to run at once: its text before it was lowered
 
     @property
     def second_try(self) -> bool:

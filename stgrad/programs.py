@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stgrad import calling, errors, lookups, program_cache, progress, wrapper
 from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
+from stgrad.compilations import Compilation, Lazy
 from stgrad.foreign_arrays import refuse_foreign
 from stgrad.guards import guards
 from stgrad.lookups import Lookup
@@ -127,7 +128,10 @@ class Programs:
     def _made(self, arguments: dict[str, Any]) -> Program:
         ready, nodes = self._ready(arguments)
         self._watch(ready.captures)
-        program = Program(nodes, replace(ready, captures=()), hidden_of(ready), self._run(ready, nodes, hidden_of(ready)))
+        hidden = hidden_of(ready)
+        lazy = self._lazy(ready) if ready.plain else None
+        run = self._run(ready, nodes, hidden) if lazy is None else self._called_by(lazy, ready, nodes, hidden, False)
+        program = Program(nodes, replace(ready, captures=(), plain=""), hidden, run, lazy=lazy)
         self._known[self._key(arguments)] = program
         self._finder = None
         return program
@@ -218,9 +222,28 @@ class Programs:
     def _run(self, ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool = True) -> calling.Run:
         """What to call with the flat arguments that `nodes` describe."""
         jit = jit and self.options.jit
-        compiled = calling.guarded(self._load(ready, jit), ready.params)
+        return self._called_by(self._load(ready, jit), ready, nodes, hidden, jit)
+
+    def _called_by(self, compiled: Callable[..., Any], ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool) -> calling.Run:
+        compiled = calling.guarded(compiled, ready.params)
         boxed = [i for i, node in enumerate(passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
         return calling.Run(compiled, boxed, hidden, ready.result, jit)
+
+    def _lazy(self, ready: Ready) -> Lazy:
+        """A program that runs as it was before it was lowered, while another process compiles it."""
+        from stgrad import loader
+
+        def start(arguments: tuple[Any, ...]) -> Compilation:
+            return Compilation(ready.text, ready.name, arguments, parallel=self.options.parallel, checked=self.options.outside)
+
+        return Lazy(loader.load(ready.plain, ready.name, jit=False), start)
+
+    def settle(self, program: Program, *, now: bool = False) -> bool:
+        """Let a program run natively once another process has compiled it, or has failed to; or `now`. Whether it does."""
+        with self._lock:
+            if program.lazy is not None and (now or program.lazy.done):
+                program.run, program.lazy = self._run(program.ready, program.nodes, program.hidden), None
+            return program.lazy is None
 
     def _native(self, program: Program, flat: list[Any]) -> calling.Run | None:
         """The same through native code; None where that does not read arguments like these."""

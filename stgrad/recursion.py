@@ -38,6 +38,11 @@ def with_units(fn: Function, options: Options) -> tuple[Function, list[Function]
     return _named(fn, names, Const(0)), [replace(_limited(u, names), name=names[op], doc=_doc(UNITS[op])) for op, u in units.items()]
 
 
+def has_units(fn: Function) -> bool:
+    """Whether a program calls functions beside it."""
+    return any(isinstance(stmt, Assign) and stmt.op in UNITS for stmt in walk(fn.body))
+
+
 def _limited(fn: Function, names: dict[str, str]) -> Function:
     """A unit that counts how deep it is called, and raises before the memory for calls ends."""
     own = Names([*fn.types, *(p.name for p in fn.params), *names.values()])
@@ -138,4 +143,4 @@ def lines_of(fn: Function, options: Options) -> list[Line]:
     return to_lines(fn, units=units)
 
 
-__all__ = ["array_program_of", "lines_of", "text_of", "with_units"]
+__all__ = ["array_program_of", "has_units", "lines_of", "text_of", "with_units"]

@@ -23,6 +23,7 @@ class Options:
     `check_nan`: a statement that makes a NaN of numbers raises, with its place.
     `memory`: bytes that a reverse sweep may take, beside arguments and results.
     `plain`: where the compiler refuses a function, its derivative is recorded in plain Python.
+    `lazy`: another process compiles, and until it has, the program runs as it was before it was lowered.
     """
 
     jit: bool = True
@@ -35,6 +36,7 @@ class Options:
     plain: bool = False
     check_nan: bool = False
     memory: int | None = None
+    lazy: bool = False
 
     @property
     def key(self) -> str:
@@ -56,17 +58,19 @@ DEFAULT = Options()
 
 def options(
     jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None,
-    check_nan: bool = False, memory: int | str | None = None,
+    check_nan: bool = False, memory: int | str | None = None, lazy: bool = False,
 ) -> Options:
     """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python.
 
-    What runs in plain Python keeps everything, so that with a budget of memory nothing does.
+    What runs in plain Python keeps everything, so that with a budget of memory nothing does. Of what is not compiled, and of
+    what tests each statement, no other process makes anything.
     """
     if jit not in (True, False, "auto"):
         raise ValueError(f'jit={jit!r} is none of True, False, "auto"')
     budget = None if memory is False else budget_of(memory)
     plain = jit is not True and not check_nan and budget is None
-    return Options(bool(jit), parallel, precise, without, checked, plain=plain, check_nan=check_nan, memory=budget)
+    lazy = lazy and jit is not False and not check_nan
+    return Options(bool(jit), parallel, precise, without, checked, plain=plain, check_nan=check_nan, memory=budget, lazy=lazy)
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,12 @@ class Transformed(Programs):
         except errors.StgradError as refused:
             return self._last_resort(refused).called(self.derivative, arguments, refused)
         flat = flattened(program.nodes, tuple(arguments.values()))
-        if program.called and not program.wrapped:
+        if program.lazy is not None and not self.settle(program):
+            try:
+                return program.run(*flat)
+            except Exception:  # noqa: BLE001  (whatever plain Python raises: native code tells what a call raises)
+                self.settle(program, now=True)
+        if program.called and not program.wrapped and program.lazy is None:
             self._wrap(program, flat)
         program.called = True
         try:

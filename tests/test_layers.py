@@ -24,7 +24,7 @@ LAYERS = [
     {"identity"},
     {"program_cache", "transforms.desugar", "guess"},
     {"listed"},
-    {"calling"},
+    {"calling", "compilations"},
     {"frontend"},
     {"transforms"},
     {"implicit_calls"},

@@ -11,9 +11,9 @@ import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
+from stgrad import compilations
 from stgrad.eager.background import worker
 from stgrad.eager.plan import Plan, described, make_plan, plan_of, refusals
 from stgrad.eager.statements import Facts
@@ -43,15 +43,8 @@ def make_plan_aside(facts: Facts, refused: set[Any]) -> Plan:
 
 def _ask(question: Any) -> Any:
     """What the child answers; None where it cannot be started or dies."""
-    if getattr(sys, "frozen", False) or not Path(sys.executable or "").name.startswith("python"):
-        return None
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "stgrad.eager.aside"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-        )
-    except OSError:
+    child = compilations.child("stgrad.eager.aside", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if child is None:
         return None
     _running.append(child)
     worker.stop = _stop
@@ -81,8 +74,7 @@ def main() -> None:
     """The child: from facts on its standard input to steps on its standard output."""
     answer_to = os.dup(1)
     os.dup2(2, 1)  # whatever prints, prints elsewhere
-    if hasattr(os, "nice"):
-        os.nice(10)
+    compilations.give_way()
     facts, refused = pickle.load(sys.stdin.buffer)
     before = set(refused)
     steps: Any = []
