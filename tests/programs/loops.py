@@ -346,3 +346,34 @@ def new_axis_in_every_trip(y, a):
         a[i] = a[i] * v[0]
         s += a[i, 0]
     return s
+
+
+@example(np.array([0.9]), np.array([-0.2, 0.3, 0.5]), jit=True)
+def longer_behind_the_loop(x, y):
+    z = np.cos(y[1:])
+    for _ in range(3):
+        z = y
+    return np.sum(z) * x[0]
+
+
+@example(np.array([0.9]), np.array([-0.2, 0.3, 0.5]))
+def arrays_of_two_lengths_that_change_places(x, y):
+    a, b = y[1:], y
+    for _ in range(3):
+        a, b = b, a
+    c = a * 2.0
+    d = b * x[0]
+    return np.sum(c) + np.sum(d * d)
+
+
+@example(np.array([0.9]), np.array([-0.2, 0.3, 0.5]))
+def length_of_before_the_loop(x, y):
+    z = y[1:] * 2.0
+    n = z.shape[0]
+    k = 0
+    while k < 2:
+        z = y
+        k += 1
+    o = np.ones(n) * x[0]
+    p = np.ones(z.shape[0]) * x[0]
+    return np.sum(z) * np.sum(o) + np.sum(p * z)

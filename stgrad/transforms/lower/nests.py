@@ -27,6 +27,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -44,6 +45,7 @@ from stgrad.ir import (
     Type,
     Var,
     While,
+    assigned,
     assigns,
     map_blocks,
     operand_vars,
@@ -88,6 +90,7 @@ class Context:
     written: frozenset[str]  # arrays that are written in place
     definitions: Definitions
     settled: Mapping[str, Sum]
+    moving: frozenset[str | None] = frozenset()  # symbols of the arrays that a loop binds anew
     without: frozenset[str] = frozenset()  # see `SWITCHES`
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top
     pool: dict[tuple[object, ...], list[Workspace]] = field(default_factory=dict)
@@ -105,10 +108,17 @@ def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
     classes = aliases(fn)
     written = frozenset(stored(fn.body))
     context = Context(
-        types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, Definitions.of(fn), settled(fn), without
+        types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, Definitions.of(fn), settled(fn), moving(fn), without
     )
     body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
+
+
+def moving(fn: Function) -> frozenset[str | None]:
+    """Symbols of arrays that are bound in a loop and elsewhere too: they have another value in front of the loop, and may have one behind it."""
+    counts = Counter(n for s in walk(fn.body) for n in assigns(s))
+    bound = {n for s in walk(fn.body) if isinstance(s, (For, While)) for n in assigned((s,))}
+    return frozenset(d.symbol for n in bound if counts[n] > 1 for d in fn.types[n].dims if d.symbol is not None)
 
 
 def block(context: Context, statements: Block, live: frozenset[str], equal: Mapping[str, Dim], loops: Loops = ()) -> Block:
@@ -214,7 +224,9 @@ def looking(context: Context, extents: Extents, live: frozenset[str], loops: Loo
     """A look at a run from its start."""
     known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
     integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
-    state = Scalariser(context.types, context.names, context.classes, known, integers, slice_of, add, bool(loops), scatter, context.written, live)
+    state = Scalariser(
+        context.types, context.names, context.classes, known, integers, slice_of, add, bool(loops), context.moving, scatter, context.written, live
+    )
     integers.values = state.values
     return state
 

@@ -84,6 +84,7 @@ class Scalariser:
     slices: Callable[[Scalariser, Slice, Dim, int], tuple[Entry, Dim] | None]
     sums: Callable[[Scalariser, Dim, Dim], Dim]
     in_loop: bool = False
+    moving: frozenset[str | None] = frozenset()  # symbols of the arrays that a loop binds anew
     scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
     written: frozenset[str] = frozenset()  # arrays that are written in place, anywhere
     live: frozenset[str] = frozenset()  # names read after the run
@@ -164,7 +165,8 @@ class Scalariser:
     def declared(self, name: str) -> tuple[Dim, ...]:
         """The extents of an array that this run finds or cannot look into.
 
-        In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted.
+        In a loop a symbol of the front end may stand for another value in the next trip: there only those of parameters are trusted. Behind one, those
+        of what it binds anew may, too.
         """
         return tuple(self._extent_of(name, k, d) for k, d in enumerate(self.types[name].dims))
 
@@ -174,7 +176,7 @@ class Scalariser:
         made = self.integers.shape(name, axis)
         if made is not None:
             return self.integers.introduce(made, (name, axis))
-        return self.extents.own(name, axis) if self.in_loop else dim
+        return self.extents.own(name, axis) if self.in_loop or dim.symbol in self.moving else dim
 
     def in_memory(self, name: str) -> Var:
         """The name under which an array exists in memory, a view of it made where none is."""
