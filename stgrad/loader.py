@@ -136,13 +136,13 @@ def _hush(dispatcher: Any) -> None:
                 return original(args, return_type)
             except ForceLiteralArg:  # Numba's own way to ask for another type
                 raise
-            except NumbaError as problem:
+            except (NumbaError, NotImplementedError) as problem:  # the second of a dtype that it has no model of, such as float16
                 raise _translated(dispatcher.py_func, problem) from problem
 
     dispatcher._compiler.compile = compiled
 
 
-def _translated(function: Any, problem: NumbaError) -> StgradError:
+def _translated(function: Any, problem: NumbaError | NotImplementedError) -> StgradError:
     said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines()
     message = f"Numba does not compile the program `{function.__name__}`"
     return NotCompiledError(message, reason=said[0].strip(), hint='jit="auto" runs it in plain Python; please report the function')

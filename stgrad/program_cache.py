@@ -22,7 +22,7 @@ from typing import Any
 from stgrad import lookups, wrapper
 from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_atomically
 from stgrad.contents import form_of, is_numeric
-from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, StgradError
+from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, RAGGED, StgradError
 from stgrad.identity import Identity, Unknown, class_name
 from stgrad.ir import NONE, Type
 from stgrad.lookups import Lookup
@@ -66,7 +66,7 @@ class Ready:
     @property
     def hands_on(self) -> bool:
         """Whether what the program raises may not be what the function raises."""
-        return self.second_try or any(word in self.text for word in (NO_TRIP, NO_COMMON_SHAPE, "call_python"))  # which may find a complex result
+        return self.second_try or any(word in self.text for word in (NO_TRIP, NO_COMMON_SHAPE, RAGGED, "call_python"))  # which may find a complex result
 
 
 def enabled() -> bool:

@@ -39,6 +39,8 @@ def _refusal(message: str) -> errors.StgradError | None:
     """What a program would have been refused for, had it been known before it ran; None for what Python raises."""
     if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
         return errors.ShapeError(f"extents differ as the program runs: {message}")
+    if message.startswith(errors.RAGGED):
+        return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
     return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, errors.COMPLEX_RESULT)) else None
 
 

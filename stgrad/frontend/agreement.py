@@ -105,9 +105,3 @@ def _stacked(arrays: Value, *_: Value, **__: Value) -> Iterator[Pair]:
     if isinstance(arrays, (tuple, list)) and _arrays(tuple(arrays)):
         for other in arrays[1:]:
             yield from zip(arrays[0].type.dims, other.type.dims, strict=False)
-
-
-@pairs(np.interp)
-def _samples(x: Value, xp: Value, fp: Value, *_: Value, **__: Value) -> Iterator[Pair]:
-    if _arrays((xp, fp)):
-        yield xp.type.dims[0], fp.type.dims[0]

@@ -20,7 +20,7 @@ are read as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -118,13 +118,30 @@ def extent(frame: Frame, array: Sym, axis: int) -> Value:
     return dim.offset if dim.symbol is None else frame.builder.call("shape", (array, axis), replace(_INT, value=dim))
 
 
+def must_be_equal(frame: Frame, array: Sym, others: Sequence[Dim], like: Callable[[int], Value], what: str) -> None:
+    """The tests that an array has the extents `others`, whose values `like` gives: where an item is kept, nothing stretches.
+
+    In a list of arrays, which is one array, an item of one number would become as long as the items beside it.
+    """
+    extents = frame.builder.extents
+    for axis, (dim, other) in enumerate(zip(array.type.dims, others, strict=True)):
+        if not frame.unroll and extents.find(dim) != extents.find(other):
+            sides = operand_of(extent(frame, array, axis)), operand_of(like(axis))
+            frame.builder.emit(Effect("check_equal", (*sides, _placed(frame, what)), (), frame.builder.loc))
+            extents.unite(dim, other)
+
+
 def _test(frame: Frame, a: Value, b: Value, name: str) -> None:
     frame.builder.emit(Effect("check_equal", (operand_of(a), operand_of(b), _message(frame, name)), (), frame.builder.loc))
 
 
 def _message(frame: Frame, name: str) -> Const:
+    return _placed(frame, f"{name} could not be broadcast together")
+
+
+def _placed(frame: Frame, message: str) -> Const:
     loc = frame.builder.loc
-    return Const(f"{name} could not be broadcast together{'' if loc is None else f' (line {loc.line}: {loc.text.strip()})'}")
+    return Const(f"{message}{'' if loc is None else f' (line {loc.line}: {loc.text.strip()})'}")
 
 
 # --------------------------------------------------------------------------- tests at the start

@@ -18,6 +18,7 @@ from stgrad.ir.ops import operation, readonly
 from stgrad.names import Names
 
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
+_WIDE = ("float96", "float128", "complex192", "complex256")  # no native code here has them
 
 SMALL = 4  # the extents of arrays whose elements become variables (see `stgrad.transforms.small`)
 
@@ -78,9 +79,12 @@ class Builder:
         return Dim(f"~{self.symbols}")
 
     def variable(self, wish: str, type_: Type) -> Sym:
-        """A new variable of a type; not assigned yet. Dates, texts and objects are no values of a program."""
+        """A new variable of a type; not assigned yet. Dates, texts, objects and extended precision are no values of a program."""
         if type_.dtype.startswith(_FOREIGN):
             raise errors.UnsupportedSyntaxError(f"arrays of {type_.dtype} are not supported", self.loc, hint="pass them in as numbers")
+        if type_.dtype in _WIDE:
+            double = "complex128" if type_.dtype.startswith("c") else "float64"
+            raise errors.TypeInferenceError(f"numbers of more than double precision ({type_.dtype}) are not supported", self.loc, hint=f"use np.{double}")
         wish = wish.partition("@")[0]  # the mark of a generator's names
         name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_

@@ -103,11 +103,6 @@ def _enumerate(frame: Frame, value: Value, start: Value = 0) -> Value:
     return Enumerate(value, start)
 
 
-@handles(zip)
-def _zip(frame: Frame, *values: Value, strict: Value = False) -> Value:
-    return Zip(values)
-
-
 @handles(reversed)
 def _reversed(frame: Frame, value: Value) -> Value:
     return Reversed(value)

@@ -19,6 +19,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes, operations, places
+from stgrad.frontend.broadcasting import must_be_equal
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
@@ -107,6 +108,7 @@ def _enlarge(frame: Frame, growing: Growing, value: Value) -> None:
 
 def _copy_items(frame: Frame, new: Sym, old: Sym, count: Value) -> None:
     def copy() -> None:
+        must_be_equal(frame, old, (old.type.dims[0], *new.type.dims[1:]), lambda axis: operations.extent(frame, new, axis), errors.RAGGED)
         whole, before = slice(None, count, None), len(frame.builder.out)
         store(frame, new, whole, load(frame, old, whole, None), None)
         frame.builder.moves += frame.builder.out[before:]
@@ -140,11 +142,13 @@ def _fill(frame: Frame, structure: Value, index: Value, value: Value, *, replace
     def put(buffer: Value, item: Value) -> Value:
         if isinstance(buffer, Nested):
             row = as_array(frame, item)
+            _must_fit(frame, buffer.buffer, row)
             store(frame, buffer.buffer, index, row, None)
             if isinstance(row, Sym) and isinstance(row.operand, Var):
                 frame.builder.puts.append((frame.builder.out[-1], row.name))
         elif isinstance(buffer, Sym):
             boxes.put_in(frame, buffer, item)
+            _must_fit(frame, buffer, item)
             store(frame, buffer, index, item, None)
             if replaces and buffer.type.rank > 1:
                 frame.builder.replaced.append(frame.builder.out[-1])
@@ -153,6 +157,12 @@ def _fill(frame: Frame, structure: Value, index: Value, value: Value, *, replace
         return buffer
 
     _paired(put, structure, value)
+
+
+def _must_fit(frame: Frame, buffer: Sym, item: Value) -> None:
+    """An item is kept with the shape that it has."""
+    if isinstance(item, Sym) and item.type.rank == buffer.type.rank - 1:
+        must_be_equal(frame, item, buffer.type.dims[1:], lambda axis: operations.extent(frame, buffer, axis + 1), errors.RAGGED)
 
 
 def wrote(frame: Frame, container: Value, entry: Any, value: Value) -> None:

@@ -25,11 +25,15 @@ from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import (
+    ONCE,
     Chain,
     Combinations,
     Counted,
+    Enumerate,
+    Mapped,
     Product,
     Range,
+    Reversed,
     Zip,
     count_items,
     few_items,
@@ -45,6 +49,43 @@ def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
     """The items of several values, where all are known and few."""
     found = [few_items(frame, v, None) for v in values]
     return None if any(f is None for f in found) else found  # type: ignore[return-value]
+
+
+@handles(zip)
+def _zip(frame: Frame, *values: Value, strict: Value = False) -> Value:
+    pairs = Zip(values)
+    if not is_static(strict):
+        raise errors.NeedStaticError("`strict` must be known at compile time", frame.builder.loc, hint="write strict=True or strict=False")
+    if static_of(strict) and values:
+        first, *others = (_number_of_items(frame, v) for v in values)
+        for position, other in enumerate(others, start=2):
+            said = "argument 1" if position == 2 else f"arguments 1-{position - 1}"
+            _raise_where(frame, gast.Lt, other, first, f"zip() argument {position} is shorter than {said}")
+            _raise_where(frame, gast.Gt, other, first, f"zip() argument {position} is longer than {said}")
+    return pairs
+
+
+def _number_of_items(frame: Frame, value: Value) -> Value:
+    """How many items there are, before the first one is taken."""
+    if isinstance(value, (Enumerate, Reversed)):
+        return _number_of_items(frame, value.inner)
+    if isinstance(value, Mapped):
+        return _number_of_items(frame, value.inners)
+    if isinstance(value, Zip):
+        return frame.call(min, ([_number_of_items(frame, v) for v in value.inners],), {}) if len(value.inners) > 1 else _number_of_items(frame, value.inners[0])
+    if isinstance(value, (Generator, *ONCE)):
+        raise errors.UnsupportedSyntaxError(
+            "`zip(strict=True)` of an iterator whose items are not counted before they are made", frame.builder.loc, hint="make it a list: list(...)"
+        )
+    return frame.call(len, (value,), {})
+
+
+def _raise_where(frame: Frame, comparison: type[gast.cmpop], a: Value, b: Value, message: str) -> None:
+    holds = operations.binary(frame, comparison, a, b)
+    if isinstance(holds, Sym):
+        branch(frame, holds, lambda: emit_raise(frame, "ValueError", message), lambda: None, "_t")
+    elif holds:
+        emit_raise(frame, "ValueError", message)
 
 
 @handles(itertools.product)

@@ -113,6 +113,8 @@ def _(rng):
 @composite(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear, in double precision; on a knot the slope is that to its right."""
+    if np.shape(xp)[0] != np.shape(fp)[0]:
+        raise ValueError("fp and xp are not of the same length.")
     if period is not None:
         order = np.argsort(xp % period)
         xs, ys = (xp % period)[order], fp[order]

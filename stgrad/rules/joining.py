@@ -180,6 +180,8 @@ def array_split(ary, indices_or_sections, axis=0):
     if np.ndim(indices_or_sections) > 0:
         cuts = (0, *indices_or_sections, n)
     else:
+        if indices_or_sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
         size, extra = n // indices_or_sections, n % indices_or_sections
         cuts = tuple(i * size + min(i, extra) for i in range(indices_or_sections + 1))
     return tuple(part(ary, cuts[i], cuts[i + 1], axis) for i in range(len(cuts) - 1))
@@ -187,6 +189,8 @@ def array_split(ary, indices_or_sections, axis=0):
 
 @composite(np.split)
 def split(ary, indices_or_sections, axis=0):
+    if np.ndim(indices_or_sections) == 0 and indices_or_sections == 0:
+        raise ZeroDivisionError("integer modulo by zero")
     if np.ndim(indices_or_sections) == 0 and np.shape(ary)[axis] % indices_or_sections != 0:
         raise ValueError("array split does not result in an equal division")
     return np.array_split(ary, indices_or_sections, axis)

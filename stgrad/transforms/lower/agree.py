@@ -347,7 +347,7 @@ class _Rewriting:
         for symbol, sites in self.places.sites.items():
             for site in sites:
                 if site.stmt is stmt and site.dim is not None and symbol in self.known and self.of(site.dim) != self.known[symbol]:
-                    yield from self.test(self.extent(self.of(site.dim)), self.extent(self.known[symbol]))
+                    yield from self.test(symbol, self.extent(self.of(site.dim)), self.extent(self.known[symbol]))
 
     def after(self, stmt: Stmt) -> Iterator[Stmt]:
         """Tests that a slice has the extent of what it is combined with."""
@@ -356,11 +356,17 @@ class _Rewriting:
                 if site.stmt is stmt and site.dim is None and symbol in self.known:
                     assert isinstance(stmt, Assign)
                     size = self.assigned("shape", stmt.target, Const(site.axis))
-                    yield from self.test(([size], size.target), self.extent(self.known[symbol]))
+                    yield from self.test(symbol, ([size], size.target), self.extent(self.known[symbol]))
 
-    def test(self, a: tuple[list[Assign], Operand], b: tuple[list[Assign], Operand]) -> Iterator[Stmt]:
+    def test(self, symbol: str, a: tuple[list[Assign], Operand], b: tuple[list[Assign], Operand]) -> Iterator[Stmt]:
         yield from (*a[0], *b[0])
-        yield Effect("check_equal", (a[1], b[1], Const(NO_BROADCAST)))
+        yield Effect("check_equal", (a[1], b[1], self.message(symbol)))
+
+    def message(self, symbol: str) -> Operand:
+        """What the program's own test of an extent says, which comes too late once the extent is tested here."""
+        tests = (s for s in walk(self.places.fn.body) if isinstance(s, Effect) and s.op == "check_equal")
+        own = (t.args[2] for t in tests if any(size is not None and size.symbol == symbol for size in map(self.places.size, t.args[:2])))
+        return next(own, Const(NO_BROADCAST))
 
     def extent(self, dim: Dim) -> tuple[list[Assign], Operand]:
         """Statements and operand of an extent of an argument."""
