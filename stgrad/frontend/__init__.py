@@ -30,6 +30,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     ordered,
     sequences,
     statements,
+    tables,
     unit_rules,
 )
 from stgrad.frontend.bindings import binding_counts, counters_read_later
@@ -306,6 +307,7 @@ def _result(frame: Frame, value: Value) -> Value:
             raise v.error
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
+    tables.refuse_result(frame, value)
     return map_leaves(leaf, settled(frame, value))
 
 

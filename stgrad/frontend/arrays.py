@@ -48,6 +48,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         if found is ABSENT:  # of the instance, or made by a `__getattr__`: no method of lists or dicts
             value = frame.look("attribute", owner, name)
             return _missing(frame, owner, name, node) if value is ABSENT else value
+    if isinstance(owner, set) and name in _CHANGING:
+        return Method(owner, name)
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
         return Method(owner, name)
     if isinstance(owner, np.ndarray) and not frame.unroll and name not in ("shape", "ndim", "dtype", "size"):
@@ -56,6 +58,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         frame.unsupported(node, "attributes of a nested function are not supported")
     value = getattr(owner, name, ABSENT) if is_fixed(owner) else frame.look("attribute", owner, name)
     return _missing(frame, owner, name, node) if value is ABSENT else value
+
+
+_CHANGING = ("add", "discard", "remove", "update", "clear")
 
 
 def is_fixed(owner: Any) -> bool:
@@ -216,6 +221,8 @@ _METHODS: dict[str, Callable[..., Value]] = {
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    if isinstance(owner, set):
+        raise errors.NeedStaticError("a set that changes must be made by `set(...)` in the function", frame.builder.loc, hint="use a list")
     is_list = isinstance(owner, list) or isinstance(owner, Growing) and owner.cls is list
     if is_list and name == "sort":
         from stgrad.frontend import ordering
@@ -246,12 +253,16 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
 
 
-def _get_at_run_time(frame: Frame, owner: dict[Any, Value], name: str, key: Value, default: Value = None) -> Value:
+def _get_at_run_time(frame: Frame, owner: dict[Any, Value], name: str, key: Value, *default: Value) -> Value:
+    from stgrad.frontend import tables
     from stgrad.frontend.selection import select, selectable
 
+    table = tables.changed(frame, owner) if not (name == "get" and selectable(owner, key)) and tables.keyed(owner, key) else None
+    if table is not None:
+        return frame.call(get(frame, table, name, None), (key, *default), {})
     if name != "get" or not selectable(owner, key):
         raise errors.NeedStaticError(f"the key of `{name}` must be known at compile time", frame.builder.loc, hint="use an array")
-    return select(frame, owner, key, lambda k: owner[k], lambda: default)
+    return select(frame, owner, key, lambda k: owner[k], lambda: default[0] if default else None)
 
 
 def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
@@ -279,7 +290,7 @@ def _growing_method(frame: Frame, owner: Growing, name: str, *args: Value) -> Va
     from stgrad.frontend import edits
 
     if name == "clear":
-        edits.delete(frame, owner, slice(None))
+        edits.drop(frame, owner, slice(None))
         return None
     return getattr(edits, name)(frame, owner, *args)
 

@@ -344,8 +344,9 @@ def _filter(frame: Frame, function: Value, values: Value) -> Value:
 
 @handles(sorted)
 def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = False) -> Value:
-    from stgrad.frontend import ordering
+    from stgrad.frontend import ordering, tables
 
+    values = tables.unordered(values)
     numbers = _numbers(frame, values)
     if isinstance(numbers, Sym) and numbers.type.rank == 1 and key is None:
         result = operations.operation(frame, np.sort, (numbers,))
@@ -363,7 +364,7 @@ def _slice(frame: Frame, *args: Value) -> Value:
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if isinstance(value, (Record, Growing)):
-            return issubclass(value.cls, classes)
+            return issubclass(getattr(value.cls, "stands_for", value.cls), classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
     example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
@@ -374,7 +375,11 @@ def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
 
 @handles(set, frozenset)
 def _set(frame: Frame, values: Value = ()) -> Value:
-    """Of values that are known at compile time."""
+    """Of values that are known at compile time, or of those of the running program."""
+    from stgrad.frontend import tables
+
+    if (made := tables.key_set(frame, values)) is not None:
+        return made
     items = [static_of(v) for v in static_items(frame, values, None)]
     if not is_static(items):
         raise errors.NeedStaticError("the items of a set must be known at compile time", frame.builder.loc, hint="use a list or a tuple")

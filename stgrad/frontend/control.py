@@ -14,7 +14,7 @@ from stgrad.frontend.unassigned import one_sided
 from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Sym, Undefined, Value
 from stgrad.ir import If
 
-ATTEMPTS = 12  # readings of a loop or branch until the types in it settle
+ATTEMPTS = 24  # readings of a loop or branch until the types in it settle; each list and dict that begins to grow in it takes up to three
 
 
 def branch(frame: Frame, cond: Sym, then: Callable[[], Value], orelse: Callable[[], Value], wish: str) -> Value:

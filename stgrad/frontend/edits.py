@@ -13,12 +13,14 @@ from typing import Any
 
 import gast
 
-from stgrad.frontend import operations, places
+from stgrad import errors
+from stgrad.frontend import objects, operations, places
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import again, buffers, concatenated, copy, detached, get_item, item, loaded, make_room, set_item_at
-from stgrad.frontend.indexing import load, store
+from stgrad.frontend.heap import contents, put
+from stgrad.frontend.indexing import load, store, table_for
 from stgrad.frontend.items import fits
-from stgrad.frontend.values import Growing, Value, static_of
+from stgrad.frontend.values import Growing, Record, Value, is_static, static_of
 
 # --------------------------------------------------------------------------- places, as Python
 
@@ -79,7 +81,7 @@ def pop_at(frame: Frame, growing: Growing, index: Value) -> Value:
     return found
 
 
-def delete(frame: Frame, growing: Growing, index: Value) -> None:
+def drop(frame: Frame, growing: Growing, index: Value) -> None:
     """`del xs[index]` of an item or of a slice."""
     if isinstance(index, slice):
         lower, upper = _bounds(frame, growing, index)
@@ -92,7 +94,7 @@ def delete(frame: Frame, growing: Growing, index: Value) -> None:
 
 def remove(frame: Frame, growing: Growing, value: Value) -> None:
     """`xs.remove(value)`."""
-    delete(frame, growing, frame.call(place_of_value, (growing, value), {}))
+    drop(frame, growing, frame.call(place_of_value, (growing, value), {}))
 
 
 def _item_at(frame: Frame, growing: Growing, index: Value, message: str) -> Value:
@@ -159,3 +161,35 @@ def _replace(frame: Frame, growing: Growing, new: Growing) -> None:
     places.removed(frame, growing)
     made = copy(frame, new)
     growing.structure, growing.count = made.structure, made.count
+
+
+# --------------------------------------------------------------------------- of what is known
+
+
+def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
+    """`del owner[index]` of a list or dict whose entries are known."""
+    if isinstance(owner, Record):
+        objects.special(frame, owner, "__delitem__", (index,), "does not support item deletion")
+        return
+    if isinstance(owner, Growing) and owner.cls is list:
+        drop(frame, owner, static_of(index))
+        return
+    known = static_of(index)
+    if isinstance(owner, list) and owner and not is_static(known):
+        frame.grow(owner, owner[-1])
+    table = None if is_static(known) else table_for(frame, owner, known)
+    if table is not None:
+        delete(frame, table, index, node)
+        return
+    if not isinstance(owner, (list, dict)) or not is_static(known):
+        frame.unsupported(node, "`del` of an element is supported for lists and dicts of known entries alone", hint="make a new array, or a new list")
+    held = contents(owner) if isinstance(owner, dict) else list(owner)
+    try:
+        del held[known]
+    except (KeyError, IndexError, TypeError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
+    if isinstance(owner, list) and len(held) < len(owner):
+        frame.grow(owner, owner[-1])
+    else:
+        frame.mutate(owner)
+    put(owner, held if isinstance(owner, dict) else dict(enumerate(held)))

@@ -14,9 +14,10 @@ from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comprehensions import TEST, comprehension
 from stgrad.frontend.control import branch
+from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
-from stgrad.frontend.indexing import load
+from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
@@ -203,9 +204,18 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
     if isinstance(right, Record):
         found = objects.special(frame, right, "__contains__", (left,), "is no container")
         return found if kind is gast.In else unary_not(frame, found)
+    if isinstance(right, Growing):
+        found = binary(frame, gast.Gt, frame.call(number_of, (right, left), {}), 0)
+        return found if kind is gast.In else unary_not(frame, found)
     if isinstance(right, Sym) and right.type.rank and (is_number(left) or isinstance(left, Sym) and not left.type.rank):
         found = frame.call(np.any, (binary(frame, gast.Eq, right, left),), {})
         return found if kind is gast.In else unary_not(frame, found)
+    if isinstance(right, dict) and not is_static(left):
+        if not right:
+            return kind is not gast.In
+        table = table_for(frame, right, left) if isinstance(left, tuple) else None
+        if table is not None:
+            return _membership(frame, node, kind, left, table)
     if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
     numbers = False

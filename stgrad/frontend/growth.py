@@ -34,6 +34,8 @@ class Growth:
     origin: list[Value]
     items: list[Value]
     exact: bool
+    table: Value = None  # of a dict: what it becomes, and its fields then
+    fields: dict[str, Value] | None = None
 
 
 def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growing]:
@@ -45,6 +47,9 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
     """
     plans = []
     for growth in growths:
+        if isinstance(growth.origin, dict):
+            _open_table(frame, growth)
+            continue
         if not isinstance(reachable(frame).get(id(growth.origin), growth.origin), list):
             raise errors.TypeInferenceError(
                 "a list that was filled in a loop gets items of another kind", frame.builder.loc, hint="use a second list, or float items from the start"
@@ -59,6 +64,19 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
         exact = growth.exact and trips is not None and extents is not None
         made.append(_begin(frame, growth, shape, extents, trips() if exact else None))
     return made
+
+
+def _open_table(frame: Frame, growth: Growth) -> None:
+    """Replace a dict by its table, which has the entries that the dict has here."""
+    from stgrad.frontend import tables
+
+    fresh = tables.made(growth.origin)
+    if growth.table is None:
+        growth.table, growth.fields = fresh, dict(fresh.fields)
+    for name in ("names", "held"):  # the same lists in each reading: it is noted of them that they grow
+        growth.fields[name][:] = fresh.fields[name]
+    growth.table.fields.update(growth.fields)
+    replace_container(frame, growth.origin, growth.table)
 
 
 def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Value) -> Growing:
@@ -141,6 +159,9 @@ def _size(frame: Frame, dim: Dim) -> Value:
 def note(grown: dict[int, Growth], found: Grows) -> None:
     """Add to what is known of the lists that grow."""
     old = grown.get(id(found.origin))
+    if isinstance(found.origin, dict):
+        grown.setdefault(id(found.origin), Growth(found.origin, [], False))
+        return
     items = [found.item] if old is None else [*old.items, found.item]
     grown[id(found.origin)] = Growth(found.origin, items, found.exact and (old is None or old.exact))
 

@@ -33,7 +33,10 @@ class Region:
 
 
 class Grows(Exception):
-    """A list gets an item in a region outside of which it exists: to be read again from the `depth`-th region with a list that grows."""
+    """A list gets an item in a region outside of which it exists: to be read again from the `depth`-th region with a list that grows.
+
+    A dict that is asked for a key of the running program is a table from there on (see `stgrad.frontend.tables`).
+    """
 
     def __init__(self, origin: Value, depth: int, item: Value, exact: bool) -> None:
         super().__init__(depth)
@@ -191,4 +194,4 @@ def replace_container(frame: Any, old: Value, new: Value) -> None:
     for one in frames_of(frame):
         for name, value in list(one.env.items()):
             one.env[name] = swap(value)
-    old[:] = [Moved()]
+    put(old, {"moved": Moved()})

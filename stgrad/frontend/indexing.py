@@ -13,7 +13,6 @@ from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
-from stgrad.frontend.heap import contents, put
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_number, is_static, operand_of, static_of, type_of
@@ -73,6 +72,9 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
             return found
         if _selection().selectable(owner, index):
             return _selection().select(frame, owner, index, lambda key: owner[key])
+        table = table_for(frame, owner, index)
+        if table is not None:
+            return load(frame, table, index, node)
         if owner == [] and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
             _selection().emit_raise(frame, "IndexError", "list index out of range")
             raise Leaves(IndexError)
@@ -120,6 +122,13 @@ def _rolling() -> Any:
     from stgrad.frontend import rolling
 
     return rolling
+
+
+def table_for(frame: Frame, owner: Value, key: Value) -> Record | None:
+    """The table that a dict becomes for a key that the running program finds."""
+    from stgrad.frontend import tables
+
+    return tables.changed(frame, owner) if tables.keyed(owner, key) else None
 
 
 def _objects() -> Any:
@@ -399,6 +408,10 @@ def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
 
 def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     if not is_static(index):
+        table = table_for(frame, owner, index)
+        if table is not None:
+            store(frame, table, index, value, node)
+            return
         if _selection().selectable(owner, index):
             frame.mutate(owner, node)
             _selection().select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
@@ -425,28 +438,3 @@ def _no_new_key(frame: Frame, node: Any) -> Any:
         raise Leaves(RuntimeError)
 
     return refused
-
-
-def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
-    """`del owner[index]` of a list or dict whose entries are known."""
-    if isinstance(owner, Record):
-        _objects().special(frame, owner, "__delitem__", (index,), "does not support item deletion")
-        return
-    if isinstance(owner, Growing) and owner.cls is list:
-        lists().edits().delete(frame, owner, static_of(index))
-        return
-    known = static_of(index)
-    if isinstance(owner, list) and owner and not is_static(known):
-        frame.grow(owner, owner[-1])
-    if not isinstance(owner, (list, dict)) or not is_static(known):
-        frame.unsupported(node, "`del` of an element is supported for lists and dicts of known entries alone", hint="make a new array, or a new list")
-    held = contents(owner) if isinstance(owner, dict) else list(owner)
-    try:
-        del held[known]
-    except (KeyError, IndexError, TypeError) as problem:
-        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
-    if isinstance(owner, list) and len(held) < len(owner):
-        frame.grow(owner, owner[-1])
-    else:
-        frame.mutate(owner)
-    put(owner, held if isinstance(owner, dict) else dict(enumerate(held)))

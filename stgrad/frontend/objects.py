@@ -250,7 +250,7 @@ def _super(frame: Frame, *args: Value) -> Value:
 @handles(type)
 def _type(frame: Frame, value: Value) -> Value:
     if isinstance(value, Record):
-        return value.cls
+        return getattr(value.cls, "stands_for", value.cls)
     if isinstance(value, Growing):
         return list
     if isinstance(value, Sym):

@@ -11,17 +11,18 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import boxes, growing, iterators, objects, operations
+from stgrad.frontend import boxes, growing, iterators, objects, operations, selection, tables
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
+from stgrad.frontend.edits import delete
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.generators import collected
 from stgrad.frontend.heap import State
-from stgrad.frontend.indexing import delete, indexed_type, load, normalise, store
+from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.values import (
@@ -160,7 +161,7 @@ def augmented(frame: Frame, node: Any) -> None:
                 frame.bind(node.target.id, result)
         return
     if isinstance(node.target, gast.Subscript):
-        owner, index = frame.evaluate(node.target.value), frame.evaluate(node.target.slice)
+        owner, index = tables.entry(frame, frame.evaluate(node.target.value), frame.evaluate(node.target.slice))
         if isinstance(owner, Sym):
             update(frame, owner, index, kind, frame.evaluate(node.value), node)
         else:
@@ -170,7 +171,12 @@ def augmented(frame: Frame, node: Any) -> None:
                 if isinstance(owner, (tuple, Record)):  # Python changes the array, and then puts it back, which a tuple refuses
                     store(frame, owner, index, old, node.target)
             else:
-                store(frame, owner, index, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
+                new = _changed(frame, kind, old, frame.evaluate(node.value), node)
+                if selection.selectable(owner, index):  # an entry that was read is there
+                    frame.mutate(owner)
+                    selection.select(frame, owner, index, lambda key: store(frame, owner, key, new, node.target))
+                else:
+                    store(frame, owner, index, new, node.target)
         return
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))

@@ -1,0 +1,296 @@
+"""Dicts and sets whose keys the running program decides: classes over two lists, which are read like any other class.
+
+    d = {}                              keys, values = [], []
+    for k, v in zip(ks, x):     ->      for k, v in zip(ks, x):
+        d[k] = v                            place = ...                 # where keys holds k
+                                            values[place] = v           # or both get an item
+
+A dict of which only known keys are used stays what it is: it costs nothing. The part of the program that asks for a key which is not known is
+read again with a table, as lists are that begin to grow there. Keys are numbers, and tuples of them. They are in the order of their first use, as
+Python has it; those of a set have no order, and are only counted, looked for and sorted.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from stgrad import errors
+from stgrad.frontend import selection
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import Grows, replace_container
+from stgrad.frontend.items import described, joined
+from stgrad.frontend.iteration import known_items
+from stgrad.frontend.iterators import DefaultDict
+from stgrad.frontend.objects import construct
+from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, static_of
+
+_NOTHING = object()
+
+
+class Table:
+    """A `dict`."""
+
+    stands_for: type = dict
+
+    def __init__(self, keys, values):  # type: ignore[no-untyped-def]
+        self.names = keys
+        self.held = values
+
+    def place(self, key: Any) -> Any:
+        """Where a key stands; -1 where it does not."""
+        found = -1
+        for i in range(len(self.names)):
+            if found < 0 and self.names[i] == key:
+                found = i
+        return found
+
+    def __len__(self) -> Any:
+        return len(self.names)
+
+    def __contains__(self, key: Any) -> Any:
+        return self.place(key) >= 0
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.names)
+
+    def reach(self, key: Any) -> Any:
+        """Where the entry stands that `self[key]` reads."""
+        at = self.place(key)
+        if at < 0:
+            raise KeyError("a key that the dict does not have")
+        return at
+
+    def made(self, key: Any, value: Any) -> Any:
+        """Where the entry of a key stands, which is made with this value where there is none."""
+        at = self.place(key)
+        if at < 0:
+            at = len(self.names)
+            self.names.append(key)
+            self.held.append(value)
+        return at
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.held[self.reach(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.held[self.made(key, value)] = value
+
+    def __delitem__(self, key: Any) -> None:
+        at = self.place(key)
+        if at < 0:
+            raise KeyError("a key that the dict does not have")
+        del self.names[at]
+        del self.held[at]
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        at = self.place(key)
+        return default if at < 0 else self.held[at]
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        return self.held[self.made(key, default)]
+
+    def pop(self, key, default=_NOTHING):  # type: ignore[no-untyped-def]
+        at = self.place(key)
+        if at < 0:
+            if default is _NOTHING:
+                raise KeyError("a key that the dict does not have")
+            return default
+        del self.names[at]
+        return self.held.pop(at)
+
+    def update(self, other: Any) -> None:
+        for key, value in other.items():
+            self[key] = value
+
+    def clear(self) -> None:
+        self.names.clear()
+        self.held.clear()
+
+    def keys(self) -> Any:
+        return self.names
+
+    def values(self) -> Any:
+        return self.held
+
+    def items(self) -> Any:
+        return zip(self.names, self.held, strict=True)
+
+
+class DefaultTable(Table):
+    """A `collections.defaultdict`."""
+
+    stands_for = collections.defaultdict
+
+    def __init__(self, keys, values, factory):  # type: ignore[no-untyped-def]
+        self.names = keys
+        self.held = values
+        self.default_factory = factory
+
+    def reach(self, key: Any) -> Any:
+        at = self.place(key)
+        if at < 0:
+            at = len(self.names)
+            self.names.append(key)
+            self.held.append(self.default_factory())
+        return at
+
+
+class Tally(Table):
+    """A `collections.Counter`."""
+
+    stands_for = collections.Counter
+
+    def __init__(self, values):  # type: ignore[no-untyped-def]
+        self.names = []
+        self.held = []
+        for value in values:
+            self[value] += 1
+
+    def reach(self, key: Any) -> Any:
+        return self.made(key, 0)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key, 0)
+
+    def update(self, values: Any) -> None:
+        for value in values:
+            self[value] += 1
+
+    def total(self) -> Any:
+        return sum(self.held)
+
+    def most_common(self, n=None):  # type: ignore[no-untyped-def]
+        pairs = sorted(zip(self.names, self.held, strict=True), key=lambda pair: -pair[1])
+        return pairs if n is None else pairs[:n]
+
+
+class KeySet:
+    """A `set`."""
+
+    stands_for: type = set
+
+    def __init__(self, values):  # type: ignore[no-untyped-def]
+        self.names = []
+        for value in values:
+            self.add(value)
+
+    def place(self, key: Any) -> Any:
+        found = -1
+        for i in range(len(self.names)):
+            if found < 0 and self.names[i] == key:
+                found = i
+        return found
+
+    def __len__(self) -> Any:
+        return len(self.names)
+
+    def __contains__(self, key: Any) -> Any:
+        return self.place(key) >= 0
+
+    def add(self, key: Any) -> None:
+        if self.place(key) < 0:
+            self.names.append(key)
+
+    def discard(self, key: Any) -> None:
+        at = self.place(key)
+        if at >= 0:
+            del self.names[at]
+
+    def remove(self, key: Any) -> None:
+        at = self.place(key)
+        if at < 0:
+            raise KeyError("a key that the set does not have")
+        del self.names[at]
+
+    def update(self, values: Any) -> None:
+        for value in values:
+            self.add(value)
+
+    def clear(self) -> None:
+        self.names.clear()
+
+
+# --------------------------------------------------------------------------- what becomes a table
+
+
+def keyed(owner: Value, key: Value) -> bool:
+    """Whether a dict can be made a table for a key of the running program: all keys are numbers, or tuples of them."""
+
+    def number(k: Value) -> bool:
+        return is_number(k) or isinstance(k, Sym) and not k.type.rank or isinstance(k, tuple) and all(map(number, k))
+
+    return selection.SELECTS.get() and type(owner) in (dict, DefaultDict) and number(key) and all(map(number, owner))
+
+
+def changed(frame: Frame, owner: dict[Any, Value]) -> Record | None:
+    """The table that a dict is from here on, where its values are of one kind; the part of the program outside of which it exists is read again."""
+    try:
+        shapes = [described(frame, v) for v in owner.values()]
+        for shape in shapes[1:]:
+            joined(frame, shapes[0], shape)
+    except errors.StgradError:
+        return None
+    origin = frame.builder.merged.get(id(owner), (None, owner, False))[1]
+    frame.mutate(owner)
+    for depth, region in enumerate(frame.builder.regions):
+        if id(owner) in region.outside or id(origin) in region.outside:
+            raise Grows(origin, depth, None, False)
+    table = made(owner)
+    replace_container(frame, owner, table)
+    return table
+
+
+def entry(frame: Frame, owner: Value, key: Value) -> tuple[Value, Value]:
+    """Where `owner[key] += value` reads and writes: of a table the list of what it holds, and the place in it, which is looked for once."""
+    if isinstance(owner, dict) and not is_static(static_of(key)) and not selection.selectable(owner, key) and keyed(owner, static_of(key)):
+        owner = changed(frame, owner) or owner
+    if isinstance(owner, Record) and issubclass(owner.cls, Table):
+        place = frame.keep(frame.call(owner.cls.reach, (owner, key), {}))
+        return owner.fields["held"], place
+    return owner, key
+
+
+def made(owner: dict[Any, Value]) -> Record:
+    """A table with the entries of a dict."""
+    fields = {"names": list(owner), "held": list(owner.values())}
+    if isinstance(owner, DefaultDict):
+        return Record(DefaultTable, {**fields, "default_factory": owner.factory})
+    return Record(Table, fields)
+
+
+@handles(collections.Counter)
+def _counter(frame: Frame, values: Value = ()) -> Value:
+    if isinstance(values, (dict, Record)):
+        raise errors.UnsupportedSyntaxError("a `Counter` of a dict is not supported", frame.builder.loc, hint="count the items of a list")
+    return construct(frame, Tally, (values,), {})
+
+
+def key_set(frame: Frame, values: Value) -> Record | None:
+    """`set(values)` that may get items of the running program; None for a set of Python, of other things than numbers."""
+    if not selection.SELECTS.get():
+        return None
+    items = known_items(frame, values, None)
+    if items is None or all(isinstance(v, (Sym, tuple)) or is_number(v) for v in items):
+        return construct(frame, KeySet, (values,), {})
+    return None
+
+
+def unordered(value: Value) -> Value:
+    """The items of a set, for what does not ask for their order; other values as they are."""
+    return value.fields["names"] if isinstance(value, Record) and value.cls is KeySet else value
+
+
+def refuse_result(frame: Frame, value: Value) -> None:
+    """A table is no dict: it cannot leave the program."""
+    if isinstance(value, Record) and hasattr(value.cls, "stands_for"):
+        name = value.cls.stands_for.__name__
+        raise errors.TypeInferenceError(f"the function returns a {name} whose keys it decides as it runs", None, hint="return lists of its keys and values")
+    inner = value.fields if isinstance(value, Record) else value
+    if isinstance(inner, (tuple, list, dict)):
+        for item in inner.values() if isinstance(inner, dict) else inner:
+            refuse_result(frame, item)
+
+
+__all__ = ["KeySet", "Table", "changed", "entry", "key_set", "keyed", "made", "refuse_result", "unordered"]
