@@ -355,6 +355,10 @@ def concatenated(frame: Frame, a: Value, b: Value) -> Growing:
     if any(isinstance(v, Growing) and not isinstance(v.structure, Sym) for v in (a, b)):
         return _extended(frame, a, b)
     arrays = [as_array(frame, v) for v in (a, b) if isinstance(v, Growing) or len(v)]
+    if len(arrays) > 1 and type_of(arrays[0]).rank == type_of(arrays[1]).rank > 1:
+        first, second = arrays
+        dims = (second.type.dims[0], *first.type.dims[1:])
+        must_be_equal(frame, second, dims, lambda axis: operations.extent(frame, first, axis), errors.RAGGED)
     whole = frame.call(np.concatenate, (arrays,), {}) if len(arrays) > 1 else frame.call(np.copy, (arrays[0],), {})
     frame.builder.puts += [(frame.builder.out[-1], v.name) for v in arrays if isinstance(v, Sym) and v.type.rank > 1]
     return Growing(whole, operations.extent(frame, whole, 0), cls=a.cls if isinstance(a, Growing) else type(a))

@@ -40,6 +40,14 @@ def rows_of_lists(x, n):
     return sum(sum(v) for v in kept)
 
 
+def joined(x, n):
+    kept, more = [], []
+    for i in range(n):
+        kept.append(x * i)
+        more.append(x[:1])
+    return sum(v.sum() * len(v) for v in kept + more)
+
+
 def as_table(x, n):
     kept = []
     for i in range(n):
@@ -47,7 +55,7 @@ def as_table(x, n):
     return np.array(kept).sum()
 
 
-RAGGED = {f: n for f, n in ((shrinking, 2), (replaced, 1), (mixed, 2), (rows_of_lists, 2))}
+RAGGED = {f: n for f, n in ((shrinking, 2), (replaced, 1), (mixed, 2), (rows_of_lists, 2), (joined, 2))}
 
 
 @pytest.mark.parametrize("jit", [False, True])
