@@ -113,13 +113,17 @@ class _Propagator:
     def __init__(self, types: Mapping[str, Type]) -> None:
         self.types = types
         self.known: dict[str, Operand] = {}
+        self._copies: dict[str, set[str]] = {}  # by name: those that were known to equal it at some place
 
     def leaf(self, operand: Operand) -> Operand:
         return self.known.get(operand.name, operand) if isinstance(operand, Var) else operand
 
     def forget(self, names: set[str]) -> None:
-        if names:
-            self.known = {n: o for n, o in self.known.items() if n not in names and not names & set(operand_vars(o))}
+        for name in names:
+            self.known.pop(name, None)
+            for copy in self._copies.get(name, ()):
+                if self.known.get(copy) == Var(name):
+                    del self.known[copy]
 
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
@@ -153,6 +157,8 @@ class _Propagator:
         self.forget(set(assigns(stmt)))
         if stmt.op == "alias" and self._copyable(stmt.target.name, stmt.args[0]):
             self.known[stmt.target.name] = stmt.args[0]
+            for name in operand_vars(stmt.args[0]):
+                self._copies.setdefault(name, set()).add(stmt.target.name)
         return stmt
 
     def _copyable(self, target: str, source: Operand) -> bool:
