@@ -36,6 +36,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "calendars": ("astral",),
     "fuzzy logic": ("skfuzzy",),
     "optimisation": ("opfunu", "landscapes"),
+    "geophysics": ("choclo", "lmoments3"),
+    "attitude": ("ahrs",),
+    "fields": ("magpylib", "lenstronomy"),
+    "control": ("control",),
 }
 NUMBA = tuple(
     f"numba.tests.{name}"
