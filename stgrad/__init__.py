@@ -14,7 +14,7 @@ from stgrad.sparse import sparse_hessian, sparse_jacobian, sparsity
 from stgrad.standalone import build
 from stgrad.taylor import jet
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "batch_jacobian", "build", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
