@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kinds import Array, Closure, Int, Many, Shape
+from .kinds import Array, Closure, Function, Int, Many, Shape
 from .scalars import Scalars, _method
 
 ELEMENTWISE = [
@@ -126,6 +126,9 @@ class Arrays(Scalars):
 
     def elementwise(self, depth: int) -> tuple[str, Array]:
         text, kind = self.array(depth)
+        chosen = self.place(lambda k: isinstance(k, Function))
+        if chosen and self.chance(0.5):
+            return f"{chosen.text}({text})", kind
         return self.rng.choice(ELEMENTWISE).format(f"({text})" if " " in text else text), kind
 
     def moved(self, depth: int) -> tuple[str, Array]:

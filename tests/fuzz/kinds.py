@@ -89,7 +89,17 @@ class Closure:
     result: Kind
 
 
-Kind = Union[Float, Bool, Int, Array, Items, Many, Keys, Record, Closure]
+@dataclass(frozen=True)
+class Text:
+    """One of the texts 'low', 'mid' and 'high'."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One of NumPy's functions of a number or an array."""
+
+
+Kind = Union[Float, Bool, Int, Array, Items, Many, Keys, Record, Closure, Text, Function]
 
 
 def join(a: Kind, b: Kind) -> Kind | None:

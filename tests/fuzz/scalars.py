@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kinds import Array, Closure, Int, Many
+from .kinds import Array, Closure, Function, Int, Many, Text
 from .writer import Writer, is_bool, is_float, is_int
 
 
@@ -32,6 +32,7 @@ class Scalars(Writer):
                 (0.3, lambda: f"{self.rng.choice(['float', 'stgrad.stop_gradient', 'np.float64'])}({self.scalar_leaf()})"),
                 (0.4, lambda: f"(-{self.scalar_leaf()})"),
                 (0.6, self.called),
+                (1.5, self.chosen_call),
                 (0.5, self.generated_sum),
                 (0.7, self.helped_scalar),
             ]
@@ -73,6 +74,11 @@ class Scalars(Writer):
             return None
         assert isinstance(found.kind, Closure)
         return f"{found.text}({', '.join(self.scalar_leaf() if is_float(p) else self.integer(1) for p in found.kind.parameters)})"
+
+    def chosen_call(self) -> str | None:
+        """A call of a function that a name stands for here."""
+        found = self.place(lambda k: isinstance(k, Function))
+        return f"{found.text}({self.scalar_leaf()})" if found else None
 
     def generated_sum(self) -> str | None:
         """A sum over a generator or a list comprehension."""
@@ -172,6 +178,7 @@ class Scalars(Writer):
         return self.draw(
             [
                 (3, self.truth),
+                (4, self.compared_text),
                 (4, self.compared_integers),
                 (3, lambda: f"{self.scalar_leaf()} {self.rng.choice(['>', '<'])} {self.constant()}"),
                 (0.5, lambda: f"-0.6 < {self.scalar_leaf()} < 0.8"),
@@ -183,6 +190,11 @@ class Scalars(Writer):
     def truth(self) -> str | None:
         found = self.place(is_bool)
         return found.text if found else None
+
+    def compared_text(self) -> str | None:
+        found = self.place(lambda k: isinstance(k, Text))
+        test = self.rng.choice(["== 'low'", "!= 'mid'", "in ('low', 'high')"])
+        return f"{found.text} {test}" if found else None
 
     def compared_integers(self) -> str | None:
         found = self.place(is_int)

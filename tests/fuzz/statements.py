@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arrays import Arrays
-from .kinds import Array, Bool, Closure, Float, Int, Items, Keys, Kind, Many, Record, Shape, holds
+from .kinds import Array, Bool, Closure, Float, Function, Int, Items, Keys, Kind, Many, Record, Shape, Text, holds
 from .writer import Place, is_float, is_int
 
 
@@ -34,6 +34,17 @@ class Statements(Arrays):
 
     def bind_truth(self) -> None:
         self.bind(self.condition(), Bool(), "b")
+
+    def bind_text(self) -> None:
+        self.bind(self.one_of(["'low'", "'mid'", "'high'"]), Text(), "t")
+
+    def bind_function(self) -> None:
+        self.bind(self.one_of(["np.sin", "np.cos", "np.tanh", "np.arctan"]), Function(), "h")
+
+    def one_of(self, values: list[str]) -> str:
+        """A value, or two of which the program chooses one."""
+        a, b = self.rng.sample(values, 2)
+        return f"{a} if {self.condition(1)} else {b}" if self.chance(0.5) else a
 
     def bind_mask(self) -> bool:
         text, kind = self.array_leaf()
