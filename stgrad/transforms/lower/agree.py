@@ -39,11 +39,13 @@ no array is ever taken for another one; a test fails only where the operation th
     for t in range(x.shape[0]):
         t2 = np.tanh(h)
         t3 = x[t, :b.shape[0]]
-        if t3.shape[0] != b.shape[0]:
-            raise ValueError('operands could not be broadcast together')
         t4 = t3.shape[0]
-        t5 = t2.shape[0]
+        t5 = b.shape[0]
         if t4 != t5:
+            raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
+        t6 = t3.shape[0]
+        t7 = t2.shape[0]
+        if t6 != t7:
             raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
         h = t2 * t3
     return h[0]
