@@ -270,7 +270,7 @@ def test_several_directions_of_one_record():
 
 
 def term(v):
-    return {int(v): v * v}[int(v)]
+    return {str(v): v * v}[str(v)]
 
 
 def of_terms(x):

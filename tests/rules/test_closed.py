@@ -15,7 +15,7 @@ import stgrad.rules as rules
 from stgrad.rules.core import STATIC
 
 rules.load_scipy()
-BUILTINS = {"int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "ValueError", "NotImplementedError"}
+BUILTINS = {"int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "ValueError", "NotImplementedError", "ZeroDivisionError"}
 METHODS = {"astype"}
 FORBIDDEN = (ast.Try, ast.With, ast.Dict, ast.Lambda, ast.Global, ast.Nonlocal, ast.Yield, ast.Await, ast.JoinedStr)
 
