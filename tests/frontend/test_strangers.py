@@ -209,8 +209,8 @@ def test_properties_are_recorded(monkeypatch):
     monkeypatch.setenv("STGRAD_PLAIN", "1")
 
     def moved(x):
-        table = {float(x[0]): 2.0}  # no compiler reads this
-        body = Body(np.array([x[0], x[1]]) * table[float(x[0])])
+        table = {str(x[0]): 2.0}  # no compiler reads this
+        body = Body(np.array([x[0], x[1]]) * table[str(x[0])])
         body.v = body.v + x[2]
         return body.speed * body.energy + body.energy
 

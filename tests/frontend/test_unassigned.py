@@ -384,9 +384,20 @@ def swapped_pair(d, a, n):
     return d**2 * np.sum(pair[0])
 
 
-@pytest.mark.parametrize("f", [rank_by_path, rank_by_path_before_it_is_bound, swapped_pair])
+@pytest.mark.parametrize("f", [rank_by_path, swapped_pair])
 @pytest.mark.parametrize("d", [0.9, 1.0])
-def test_what_no_variable_can_hold_is_not_read_behind_a_loop(f, d, monkeypatch):
+@pytest.mark.parametrize("jit", [False, True])
+def test_one_of_two_ranks_is_read_behind_the_loop_that_binds_it(f, d, jit):
+    a, step = np.ones((2, 1, 2)), 1e-6
+    found = stgrad.grad(f, jit=jit)(d, a, 3)
+    assert found == pytest.approx((f(d + step, a, 3) - f(d - step, a, 3)) / (2 * step), rel=1e-7)
+    with pytest.raises(UnboundLocalError):
+        stgrad.grad(f, jit=jit)(d, a, 0)
+
+
+@pytest.mark.parametrize("f", [rank_by_path_before_it_is_bound])
+@pytest.mark.parametrize("d", [0.9, 1.0])
+def test_what_no_variable_can_hold_is_not_read_in_the_next_trip(f, d, monkeypatch):
     """A branch that leaves values of two ranks makes the name unreadable, through the ends of loops; the recorded run is right."""
     a, step = np.ones((2, 1, 2)), 1e-6
     monkeypatch.delenv("STGRAD_PLAIN", raising=False)
