@@ -2,10 +2,10 @@
 
 from stgrad.api import cfunc, compile, grad, jit, value_and_grad
 from stgrad.batches import batch_jacobian, vmap
+from stgrad.calls.flat import flatten
 from stgrad.checkpoints import checkpoint, checkpointed
 from stgrad.differentials import elementwise_grad, hessian, jacfwd, jacobian, jacrev, linearize, vjp
 from stgrad.directional import hvp, jvp
-from stgrad.flat import flatten
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.implicit import custom_linear_solve, custom_root, fixed_point
 from stgrad.profiling import profile

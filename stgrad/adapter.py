@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import errors, loader, wrapper
+from stgrad import errors, loader
+from stgrad.calls import wrapper
+from stgrad.calls.program_cache import Ready
 from stgrad.names import Names
-from stgrad.program_cache import Ready
 from stgrad.values import Listed, Sym, Value
 
 _LITERALS = (bool, int, float, complex, str, type(None))

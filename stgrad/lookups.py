@@ -2,7 +2,7 @@
 
 Contract: while a function is read, everything that is asked of an object from outside goes through `look` (or `note`, where the value is
 at hand), and is on the record. The record is complete: a program is right as long as each of its look-ups would find the same, in this
-process (`Lookup.holds`, and the guards of calls) and in another (see `stgrad.program_cache`). A look-up is made again exactly as
+process (`Lookup.holds`, and the guards of calls) and in another (see `stgrad.calls.program_cache`). A look-up is made again exactly as
 it was made at first, so that what supplies an attribute (an instance, a class, a property, `__getattr__`) makes no difference.
 
     name       a free name of a function: in its closure, its globals or the builtins

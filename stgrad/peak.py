@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import runtime
+from stgrad.analysis.dataflow import Liveness, result_names, viewed
 from stgrad.ir import (
     Assign,
     Block,
@@ -36,7 +37,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.dataflow import Liveness, result_names, viewed
 
 FEW = 6  # trips of a loop that are all walked
 TWICE = 2  # trips of a loop of which nobody knows how many there are

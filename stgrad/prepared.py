@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stgrad import lookups
-from stgrad.compilations import Lazy
+from stgrad.calls.compilations import Lazy
+from stgrad.calls.program_cache import Param, Ready
 from stgrad.lookups import Lookup
-from stgrad.program_cache import Param, Ready
 
 if TYPE_CHECKING:
     from stgrad.program import Compiled

@@ -13,6 +13,9 @@ import numpy as np
 from stgrad import errors
 from stgrad import implicit_calls as _implicit_calls  # noqa: F401  (says what its functions mean)
 from stgrad import source as sources
+from stgrad.analysis.activity import activity
+from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
@@ -23,12 +26,9 @@ from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
 from stgrad.request import DEFAULT, Derivative, described, function_name, signature_of
-from stgrad.transforms.activity import activity
 from stgrad.transforms.budget import budgeted, within_derivative
-from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
 from stgrad.transforms.simplify import simplify
-from stgrad.transforms.zeros import warn_of_zeros
 from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 
 FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made elsewhere (`stgrad.program_units`)

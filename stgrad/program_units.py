@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.analysis.influence import influenced
 from stgrad.frontend import Reading, splice
 from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, walk
 from stgrad.ir import read as read_names
 from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, read_inline, seed_params
 from stgrad.request import Derivative, signature_of
 from stgrad.transforms.directions import Unbatched
-from stgrad.transforms.influence import influenced
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward
 from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.values import Sym, Value, is_number, leaves, map_leaves

@@ -13,18 +13,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from stgrad import calling, errors, lookups, program_cache, progress, wrapper
-from stgrad.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
-from stgrad.compilations import Compilation, Lazy
-from stgrad.foreign_arrays import refuse_foreign
-from stgrad.guards import guards
+from stgrad import errors, lookups, progress
+from stgrad.calls import calling, program_cache, wrapper
+from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
+from stgrad.calls.compilations import Compilation, Lazy
+from stgrad.calls.foreign_arrays import refuse_foreign
+from stgrad.calls.guards import guards
+from stgrad.calls.program_cache import Ready
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
-from stgrad.program_cache import Ready
 from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
 
 if TYPE_CHECKING:
-    from stgrad.direct import Entry
+    from stgrad.calls.direct import Entry
     from stgrad.program import Compiled
 
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
@@ -106,7 +107,7 @@ class Programs:
 
     def _native_guards(self) -> Any:
         """The table of what is on the record; None on a Python whose objects are not laid out as tables expect."""
-        from stgrad import sentry
+        from stgrad.calls import sentry
 
         return sentry.Table(self._record.values()) if sentry.available() else None
 
@@ -172,7 +173,7 @@ class Programs:
     def _tell_of_calls(self, program: Compiled) -> None:
         """Say which loops leave native code; tests for NaN call Python once there is one."""
         if self.options.jit and not self.options.check_nan:
-            from stgrad.transforms.leaving import warn_of_calls
+            from stgrad.analysis.leaving import warn_of_calls
 
             warn_of_calls(program.function, function_name(self.derivative))
 
@@ -247,7 +248,7 @@ class Programs:
 
     def _native(self, program: Program, flat: list[Any]) -> calling.Run | None:
         """The same through native code; None where that does not read arguments like these."""
-        from stgrad import direct
+        from stgrad.calls import direct
 
         ready, given, hidden = program.ready, passed(program.nodes), program.hidden
         compiled = self._load(ready)

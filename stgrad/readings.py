@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stgrad.analysis.held import check_held, keep_taken
 from stgrad.frontend import Reading, result_operand
 from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
-from stgrad.transforms.held import check_held, keep_taken
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad import errors
+from stgrad.analysis.dataflow import Classes
 from stgrad.frontend import result_operand, splice
 from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks, stored, walk
 from stgrad.ir.units import UNITS, Unit
@@ -12,7 +13,6 @@ from stgrad.names import Names
 from stgrad.printer import Line, to_lines, to_source
 from stgrad.readings import prepared_reading
 from stgrad.request import Options
-from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 
 DEPTH = 3000  # of calls, of which each takes some hundred bytes of a stack of 8 MB

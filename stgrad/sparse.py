@@ -1,6 +1,6 @@
 """Sparse derivatives: `sparsity`, `sparse_jacobian`, `sparse_hessian`.
 
-The pattern is found by running the program on sets of positions (`stgrad.transforms.dependence`), columns or rows that share nothing are
+The pattern is found by running the program on sets of positions (`stgrad.analysis.dependence`), columns or rows that share nothing are
 given one colour, and each colour costs one sweep. Pattern and colours are kept for calls with arguments of the same shapes and the same integers.
 """
 
@@ -173,8 +173,8 @@ def _key(args: Any, kwargs: Any) -> Any:
 
 def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> tuple[Any, list[int], list[int]]:
     """The pattern, the sizes of the arguments' arrays and numbers, and those of the result's."""
+    from stgrad.analysis.dependence import Dynamic, dependence, full
     from stgrad.program import array_program, float_leaves, spec_of
-    from stgrad.transforms.dependence import Dynamic, dependence, full
     from stgrad.transforms.pipeline import Trace
     from stgrad.transforms.simplify import simplify
 

@@ -25,7 +25,7 @@ def texts_of(derivative: Derivative, trace: Trace, options: Options) -> dict[str
     """The stages by name: 'desugar' is the function as it is read, the others are programs that were kept on the way."""
     from stgrad.frontend.inlining import desugared
     from stgrad.recursion import text_of
-    from stgrad.transforms.desugar import to_text
+    from stgrad.syntax import to_text
 
     function = derivative.function
     while hasattr(function, "derivative"):

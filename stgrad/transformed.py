@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stgrad import errors, wrapper
-from stgrad.arguments import flattened, seeds
-from stgrad.foreign_arrays import refuse_foreign
-from stgrad.labelled import by_position, leaves_with_labels
-from stgrad.listed import Ragged, has_lists, stacked
+from stgrad import errors
+from stgrad.calls import wrapper
+from stgrad.calls.arguments import flattened, seeds
+from stgrad.calls.foreign_arrays import refuse_foreign
+from stgrad.calls.labelled import by_position, leaves_with_labels
+from stgrad.calls.listed import Ragged, has_lists, stacked
+from stgrad.calls.program_cache import Ready
 from stgrad.prepared import Program, hidden_of
-from stgrad.program_cache import Ready
 from stgrad.programs import Programs
 from stgrad.request import Derivative, Options, function_name
 from stgrad.values import Value, leaves

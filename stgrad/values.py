@@ -158,7 +158,7 @@ class Nested:
 
 
 class Listed(NamedTuple):
-    """In a result: a list of run-time length, by what its items are made of, with an array in place of each number or array (see `stgrad.listed`)."""
+    """In a result: a list of run-time length, by what its items are made of, with an array in place of each number or array (see `stgrad.calls.listed`)."""
 
     structure: Value
 

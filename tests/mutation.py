@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import track
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("rules", "transforms", "frontend")
+FOLDERS = ("rules", "analysis", "transforms", "syntax", "frontend")
 console = Console(soft_wrap=True)
 
 # --------------------------------------------------------------------------- mutants

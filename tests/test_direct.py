@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad import direct
+from stgrad.calls import direct
+from stgrad.calls.wrapper import describe
 from stgrad.ir import Type
 from stgrad.runtime import call_python
 from stgrad.values import Sym
-from stgrad.wrapper import describe
 
 
 def entry_of(function, *arguments, result=None):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad import compilations
+from stgrad.calls import compilations
 from stgrad.transformed import Transformed
 
 

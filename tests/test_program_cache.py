@@ -224,7 +224,7 @@ def test_the_rules_of_the_eager_api_leave_it_on(run):
 
 
 def test_what_hands_itself_to_the_compiler_is_not_kept():
-    from stgrad.identity import Identity, Unknown
+    from stgrad.calls.identity import Identity, Unknown
 
     class Body:
         def _stgrad_call_(self, frame, args, kwargs):

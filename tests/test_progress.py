@@ -13,8 +13,8 @@ import pytest
 
 import stgrad
 from stgrad import progress
+from stgrad.analysis import leaving
 from stgrad.errors import NativeCodeWarning
-from stgrad.transforms import leaving
 
 
 class Terminal(io.StringIO):

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.calling import Run
+from stgrad.calls.calling import Run
+from stgrad.calls.wrapper import Array, Attributes, Items, Keys, Scalar, Static, describe, leaves, make_wrapper, wrapper_text
 from stgrad.errors import NotDifferentiableError
 from stgrad.ir import Type
 from stgrad.values import Sym
-from stgrad.wrapper import Array, Attributes, Items, Keys, Scalar, Static, describe, leaves, make_wrapper, wrapper_text
 
 PACKAGE = Path(stgrad.__file__).parent
 Pair = namedtuple("Pair", "a b")

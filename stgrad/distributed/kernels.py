@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stgrad import errors, wrapper
+from stgrad import errors
+from stgrad.calls import wrapper
 from stgrad.distributed.portable import Call, FromShard, Kind, Portable, kind_of, portable
 from stgrad.distributed.worker import Job
 from stgrad.prepared import Program

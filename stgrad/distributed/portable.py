@@ -17,13 +17,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from stgrad import calling, loader, wrapper
-from stgrad.arguments import fixed_node, hashable, passed
+from stgrad import loader
 from stgrad.cache import fingerprint, write_source
+from stgrad.calls import calling, wrapper
+from stgrad.calls.arguments import fixed_node, hashable, passed
+from stgrad.calls.program_cache import Ready
 from stgrad.errors import ShardError
 from stgrad.instances import attributes_of, make
 from stgrad.prepared import Program
-from stgrad.program_cache import Ready
 from stgrad.request import Options
 from stgrad.transformed import OTHER_EXTENTS, Transformed
 from stgrad.values import rebuild

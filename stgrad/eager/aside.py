@@ -13,7 +13,7 @@ import subprocess
 import sys
 from typing import Any
 
-from stgrad import compilations
+from stgrad.calls import compilations
 from stgrad.eager.background import worker
 from stgrad.eager.plan import Plan, described, make_plan, plan_of, refusals
 from stgrad.eager.statements import Facts

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stgrad import source as sources
+from stgrad.analysis.leaving import calls_in_loops
 from stgrad.explain.derived import Row, rows_of
 from stgrad.explain.page import Picture, page, summary
 from stgrad.explain.primal import Facts, Part, Place, facts_of, parts_of, place_of
@@ -24,7 +25,6 @@ from stgrad.line_costs import Times
 from stgrad.memory import Kept, memory_report
 from stgrad.request import function_name
 from stgrad.stage_texts import readable_of, texts_of
-from stgrad.transforms.leaving import calls_in_loops
 
 if TYPE_CHECKING:
     from stgrad.program import Compiled

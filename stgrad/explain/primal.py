@@ -13,11 +13,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stgrad.analysis.activity import Activity
 from stgrad.ir import Assign, Function, Loc, Stmt, Store, assigns, operand_vars, walk
 from stgrad.ir.ops.domains import KINKS
 from stgrad.memory import Kept
 from stgrad.rules import core
-from stgrad.transforms.activity import Activity
 
 Place = tuple[str, int]
 

@@ -89,7 +89,7 @@ class Reading:
     library: frozenset[str] = frozenset()  # names of functions of ours
     replaced: tuple[Stmt, ...] = ()
     looks: Mapping[str, str] = field(default_factory=dict)  # numbers that are views of arrays (see `stgrad.transforms.cells`)
-    puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.transforms.held` asks for
+    puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.analysis.held` asks for
     moves: tuple[Stmt, ...] = ()
 
 

@@ -143,7 +143,7 @@ def _bars(frame: Frame, outputs: Value) -> tuple[Value, tuple[Var, ...]]:
 
 @handles(insert_grad_of)
 def _inserted(frame: Frame, values: Value, block: Value = None) -> Value:
-    """A value beside code for its adjoint, in the form that `desugar.inserted` writes."""
+    """A value beside code for its adjoint, in the form that `syntax.inserted` writes."""
     if block is None:
         raise errors.UnsupportedSyntaxError("`insert_grad_of` stands in a `with`", frame.builder.loc, hint="write: with insert_grad_of(x) as dx:")
     with frame.builder.block() as body:

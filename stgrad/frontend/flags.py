@@ -1,4 +1,4 @@
-"""Flags of names that may be read unassigned: raised where a name is bound, tested where it is read (see `desugar.assigned`)."""
+"""Flags of names that may be read unassigned: raised where a name is bound, tested where it is read (see `syntax.assigned`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Const, Effect, If
-from stgrad.transforms.desugar.assigned import parameters
+from stgrad.syntax.assigned import parameters
 
 
 def begin(frame: Frame, tree: Any) -> None:
-    """The flags of a function, as it is called; see `stgrad.transforms.desugar.assigned`."""
+    """The flags of a function, as it is called; see `stgrad.syntax.assigned`."""
     frame.flags = getattr(tree, "flags", {})
     given = parameters(tree)
     frame.env.update({flag: name in given for name, flag in frame.flags.items()})

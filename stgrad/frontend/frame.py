@@ -77,7 +77,7 @@ class Frame:
     counters_read_later: set[str] = field(default_factory=set)
     record: Evaluated = field(default_factory=dict)  # what the parts of the node that is being read have given so far
     given: Evaluated = field(default_factory=dict)  # values of nodes that are not evaluated again (see `stgrad.frontend.choices`)
-    flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `desugar.assigned`)
+    flags: dict[str, str] = field(default_factory=dict)  # of local names that may be read unassigned (see `syntax.assigned`)
 
     # ------------------------------------------------------------- dispatch
 

@@ -25,9 +25,9 @@ from stgrad.frontend.inlining import MAKE_GENERATOR, too_deep
 from stgrad.frontend.iteration import COLLECT, Enumerate, Mapped, Range, Zip, count_items
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.values import Generator, Known, Maybe, Method, Sym, Value, is_static, static_of
-from stgrad.transforms.desugar import copied
-from stgrad.transforms.desugar.assigned import parameters
-from stgrad.transforms.desugar.generators import endless
+from stgrad.syntax import copied
+from stgrad.syntax.assigned import parameters
+from stgrad.syntax.generators import endless
 
 MARK = "@"
 _FLAGS = ("check", "flag", "until")  # attributes of nodes that are names

@@ -14,7 +14,7 @@ from stgrad.frontend.units import call_unit, is_unit
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read
 from stgrad.rules.core import NotCovered
-from stgrad.transforms.desugar import desugar
+from stgrad.syntax import desugar
 
 _DESUGARED: dict[Any, Any] = {}
 MAKE_GENERATOR: list[Callable[..., Value]] = []  # `stgrad.frontend.generators.made`, which is built on this module

@@ -40,7 +40,7 @@ from stgrad.ir import (
     rule_reads,
     walk,
 )
-from stgrad.transforms.desugar.assigned import State, meet
+from stgrad.syntax.assigned import State, meet
 
 INT = Type("int64", weak=True)
 

@@ -13,9 +13,9 @@ import numpy as np
 from scipy import optimize
 
 from stgrad.api import value_and_grad
+from stgrad.calls.flat import Vector, flatten
 from stgrad.directional import hvp, jvp
 from stgrad.errors import NotDifferentiableError, ShapeError
-from stgrad.flat import Vector, flatten
 from stgrad.values import leaves, opened
 
 WITH_PRODUCTS = frozenset(("newton-cg", "trust-ncg", "trust-krylov", "trust-constr"))  # methods that take products with the Hessian

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stgrad.request import described, function_name, signature_of
 
 if TYPE_CHECKING:
-    from stgrad.program_cache import Ready
+    from stgrad.calls.program_cache import Ready
     from stgrad.standalone.assembly import Assembly
     from stgrad.transformed import Transformed
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import errors, wrapper
+from stgrad import errors
+from stgrad.calls import wrapper
+from stgrad.calls.program_cache import Param, Ready
 from stgrad.names import Names
 from stgrad.prepared import hidden_of
-from stgrad.program_cache import Param, Ready
 from stgrad.values import Listed, Sym, Value
 
 CHECKS = "stgrad.standalone.checks"

@@ -54,6 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.dataflow import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,
@@ -74,7 +75,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness, observed
 
 ONE = Const(1.0)
 DEPTH = 2  # a chain of fewer operations gains nothing

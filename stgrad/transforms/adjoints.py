@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.activity import differentiable
+from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.places import Place
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.frontend.operations import unbroadcast
@@ -42,10 +45,7 @@ from stgrad.ir.ops import operation, readonly
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
-from stgrad.transforms.activity import differentiable
-from stgrad.transforms.dataflow import Classes, viewed
 from stgrad.transforms.picked import chosen
-from stgrad.transforms.places import Place
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stgrad.analysis.activity import differentiable
 from stgrad.frontend.values import Sym, Value, is_number
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Var, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
-from stgrad.transforms.activity import differentiable
 from stgrad.transforms.tangents import value_of
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.dataflow import Classes, Liveness
 from stgrad.ir import (
     Assign,
     Block,
@@ -39,7 +40,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.dataflow import Classes, Liveness
 
 _CASTS = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}
 

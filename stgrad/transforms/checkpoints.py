@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
+from stgrad.analysis.dataflow import Classes, Liveness, result_names, viewed
 from stgrad.ir import (
     Assign,
     Block,
@@ -42,7 +43,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
 
 
 def marked(block: Block) -> bool:

@@ -26,6 +26,10 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.contiguous import contiguous, rowwise
+from stgrad.analysis.dataflow import Classes, viewed, views_of
+from stgrad.analysis.shadows import updates_seen
+from stgrad.analysis.triangles import triangles
 from stgrad.ir import (
     NONE,
     Assign,
@@ -46,10 +50,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
-from stgrad.transforms.alias import updates_seen
-from stgrad.transforms.contiguous import contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, viewed, views_of
-from stgrad.transforms.triangles import triangles
 
 TRIANGULAR = "scipy.linalg.solve_triangular"
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex

@@ -31,6 +31,10 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.activity import activity
+from stgrad.analysis.contiguous import contiguous, rowwise
+from stgrad.analysis.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.analysis.shadows import shadowed, updated
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import (
@@ -62,10 +66,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.rules import lookup
-from stgrad.transforms.activity import activity
-from stgrad.transforms.alias import shadowed, updated
-from stgrad.transforms.contiguous import contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, Liveness, result_names, viewed
 from stgrad.transforms.directions import Directions, Unbatched
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
+from stgrad.analysis.contiguous import contiguous, rowwise
+from stgrad.analysis.dataflow import Classes, viewed, views_of
+from stgrad.analysis.shadows import shadowed, updated, updates_seen
 from stgrad.ir import (
     ALL,
     Assign,
@@ -35,10 +38,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.alias import shadowed, updated, updates_seen
 from stgrad.transforms.checkpoints import isolated
-from stgrad.transforms.contiguous import contiguous, rowwise
-from stgrad.transforms.dataflow import Classes, viewed, views_of
 
 
 @dataclass(frozen=True)

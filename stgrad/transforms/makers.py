@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.places import Place, Region, Version, reassigned, version
+from stgrad.analysis.subscripts import Access, Subscripts
 from stgrad.ir import (
     Assign,
     Block,
@@ -30,9 +33,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.dataflow import Classes, viewed
-from stgrad.transforms.places import Place, Region, Version, reassigned, version
-from stgrad.transforms.subscripts import Access, Subscripts
 
 REPEATED = 10  # the work of an operation, in additions, up to which it may be repeated
 SAVE = 10  # to put a number away and get it back

@@ -45,6 +45,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.dataflow import Classes
 from stgrad.ir import (
     Assign,
     Block,
@@ -71,7 +72,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes
 
 ANCHORS = frozenset({"product", "solver", "reduction"})
 PURE = ANCHORS | frozenset({"arithmetic", "comparison", "logical", "predicate", "function", "cast", "identity", "choice", "move", "extent", "whole", "part"})

@@ -16,6 +16,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stgrad import errors
+from stgrad.analysis.conditions import BOOL, FLOAT, Maker, line_of, raised
+from stgrad.analysis.intervals import FITS, LIMIT, WORD, Interval, intervals, operand_interval, result_of
 from stgrad.ir import (
     Assign,
     Block,
@@ -38,8 +40,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.conditions import BOOL, FLOAT, Maker, line_of, raised
-from stgrad.transforms.intervals import FITS, LIMIT, WORD, Interval, intervals, operand_interval, result_of
 
 _SCALING = ("*", "**", "<<")  # as exact in floats as their operands are
 _FLOAT_ARITHMETIC = ("+", "-", "*", "/", "**")

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.dataflow import Classes, Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,
@@ -65,7 +66,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.chunks import INNER, Chunks, work
-from stgrad.transforms.dataflow import Classes, Liveness, observed
 
 FEW = 32  # trips that are not worth a thread
 Place = tuple[int, int]  # axis, offset from the counter

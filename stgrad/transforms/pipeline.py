@@ -9,10 +9,10 @@ from functools import cache, partial
 from typing import Any
 
 from stgrad import errors, progress
+from stgrad.analysis.activity import Activity, activity
 from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
-from stgrad.transforms.activity import Activity, activity
 from stgrad.transforms.budget import BUDGET, at_fault, settle_budget, within
 from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.counters import counted

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad import errors
+from stgrad.analysis.places import Place, Region, every
 from stgrad.ir import (
     Block,
     Const,
@@ -23,7 +24,6 @@ from stgrad.ir import (
     rename,
     walk,
 )
-from stgrad.transforms.places import Place, Region, every
 
 RESTORE = "restore"  # marks, in a reverse block, the place before the adjoint of one forward statement
 

@@ -34,6 +34,13 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from stgrad import errors
+from stgrad.analysis.conditions import Writer, line_of, raised
+from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.extents import Extents, fixed_parameters, parameter_extents
+from stgrad.analysis.integers import Integers, Sum, named, number
+from stgrad.analysis.intervals import intervals
+from stgrad.analysis.known import Known
+from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -57,13 +64,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.conditions import Writer, line_of, raised
-from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.intervals import intervals
-from stgrad.transforms.known import Known
-from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter_extents
-from stgrad.transforms.lower.integers import Integers, Sum, named, number
-from stgrad.transforms.lower.trips import Definitions
 
 
 def guard_positions(fn: Function, tested: Collection[str] = ()) -> Function:

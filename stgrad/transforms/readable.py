@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.dataflow import Classes
 from stgrad.ir import (
     Assign,
     Block,
@@ -31,7 +32,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.dataflow import Classes
 from stgrad.transforms.simplify import simplify
 
 _BY_ELEMENT = frozenset(("arithmetic", "comparison", "logical", "predicate", "function", "choice"))

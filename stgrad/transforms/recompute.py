@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from stgrad.analysis.cut import ENDLESS, Network
+from stgrad.analysis.places import Place, Version
 from stgrad.ir import Slice, Store
-from stgrad.transforms.cut import ENDLESS, Network
 from stgrad.transforms.makers import SAVE, TRIPS, Maker, Makers, saving, weight
-from stgrad.transforms.places import Place, Version
 
 
 @dataclass

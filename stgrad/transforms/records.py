@@ -80,6 +80,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.dataflow import Liveness
 from stgrad.ir import (
     Assign,
     Block,
@@ -105,7 +106,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness
 
 INT = Type("int64", weak=True)
 

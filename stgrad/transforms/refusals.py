@@ -20,6 +20,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from stgrad.analysis.conditions import BOOL, FLOAT, Maker, line_of
+from stgrad.analysis.intervals import Interval, intervals, operand_interval
+from stgrad.analysis.signs import Signs
+from stgrad.analysis.trips import Definitions
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.escapes import TESTS
 from stgrad.ir import (
@@ -46,10 +50,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES, Row
 from stgrad.names import Names
-from stgrad.transforms.conditions import BOOL, FLOAT, Maker, line_of
-from stgrad.transforms.intervals import Interval, intervals, operand_interval
-from stgrad.transforms.lower.trips import Definitions
-from stgrad.transforms.signs import Signs
 
 LARGEST = 2.0**63
 

@@ -30,6 +30,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from stgrad.analysis.activity import activity
+from stgrad.analysis.dataflow import Classes, eliminate_dead, viewed
+from stgrad.analysis.places import Place, Region, every, layout
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
@@ -59,13 +62,10 @@ from stgrad.ir import (
     stored,
 )
 from stgrad.names import Names
-from stgrad.transforms.activity import activity
 from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.checkpoints import unmarked
-from stgrad.transforms.dataflow import Classes, eliminate_dead, viewed
 from stgrad.transforms.instrument import Instrumented, instrument
 from stgrad.transforms.picked import guarded
-from stgrad.transforms.places import Place, Region, every, layout
 from stgrad.transforms.plan import RESTORE, declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
 from stgrad.transforms.reruns import reverse_marked

@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.fresh import holders
+from stgrad.analysis.places import Place, Region, Version, every, reassigned, version
+from stgrad.analysis.subscripts import Access, Subscripts
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.ir import (
@@ -34,13 +38,9 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import read_operands
 from stgrad.transforms.checkpoints import apart
-from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.fresh import holders
 from stgrad.transforms.makers import SAVE, Maker, Makers, once_more, shares_loop
-from stgrad.transforms.places import Place, Region, Version, every, reassigned, version
 from stgrad.transforms.plan import Plan
 from stgrad.transforms.recompute import choose
-from stgrad.transforms.subscripts import Access, Subscripts
 
 # Operations that read shapes and references of arrays, never contents; by position of the argument.
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.activity import differentiable
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.rules import lookup
-from stgrad.transforms.activity import differentiable
 from stgrad.transforms.forward import Forward
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.tangents import Splice, Tangents, value_of

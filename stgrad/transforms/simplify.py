@@ -32,6 +32,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stgrad.analysis.dataflow import eliminate_dead, observed, result_names
 from stgrad.ir import (
     Assign,
     Block,
@@ -63,7 +64,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.dataflow import eliminate_dead, observed, result_names
 
 _SIMPLE: weakref.WeakSet[Function] = weakref.WeakSet()  # programs in which nothing is left to simplify
 

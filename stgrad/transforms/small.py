@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.analysis.facts import Classes, aliases
 from stgrad.ir import (
     ALL,
     NONE,
@@ -64,7 +65,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.simplify import simplify
 
 EXTENT, STATEMENTS, PRODUCTS_WRITTEN_OUT = 4, 64, 27

@@ -43,6 +43,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from stgrad.analysis.dataflow import Classes, Liveness, observed
+from stgrad.analysis.workspaces import Workspaces
 from stgrad.ir import (
     Assign,
     Block,
@@ -75,8 +77,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import contents, operation
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes, Liveness, observed
-from stgrad.transforms.workspaces import Workspaces
 
 
 def unite_sweeps(fn: Function) -> Function:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.activity import differentiable
+from stgrad.analysis.dataflow import Classes, viewed
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Store, Type, Var, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
-from stgrad.transforms.activity import differentiable
-from stgrad.transforms.dataflow import Classes, viewed
 from stgrad.transforms.picked import chosen
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]

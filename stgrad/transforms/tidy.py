@@ -43,6 +43,7 @@ from __future__ import annotations
 
 import re
 
+from stgrad.analysis.dataflow import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,
@@ -63,7 +64,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import RESERVED
-from stgrad.transforms.dataflow import Liveness, observed
 
 _NUMBERED = re.compile(r"_?(.*?)_\d+$")
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from stgrad.analysis.activity import activity
 from stgrad.ir import NONE, Assign, Block, Custom, Function, Operand, Stmt, Type, Var, assigns, map_blocks, operand_vars
 from stgrad.ir.units import UNITS, Unit
 from stgrad.names import Names
-from stgrad.transforms.activity import activity
 
 
 def with_gradients(fn: Function, wrt: Sequence[str]) -> Function:

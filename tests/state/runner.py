@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import stgrad
-from stgrad import program_cache
+from stgrad.calls import program_cache
 from tests.state.changes import CHANGES, IMPORTS
 
 X = 1.3

@@ -28,7 +28,7 @@ def test_an_edit_that_goes_unnoticed_is_told(tmp_path, monkeypatch):
 
     monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(Lookup, "holds", lambda self: True)
-    monkeypatch.setattr("stgrad.sentry.available", lambda: False)
+    monkeypatch.setattr("stgrad.calls.sentry.available", lambda: False)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("tests.state.sequences.PIECES", (("k{i} = {a}", "{p}k{i} * x", ("{p}k{i} = 77.0",)),))
     monkeypatch.setattr("tests.state.sequences.PLACES", ("module",))

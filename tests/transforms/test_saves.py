@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.transforms.cut import Network
-from stgrad.transforms.inequalities import contradictory
+from stgrad.analysis.cut import Network
+from stgrad.analysis.inequalities import contradictory
 from tests import tables
 
 

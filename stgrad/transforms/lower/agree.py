@@ -57,6 +57,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.trips import INT, Definitions, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -84,8 +86,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import NO_BROADCAST, parameter_extents
-from stgrad.transforms.lower.trips import INT, Definitions, mirrored
+from stgrad.transforms.lower.tested import NO_BROADCAST
 from stgrad.transforms.lower.views import items_of
 
 ONE = Dim(None, 1)

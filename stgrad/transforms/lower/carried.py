@@ -134,6 +134,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.dataflow import observed
+from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -161,9 +164,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import observed
-from stgrad.transforms.lower.facts import Classes, aliases
-from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
 
 def carried(fn: Function) -> Function:

@@ -56,6 +56,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.facts import Path, aliases, moves, paths
 from stgrad.ir import (
     Assign,
     Block,
@@ -78,7 +79,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.facts import Path, aliases, moves, paths
 
 DEEP = 3  # loops in one another, below which turning a matrix back is not paid for
 SHORT = 8  # trips of a loop that does not count

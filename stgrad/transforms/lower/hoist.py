@@ -81,6 +81,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.trips import Counting, Definitions
 from stgrad.ir import (
     NONE,
     Assign,
@@ -106,8 +108,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes
-from stgrad.transforms.lower.trips import Counting, Definitions
 
 REAL = ("float64", "float32")
 

@@ -57,6 +57,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.bounds import Bounds, bindings
 from stgrad.ir import (
     Assign,
     Block,
@@ -77,7 +78,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.motion import still
 

@@ -61,6 +61,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.dataflow import Liveness, observed
+from stgrad.analysis.facts import aliases
+from stgrad.analysis.orders import Orders, exposed
 from stgrad.ir import (
     Assign,
     Block,
@@ -82,10 +86,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness, observed
-from stgrad.transforms.lower.bounds import Bounds, bindings
-from stgrad.transforms.lower.facts import aliases
-from stgrad.transforms.lower.orders import Orders, exposed
 from stgrad.transforms.lower.registers import definitions
 
 AT_ONCE = 4  # trips: more take more registers than there are

@@ -64,6 +64,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stgrad.analysis.facts import Classes, aliases, index_of, moves, paths
 from stgrad.ir import (
     Assign,
     Block,
@@ -85,7 +86,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.facts import Classes, aliases, index_of, moves, paths
 from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.lower.storage import zero
 

@@ -31,6 +31,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.extents import fixed_parameters, parameter_extents
+from stgrad.analysis.facts import Classes, aliases, live_around, live_before
+from stgrad.analysis.integers import Integers, Sum
+from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -58,19 +62,16 @@ from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they re
 from stgrad.transforms.lower.contract import contract
 from stgrad.transforms.lower.copies import forward_copies
 from stgrad.transforms.lower.emit import Emitter
-from stgrad.transforms.lower.extents import Extents, fixed_parameters, parameter_extents
-from stgrad.transforms.lower.facts import Classes, aliases, live_around, live_before
 from stgrad.transforms.lower.fuse import fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
-from stgrad.transforms.lower.integers import Integers, Sum
 from stgrad.transforms.lower.nest import ZERO, Guard, Kernel, Node, Raw, Unit, extents_of
 from stgrad.transforms.lower.raised import guarded, raised
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.settled import settled
 from stgrad.transforms.lower.slices import add, again, inputs, slice_of
 from stgrad.transforms.lower.substitute import substitute
-from stgrad.transforms.lower.trips import Definitions
+from stgrad.transforms.lower.tested import TestedExtents
 from stgrad.transforms.lower.versions import number
 from stgrad.transforms.lower.writer import LoopNames, Workspace
 
@@ -161,7 +162,7 @@ def lower_run(context: Context, run: Sequence[Stmt], live: frozenset[str], known
     if not any(context.types[n].array for s in run if isinstance(s, (Assign, Store)) for n in (*reads(s), *assigns(s))):
         return list(run)
     numbered, back = number(run, live, context.types, context.names, context.classes)
-    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
+    extents = TestedExtents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
     state = scalarised(context, numbered, back, live, extents, loops)
     if not any(isinstance(unit, Kernel) and (unit.space or unit.target in state.buffers) for unit in state.units):
         return list(run)
@@ -176,7 +177,7 @@ def lower_nest(context: Context, loop: For, live: frozenset[str], known: dict[st
     """A nest of loops that scatters, as element statements like those of arrays."""
     if "gather" in context.without or "fuse" in context.without:
         return None
-    extents = Extents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
+    extents = TestedExtents(context.names, context.types, dict(context.sources), frozenset(context.sources), dict(known))
     state = looking(context, extents, live, loops)
     units = raised(loop, live, state)
     if units is None:
@@ -220,7 +221,7 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
     return [node for unit in units for node in fuse([unit], state.shares)]
 
 
-def looking(context: Context, extents: Extents, live: frozenset[str], loops: Loops) -> Scalariser:
+def looking(context: Context, extents: TestedExtents, live: frozenset[str], loops: Loops) -> Scalariser:
     """A look at a run from its start."""
     known = replace(extents, sources=dict(extents.sources), equal=dict(extents.equal))
     integers = Integers(context.types, context.definitions, known, tuple(loop for loop in loops if isinstance(loop, For)), context.settled)
@@ -232,7 +233,7 @@ def looking(context: Context, extents: Extents, live: frozenset[str], loops: Loo
 
 
 def scalarised(
-    context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: Extents, loops: Loops
+    context: Context, run: Sequence[Stmt], back: Sequence[Stmt], live: frozenset[str], extents: TestedExtents, loops: Loops
 ) -> Scalariser:
     """The element statements of a run. Checks of extents that are known before it come first, so that all of it may rely on them."""
     guards: list[Guard] = []

@@ -33,6 +33,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.dataflow import Liveness, observed
+from stgrad.analysis.facts import aliases
+from stgrad.analysis.orders import Orders
 from stgrad.ir import (
     Assign,
     Block,
@@ -58,11 +62,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Liveness, observed
-from stgrad.transforms.lower.bounds import Bounds, bindings
 from stgrad.transforms.lower.branches import is_sum, sink_sums
-from stgrad.transforms.lower.facts import aliases
-from stgrad.transforms.lower.orders import Orders
 from stgrad.transforms.lower.registers import definitions
 
 MAX_DEPTH = 3  # branches in branches: all arms are computed

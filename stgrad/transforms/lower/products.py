@@ -45,6 +45,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.ages import ages
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,
     Block,
@@ -66,10 +69,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.ages import ages
-from stgrad.transforms.lower.extents import parameter_extents
 from stgrad.transforms.lower.rotations import turned
-from stgrad.transforms.lower.trips import INT
 
 
 def products(fn: Function, reuse: bool = True) -> Function:

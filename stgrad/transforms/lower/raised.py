@@ -44,11 +44,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from stgrad.analysis.integers import Sum, named, number
 from stgrad.ir import Assign, Block, Const, Dim, For, If, Operand, Stmt, Store, Type, Var, assigned, reads
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.fuse import clash, loop_distance
 from stgrad.transforms.lower.gather import find
-from stgrad.transforms.lower.integers import Sum, named, number
 from stgrad.transforms.lower.nest import Access, Axis, Entry, Expr, Fixed, Guard, Index, Kernel, Lit, Load, Unit
 from stgrad.transforms.lower.numeric import element, literal
 from stgrad.transforms.lower.scalarise import Scalariser, literal_of

@@ -48,6 +48,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.facts import Classes, aliases
 from stgrad.ir import (
     Assign,
     Block,
@@ -73,8 +75,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import parameter_extents
-from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.lower.storage import zero
 
 Ranges = Mapping[str, tuple[Dim, Dim]]  # the least and the greatest value of counters

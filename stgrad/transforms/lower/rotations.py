@@ -45,6 +45,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.ages import ages
+from stgrad.analysis.bounds import Bounds, bindings
 from stgrad.ir import (
     Assign,
     Block,
@@ -64,8 +66,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.ages import ages
-from stgrad.transforms.lower.bounds import Bounds, bindings
 
 Loops = tuple[For | While, ...]
 

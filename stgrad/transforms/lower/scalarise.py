@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stgrad.analysis.facts import Classes, may_view
+from stgrad.analysis.integers import Integers, Sum, named
 from stgrad.ir import (
     Assign,
     Const,
@@ -31,9 +33,6 @@ from stgrad.ir import (
     reads,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import Extents
-from stgrad.transforms.lower.facts import Classes, may_view
-from stgrad.transforms.lower.integers import Integers, Sum, named
 from stgrad.transforms.lower.nest import (
     ZERO,
     Axis,
@@ -52,6 +51,7 @@ from stgrad.transforms.lower.nest import (
     plus,
 )
 from stgrad.transforms.lower.numeric import as_dtype, element
+from stgrad.transforms.lower.tested import TestedExtents
 from stgrad.transforms.lower.views import View, compose, subscript, whole
 
 ONE = Dim(None, 1)
@@ -79,7 +79,7 @@ class Scalariser:
     types: dict[str, Type]
     names: Names
     classes: Classes
-    extents: Extents
+    extents: TestedExtents
     integers: Integers
     slices: Callable[[Scalariser, Slice, Dim, int], tuple[Entry, Dim] | None]
     sums: Callable[[Scalariser, Dim, Dim], Dim]

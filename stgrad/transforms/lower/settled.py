@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.extents import Extents, parameter_extents
+from stgrad.analysis.integers import EXTENT, Integers, Sum, number
+from stgrad.analysis.trips import Definitions
 from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, assigns, blocks, walk
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import Extents, parameter_extents
-from stgrad.transforms.lower.integers import EXTENT, Integers, Sum, number
-from stgrad.transforms.lower.trips import Definitions
 from stgrad.transforms.lower.views import items_of
 
 

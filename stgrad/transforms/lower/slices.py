@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stgrad.analysis.integers import Sum, named, number
 from stgrad.ir import Const, Dim, Operand, Slice, Type, Var
-from stgrad.transforms.lower.integers import Sum, named, number
 from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Kernel, Lit
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
 from stgrad.transforms.lower.views import one_slice

@@ -70,6 +70,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.dataflow import observed
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,
     Block,
@@ -91,11 +95,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.dataflow import observed
-from stgrad.transforms.lower.extents import parameter_extents
-from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.lower.products import multiplies
-from stgrad.transforms.lower.trips import INT
 
 Loops = tuple[For | While, ...]
 

@@ -73,6 +73,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stgrad.analysis.dataflow import Classes, observed
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     NONE,
     Assign,
@@ -99,9 +102,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import contents
 from stgrad.names import Names
-from stgrad.transforms.dataflow import Classes, observed
-from stgrad.transforms.lower.extents import parameter_extents
-from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
 Margin = list[tuple[int, int]]  # of each axis: how much a store leaves out at either end
 

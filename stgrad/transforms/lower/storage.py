@@ -50,6 +50,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -75,9 +78,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import parameter_extents
-from stgrad.transforms.lower.facts import Classes, aliases
-from stgrad.transforms.lower.trips import INT, Counting, Definitions, mirrored
 
 Path = tuple[Stmt, ...]
 

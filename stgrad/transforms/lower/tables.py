@@ -46,6 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.facts import Classes, aliases
 from stgrad.ir import (
     Assign,
     Block,
@@ -70,8 +72,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
-from stgrad.transforms.lower.bounds import Bounds, bindings
-from stgrad.transforms.lower.facts import Classes, aliases
 from stgrad.transforms.lower.invariants import total
 from stgrad.transforms.lower.registers import definitions
 

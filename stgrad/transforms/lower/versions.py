@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stgrad.analysis.facts import Classes, live_in
 from stgrad.ir import Assign, Stmt, Type, Var, assigns, rename
 from stgrad.names import Names
-from stgrad.transforms.lower.facts import Classes, live_in
 
 
 def number(

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stgrad.analysis.extents import Extents
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Stmt, Type, Var
 from stgrad.names import Names
-from stgrad.transforms.lower.extents import Extents
 from stgrad.transforms.lower.nest import Axis, Buffer
 
 INT = Type("int64", weak=True)

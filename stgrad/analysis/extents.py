@@ -1,0 +1,87 @@
+"""Extents as run-time values: which symbols are equal, and where each can be read.
+
+A symbol has a witness: an axis of an array in memory, or an integer scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from stgrad.ir import Dim, Function, Operand, Type, Var, assigned
+from stgrad.names import Names
+
+
+@dataclass
+class Extents:
+    """Symbols of one run of statements. `sources`: symbol -> (array, axis, offset) or (scalar, None, offset)."""
+
+    names: Names
+    types: dict[str, Type]
+    sources: dict[str, tuple[str, int | None, int]] = field(default_factory=dict)
+    trusted: frozenset[str] = frozenset()  # symbols of parameters: one value for the whole call
+    equal: dict[str, Dim] = field(default_factory=dict)
+
+    def canonical(self, dim: Dim) -> Dim:
+        while dim.symbol is not None and dim.symbol in self.equal:
+            other = self.equal[dim.symbol]
+            dim = Dim(other.symbol, other.offset + dim.offset)
+        return dim
+
+    def same(self, a: Dim, b: Dim) -> bool:
+        return self.canonical(a) == self.canonical(b)
+
+    def assume(self, a: Dim, b: Dim) -> Dim:
+        """Make two extents one, known to be equal; the result stands for both.
+
+        It is the one that can be read earlier: statements before this one may be written with it.
+        """
+        a, b = self.canonical(a), self.canonical(b)
+        if a.symbol is not None and b.symbol is not None and self._earlier(a.symbol, b.symbol):
+            a, b = b, a
+        if a != b and a.symbol is not None and a.symbol != b.symbol:
+            self.equal[a.symbol] = Dim(b.symbol, b.offset - a.offset)
+        return b
+
+    def _earlier(self, a: str, b: str) -> bool:
+        """Whether symbol a was found before symbol b; sources are in the order of the program."""
+        order = {symbol: at for at, symbol in enumerate(self.sources)}
+        return order.get(a, len(order)) < order.get(b, len(order))
+
+    def own(self, name: str, axis: int) -> Dim:
+        """A symbol for one axis of one array of this run, or for an integer (axis -1)."""
+        return Dim(f"{name}[{axis}]")
+
+    def known(self, dims: Iterable[Dim]) -> bool:
+        return all(d.symbol is None or d.symbol in self.sources for d in map(self.canonical, dims))
+
+    def witness_array(self, name: str, dims: tuple[Dim, ...]) -> None:
+        """An array in memory tells its symbols."""
+        for axis, dim in enumerate(dims):
+            if dim.symbol is not None:
+                self.sources.setdefault(dim.symbol, (name, axis, -dim.offset))
+
+    def witness_scalar(self, operand: Operand) -> None:
+        if isinstance(operand, Var):
+            value = self.types[operand.name].value
+            if value is not None and value.symbol is not None:
+                self.sources.setdefault(value.symbol, (operand.name, None, -value.offset))
+
+    def witnesses(self, dims: Iterable[Dim]) -> tuple[str, ...]:
+        """Names that must exist where these extents are read."""
+        found = [self.sources[d.symbol][0] for d in map(self.canonical, dims) if d.symbol is not None and d.symbol in self.sources]
+        return tuple(dict.fromkeys(found))
+
+
+def fixed_parameters(fn: Function) -> frozenset[str]:
+    """Parameters that are never bound again."""
+    return frozenset(p.name for p in fn.params) - assigned(fn.body)
+
+
+def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
+    """Where the extents of parameters can be read at any time: from parameters that are never bound again."""
+    extents = Extents(Names(), dict(fn.types))
+    for name in sorted(fixed_parameters(fn)):
+        extents.witness_array(name, fn.types[name].dims)
+        extents.witness_scalar(Var(name))
+    return extents.sources

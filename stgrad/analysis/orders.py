@@ -1,0 +1,123 @@
+"""Which loops may run in either direction.
+
+    for c in range(n - 1, -1, -1):                for c in range(n):
+        for o in range(m):                 ->         for o in range(m):
+            k_bar[c, o] += out_bar[o] * x[c]              k_bar[c, o] += out_bar[o] * x[c]
+
+Trips commute if none hands a number to the next, and what they write is added to elements that no trip reads, or lies where the other trips
+neither read nor write. A position that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding,
+as everywhere here. Loops that run up are simpler to read, and processors are built for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.facts import Classes
+from stgrad.ir import Assign, Block, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, blocks, operand_vars, reads, walk
+from stgrad.ir.ops import operation
+
+Places = frozenset[tuple[int, object]]  # axes, and how the position on each moves with a counter
+
+
+@dataclass(frozen=True)
+class Orders:
+    """`once`: names that are bound once."""
+
+    types: Mapping[str, Type]
+    classes: Classes
+    once: Mapping[str, Stmt]
+    bounds: Bounds
+
+    def commute(self, loop: For, live: frozenset[str]) -> bool:
+        """Whether the trips of a loop may run in any order. `live`: names that are needed behind it."""
+        bound = assigned(loop.body)
+        if bound & live or loop.var.name in live or bound.intersection(exposed(loop.body)):
+            return False
+        return all(self.pure(s) for s in walk(loop.body)) and self.apart(loop, adding=True)
+
+    def pure(self, stmt: Stmt) -> bool:
+        """Whether a statement makes numbers from numbers and elements, or writes elements, and does nothing else."""
+        if isinstance(stmt, Store):
+            items = stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,)
+            arrays = [n for o in (*items, stmt.value) for n in operand_vars(o) if self.types[n].array]
+            return not arrays and self.types[stmt.target.name].rank == len(items) and stmt.mode != "add_at"
+        if not isinstance(stmt, Assign):
+            return isinstance(stmt, (For, If))
+        read = [n for n in reads(stmt) if self.types[n].array]
+        known = operation(stmt.op)
+        if not (known.scalar or known.kind in ("element", "extent")) or stmt.kwargs or any(self.types[t.name].array for t in stmt.targets):
+            return False
+        return not read or stmt.op == "shape" or stmt.op == "getitem" and len(read) == 1
+
+    def apart(self, loop: For, adding: bool = False) -> bool:
+        """Whether no trip writes where another one reads or writes; with `adding`, where another one does more than add."""
+        moving = assigned((loop,))
+        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
+        written = {self.classes.find(s.target.name) for s in stores}
+        more: set[str] = set()  # classes with an access that is no addition
+        shared: dict[str, tuple[str, Places]] = {}
+        for array, index, added in accesses(loop):
+            kind = self.classes.find(array)
+            if kind not in written:
+                continue
+            more |= set() if added and self.types[array].dtype.startswith("float") else {kind}
+            name, places = shared.setdefault(kind, (array, self.places(index, loop, moving)))
+            shared[kind] = (array, places & self.places(index, loop, moving) if name == array else frozenset())
+        return all(places or adding and kind not in more for kind, (_, places) in shared.items())
+
+    def places(self, index: Operand, loop: For, moving: set[str]) -> Places:
+        """The axes on which every trip is at another position: equal ones of two subscripts never meet in two trips."""
+        items = index.items if isinstance(index, Pack) else (index,)
+        found = ((axis, self.form(item, loop, moving)) for axis, item in enumerate(items) if self.from_start(item))
+        return frozenset((axis, form) for axis, form in found if form is not None)
+
+    def from_start(self, position: Operand) -> bool:
+        """Whether a position certainly counts from the start of its axis."""
+        stmt = self.once.get(position.name) if isinstance(position, Var) else None
+        least = self.bounds.least(position)
+        return least is not None and least >= 0 or isinstance(stmt, Assign) and stmt.op == "runtime.unsigned"
+
+    def form(self, position: Operand, loop: For, moving: set[str]) -> object:
+        """A position that is the counter, plus or minus what stands still; None for all others."""
+        if position == loop.var:
+            return "counter"
+        stmt = self.once.get(position.name) if isinstance(position, Var) and position.name in moving else None
+        if isinstance(stmt, Assign) and stmt.op == "runtime.unsigned":
+            return self.form(stmt.args[0], loop, moving)
+        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract") or loop.var not in stmt.args:
+            return None
+        other = [a for a in stmt.args if a != loop.var]
+        return (stmt.op, stmt.args) if len(other) == 1 and not moving.intersection(operand_vars(other[0])) else None
+
+
+def accesses(loop: For) -> Iterator[tuple[str, Operand, bool]]:
+    """Array, subscript and whether it is added to, for each element that a loop reads or writes."""
+    for stmt in walk(loop.body):
+        if isinstance(stmt, Store):
+            yield stmt.target.name, stmt.index, stmt.mode == "add"
+        elif isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
+            yield stmt.args[0].name, stmt.args[1], False
+
+
+def exposed(block: Block) -> Iterator[str]:
+    """Names that a body reads before it assigns them, on some path: inner loops may have no trip."""
+    known: set[str] = set()
+    for stmt in block:
+        yield from (n for n in reads(stmt) if n not in known)
+        own = {stmt.var.name} if isinstance(stmt, For) else set()
+        yield from (n for b in blocks(stmt) for n in exposed(b) if n not in known | own)
+        known |= certain((stmt,))
+
+
+def certain(block: Block) -> set[str]:
+    """Names that a body assigns on every path."""
+    found: set[str] = set()
+    for stmt in block:
+        if isinstance(stmt, If):
+            found |= certain(stmt.then) & certain(stmt.orelse)
+        elif not blocks(stmt):
+            found |= assigned((stmt,))
+    return found

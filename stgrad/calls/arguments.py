@@ -1,0 +1,105 @@
+"""What arguments are to a program: integers that are compiled in, and cotangents that are passed behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from stgrad.calls import wrapper
+from stgrad.ir import Type
+from stgrad.values import Record, leaves, opened
+
+
+def equal(a: Any, b: Any) -> bool:
+    try:
+        return bool(a == b)
+    except ValueError:
+        return a is b
+
+
+def fixed_spec(spec: Any, value: Any) -> Any:
+    """A specification with integers and bools compiled in."""
+    if isinstance(spec, Type):
+        return value if not spec.array and spec.dtype in ("int64", "bool") and spec.weak else spec
+    if isinstance(spec, (tuple, list)):
+        items = [fixed_spec(s, v) for s, v in zip(spec, value, strict=True)]
+        return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
+    if isinstance(spec, dict):
+        return {k: fixed_spec(s, value[k]) for k, s in spec.items()}
+    if isinstance(spec, Record):
+        return Record(spec.cls, {k: fixed_spec(s, getattr(value, k)) for k, s in spec.fields.items()})
+    return spec
+
+
+def fixed_node(node: Any, value: Any) -> Any:
+    if isinstance(node, wrapper.Scalar) and node.type in (int, bool):
+        return wrapper.Static(value)
+    if isinstance(node, wrapper.Items):
+        return wrapper.Items(node.type, tuple(fixed_node(n, v) for n, v in zip(node.items, value, strict=True)))
+    if isinstance(node, wrapper.Keys):
+        return wrapper.Keys(tuple((k, fixed_node(n, value[k])) for k, n in node.items))
+    if isinstance(node, wrapper.Attributes):
+        return wrapper.Attributes(node.type, tuple((k, fixed_node(n, getattr(value, k))) for k, n in node.items))
+    return node
+
+
+_DOUBLE = (float, np.float64)
+
+
+def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    return a.ndim > 0 and a.dtype.kind in "fc" and a.dtype == b.dtype and a.shape == b.shape
+
+
+def seeds(cotangents: Any, value: Any) -> list[Any]:
+    """Cotangents leaf by leaf, with the dtype and shape of the value's leaves.
+
+    Raises ValueError where a shape is another one, TypeError where the structure is.
+    """
+    if type(value) in _DOUBLE and type(cotangents) in _DOUBLE:
+        return [float(cotangents)]
+    if type(value) is type(cotangents) is np.ndarray and _alike(value, cotangents):
+        return [cotangents]
+    given, wanted = list(leaves(opened(cotangents))), list(leaves(opened(value)))
+    if len(given) != len(wanted):
+        raise TypeError(f"the cotangents have {len(given)} leaves, the value has {len(wanted)}")
+    found = []
+    for g, v in zip(given, wanted, strict=True):
+        if v is None or isinstance(v, str):
+            continue
+        dtype = np.result_type(v)
+        if dtype.kind not in "fc":
+            continue
+        array = np.asarray(0.0 if g is None else g, dtype=dtype)
+        if array.shape != np.shape(v):
+            raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
+        found.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))
+    return found
+
+
+def passed(nodes: list[Any]) -> list[Any]:
+    """The descriptions of what flat arguments are passed for, in order."""
+    return [leaf for node in nodes for leaf in _arrays(node)]
+
+
+def _arrays(node: Any) -> list[Any]:
+    """The descriptions of the leaves that are passed on, in order."""
+    if isinstance(node, wrapper.Items):
+        return [leaf for n in node.items for leaf in _arrays(n)]
+    if isinstance(node, (wrapper.Keys, wrapper.Attributes)):
+        return [leaf for _, n in node.items for leaf in _arrays(n)]
+    return [] if isinstance(node, wrapper.Static) else [node]
+
+
+def flattened(nodes: Any, values: tuple[Any, ...]) -> list[Any]:
+    """The arguments that `nodes` describe, leaf by leaf."""
+    return [leaf for node, value in zip(nodes, values, strict=True) for leaf in wrapper.leaves(node, value)]
+
+
+def hashable(node: Any) -> Any:
+    """A description as a key of a dictionary."""
+    try:
+        hash(node)
+    except TypeError:
+        return repr(node)
+    return node
