@@ -148,7 +148,7 @@ class Programs:
 
     def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
         """The program for these arguments, from disk or from the compiler."""
-        nodes = [wrapper.describe(v) for v in arguments.values()]
+        nodes = self._nodes(arguments)
         fixed = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         on_disk = program_cache.enabled()
         for key in (nodes, fixed) if on_disk else ():
@@ -178,10 +178,18 @@ class Programs:
             warn_of_calls(program.function, function_name(self.derivative))
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        nodes = [wrapper.describe(v) for v in arguments.values()]
+        nodes = self._nodes(arguments)
         if self._values_matter:
             nodes = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         return tuple(map(hashable, nodes))
+
+    def _nodes(self, arguments: dict[str, Any]) -> list[Any]:
+        """What the arguments are; a flag that is what its default says is compiled in."""
+        return [wrapper.Static(v) if self._is_flag(name, v) else wrapper.describe(v) for name, v in arguments.items()]
+
+    def _is_flag(self, name: str, value: Any) -> bool:
+        parameter = self._signature.parameters.get(name)
+        return isinstance(value, bool) and parameter is not None and parameter.default is value
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
@@ -191,8 +199,8 @@ class Programs:
             return self._generated(arguments, keep, compile_program, spec_of)
 
     def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
-        nodes = [wrapper.describe(v) for v in arguments.values()]
-        specs = {name: spec_of(value, name) for name, value in arguments.items()}
+        nodes = self._nodes(arguments)
+        specs = {name: value if self._is_flag(name, value) else spec_of(value, name) for name, value in arguments.items()}
         try:
             return compile_program(self, specs, keep=keep), nodes
         except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
@@ -201,8 +209,8 @@ class Programs:
                 return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
             try:
                 program = compile_program(self, fixed, keep=keep)
-            except errors.StgradError:
-                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
+            except errors.StgradError as further:  # what is left where all that can be known is
+                return self._selecting(lambda: compile_program(self, specs, keep=keep), further), nodes
             self._values_matter = True
             return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 

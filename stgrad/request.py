@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import types
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +120,10 @@ def signature_of(target: Any) -> inspect.Signature:
         target = target.derivative.function
     if sources.is_dispatcher(target):
         target = target.py_func
+    if isinstance(target, types.FunctionType) and "__signature__" in target.__dict__:  # of what it wraps: its own code takes other names
+        named = target
+        target = types.FunctionType(named.__code__, named.__globals__, named.__name__, named.__defaults__, named.__closure__)
+        target.__kwdefaults__ = named.__kwdefaults__
     try:
         return inspect.signature(target, follow_wrapped=False)
     except (TypeError, ValueError) as problem:

@@ -28,8 +28,10 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     numpy_calls,
     operations,
     ordered,
+    questions,
     sequences,
     statements,
+    strided,
     tables,
     unit_rules,
 )
@@ -278,6 +280,8 @@ def _argument(builder: Builder, name: str, spec: Any) -> Value:
             return value
         builder.extents.wide.update(d.symbol for d in value.dims if d.symbol is not None and "." in d.symbol)  # those of a caller's arrays
         argument = builder.variable(f"{name}{path}", value)
+        if not value.array and not value.weak:
+            builder.either.add(argument.operand)
         for axis, dim in [*enumerate(value.dims), *([] if value.value is None else [(None, value.value)])]:
             if dim.symbol is not None and not dim.offset:
                 builder.given.setdefault(dim.symbol, (argument.name, axis))

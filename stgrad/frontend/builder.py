@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
+from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Pack, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
 from stgrad.names import Names
 
@@ -67,6 +67,7 @@ class Builder:
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
+    either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)
     merged: dict[int, tuple[Value, Value, bool]] = field(
@@ -178,10 +179,15 @@ class Builder:
         return new
 
     def copy_to(self, target: Sym, value: Value) -> None:
-        """`target = value`, with a cast where a scalar's dtype differs."""
+        """`target = value`, with a cast where a scalar's dtype differs; an array without axes is made of a number."""
         operand = operand_of(value)
+        if target.type.array and not target.type.rank and not (isinstance(value, Sym) and value.type.array):
+            self.assign(target, "np.full", Pack(()), operand, Const(np.dtype(target.type.dtype)))
+            return
         if isinstance(operand, Var) and operand.name in self.boxed and isinstance(target.operand, Var):
             self.boxed[target.operand.name] = self.boxed[operand.name]
+        if operand in self.either:
+            self.either.add(target.operand)
         if isinstance(operand, Var) and operand.name in self.tabled and isinstance(target.operand, Var):
             self.tabled[target.operand.name] = self.tabled[operand.name]
         if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:

@@ -12,13 +12,12 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, operations
-from stgrad.frontend.arrays import get, is_fixed
 from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import (
     Growing,
     Method,
@@ -360,19 +359,6 @@ def _slice(frame: Frame, *args: Value) -> Value:
     return slice(*args)
 
 
-@handles(isinstance)
-def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
-    if not isinstance(value, Sym):
-        if isinstance(value, (Record, Growing)):
-            return issubclass(getattr(value.cls, "stands_for", value.cls), classes)
-        look("class", value)
-        return called(isinstance, static_of(value), classes)
-    example: Any = np.zeros(1) if value.type.array else np.dtype(value.type.dtype).type(0)
-    if value.type.weak:
-        example = example.item()
-    return isinstance(example, classes)
-
-
 @handles(set, frozenset)
 def _set(frame: Frame, values: Value = ()) -> Value:
     """Of values that are known at compile time, or of those of the running program."""
@@ -384,41 +370,6 @@ def _set(frame: Frame, values: Value = ()) -> Value:
     if not is_static(items):
         raise errors.NeedStaticError("the items of a set must be known at compile time", frame.builder.loc, hint="use a list or a tuple")
     return set(items)
-
-
-@handles(callable)
-def _callable(frame: Frame, value: Value) -> Value:
-    from stgrad.frontend.values import Closure
-
-    return isinstance(value, (Closure, Method)) or callable(value)
-
-
-@handles(getattr)
-def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
-    return default[0] if default and not isinstance(owner, Sym) and not _hasattr(frame, owner, name) else get(frame, owner, name, None)
-
-
-@handles(hasattr)
-def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
-    if isinstance(owner, Record):
-        return name in owner.fields or look("raw", owner.cls, name) is not ABSENT
-    if isinstance(owner, Sym):
-        return hasattr(np.zeros(1) if owner.type.array else np.float64(0.0), name)
-    return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
-
-
-@handles(repr)
-def _repr(frame: Frame, value: Value) -> Value:
-    known = static_of(value)
-    return called(repr, known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
-
-
-@handles(str, format)
-def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
-    known = static_of(value)
-    if not is_static(known) or isinstance(known, RunTimeText):
-        return RunTimeText(UNKNOWN)
-    return called(format, known, *spec) if spec else called(str, known)
 
 
 @handles(print)

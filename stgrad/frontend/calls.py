@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import inspect
 import itertools
@@ -211,6 +212,8 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     inside = getattr(function, "_stgrad_inside_", None)  # `stgrad.vjp(f, x)`: a transform of values of the running program
     if inside is not None and root_of(function) == "stgrad":
         return inside(frame, *args, **kwargs)
+    if isinstance(getattr(function, "__self__", None), RunTimeText) and function.__name__ in ("lower", "upper", "casefold") and not args:
+        return RunTimeText(function())
     known_text(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) and function.__name__ != "join" else ()))
     if function in STATIC or _computes(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
@@ -260,6 +263,8 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         held, inner, named = (frame.look("attribute", function, name) for name in ("args", "func", "keywords"))
         return frame.call(inner, (*held, *args), {**named, **kwargs})
     if isinstance(function, types.MethodType):
+        if isinstance(function.__self__, BaseException) and function.__name__ in ("__str__", "__repr__"):  # what its class keeps for that was not made
+            return RunTimeText(UNKNOWN)
         owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
         return frame.call(function.__func__, (owner, *args), kwargs)
     if is_dispatcher(function):
@@ -285,18 +290,24 @@ def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict
         raise
 
 
+_SAID_OF_FUNCTIONS = ("signature", "getfullargspec", "isfunction", "ismethod", "isclass", "isbuiltin", "ismodule", "isgeneratorfunction", "getmodule", "getdoc")
 _TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
 
 
 def _computes(function: Any) -> bool:
     """Functions of NumPy and the standard library that only look at static values."""
     module = function.__globals__.get("__name__", "") if isinstance(function, types.FunctionType) else getattr(function, "__module__", "") or ""
+    if module == "inspect":
+        return function.__name__ in _SAID_OF_FUNCTIONS
     return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
+
+
+_PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype)
 
 
 def _is_text_method(function: Any) -> bool:
     """A method of a string or another plain value that is known: `mode.startswith("a")`."""
-    return isinstance(getattr(function, "__self__", None), (str, bytes, int, float, complex, range)) and isinstance(function, types.BuiltinFunctionType)
+    return isinstance(getattr(function, "__self__", None), _PLAIN) and isinstance(function, types.BuiltinFunctionType)
 
 
 def _of_library(function: Any) -> bool:
@@ -358,6 +369,8 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
     if issubclass(cls, Exception):
         parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
         return objects.exception(cls, " ".join(parts))
+    if issubclass(cls, (enum.Enum, np.dtype)) and is_static(static_of((args, kwargs))):  # a member that has a value
+        return _computed(frame, cls, static_of(args), static_of(kwargs))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         objects.check_tuple(frame, cls)
         try:

@@ -21,7 +21,7 @@ from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import once, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
-from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
+from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text
 from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
 from stgrad.lookups import called
@@ -46,7 +46,7 @@ def binop(frame: Frame, node: Any) -> Value:
 def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`left <op> right` for values of every kind; `node.op` is the operator."""
     if isinstance(left, str) and not (is_static(static_of(right)) and not isinstance(left, RunTimeText) and not isinstance(right, RunTimeText)):
-        return RunTimeText(UNKNOWN)
+        return RunTimeText(left + right) if kind is gast.Add and isinstance(right, str) else RunTimeText(UNKNOWN)
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
@@ -122,6 +122,8 @@ def compare(frame: Frame, node: Any) -> Value:
         left, right = unwrapped(frame, left), unwrapped(frame, right)
     else:
         left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
+    if kind in (gast.In, gast.NotIn) and isinstance(right, RunTimeText) and type(left) is str:
+        return holds(frame, right, left) is (kind is gast.In)
     known_text(frame, left, right)
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):

@@ -306,7 +306,9 @@ def as_array(frame: Frame, value: Value) -> Value:
 
 
 def rows_of(frame: Frame, value: Value) -> Value:
-    """The array of a list of numbers, or of arrays of one shape, whose items are to be taken apart; other values as they are."""
+    """The array of a list of numbers, or of arrays of one shape, whose items are to be taken apart, or of `x.flat`; other values as they are."""
+    if isinstance(value, Method) and value.name == "flat" and isinstance(value.owner, Sym):
+        return frame.call(np.ravel, (value.owner,), {})
     return as_array(frame, value) if isinstance(value, Growing) and isinstance(value.structure, Sym) else value
 
 

@@ -49,15 +49,13 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     """What an index picks from an array, or from a NumPy scalar."""
     if not owner.type.array and index == ():
         return owner
-    if not owner.type.rank and (owner.type.array or not owner.type.weak or boxes.is_box(frame, owner)):
-        from stgrad.frontend import axisless
-
-        as_array = axisless.load(frame, owner, index)
+    if owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner):
+        as_array = _axisless().load(frame, owner, index)
         if as_array is not None:
             return as_array
     if not owner.type.array:
         refused = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
-        raise _of_number(frame, owner, refused, "is not subscriptable")
+        raise _of_number(frame, owner, refused, "is not subscriptable") if owner.type.weak else refused
     entries = normalise(frame, owner, index, node)
     type_ = indexed_type(frame.builder, owner.type, entries)
     found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
@@ -97,11 +95,18 @@ def is_flag(index: Value) -> bool:
 
 
 def _of_number(frame: Frame, owner: Sym, found: errors.StgradError, what: str) -> errors.StgradError:
-    """`found`, which Python raises too where the number is one of its own: arrays without axes are read as numbers."""
-    if owner.type.weak and not boxes.is_box(frame, owner):
+    """`found`, which Python raises too where it is a number: arrays without axes are read as numbers, but noted."""
+    if not boxes.is_box(frame, owner) and owner.operand not in frame.builder.either:
         kind = {"float64": "float", "int64": "int", "complex128": "complex"}.get(owner.type.dtype, owner.type.dtype)
-        found.__cause__ = TypeError(f"'{kind}' object {what}")
+        found.__cause__ = TypeError(f"'{kind if owner.type.weak else f'numpy.{owner.type.dtype}'}' object {what}")
     return found
+
+
+def _axisless() -> Any:
+    """Flags in an index; branches are built on this module."""
+    from stgrad.frontend import axisless
+
+    return axisless
 
 
 def _missing(frame: Frame, owner: Value, key: Value) -> None:
@@ -160,7 +165,7 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
     """The entries of an index, lists as arrays, Ellipsis spelled out where other entries are there."""
     entries = index if isinstance(index, tuple) else (index,)
     entries = tuple(_entry(frame, e, node) for e in entries)
-    used = sum(_axes(e) for e in entries)
+    used = sum(axes_of(e) for e in entries)
     if any(e is Ellipsis for e in entries):
         at = next(i for i, e in enumerate(entries) if e is Ellipsis)
         entries = entries[:at] + (slice(None),) * (owner.type.rank - used) + entries[at + 1 :]
@@ -183,7 +188,7 @@ def _clipped(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> tuple[Valu
             n = frame.builder.call("shape", (owner, axis), Type("int64", weak=True, value=dim))
             entry = slice(_inside(frame, entry.start, n), _inside(frame, entry.stop, n), None)
         found.append(entry)
-        axis += _axes(entry)
+        axis += axes_of(entry)
     return tuple(found)
 
 
@@ -208,7 +213,7 @@ def _check_single(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> None:
             short = frame.builder.call("np.less", (n, least), Type("bool", weak=True))
             message = Effect("raise", (Const("ValueError"), Const("a slice of one item is past the end of its axis")), (), frame.builder.loc)
             frame.builder.emit(If(short.operand, (message,), (), frame.builder.loc))
-        axis += _axes(entry)
+        axis += axes_of(entry)
 
 
 def _single(entry: slice) -> int:
@@ -223,7 +228,7 @@ def _single(entry: slice) -> int:
     return 0 if not one else lower + 1 if lower >= 0 else -lower
 
 
-def _axes(entry: Value) -> int:
+def axes_of(entry: Value) -> int:
     """How many axes of the array an entry uses."""
     if entry is None or entry is Ellipsis:
         return 0
@@ -285,7 +290,7 @@ def indexed_type(builder: Builder, t: Type, entries: tuple[Value, ...]) -> Type:
             separated |= last_array is not None and last_array != position - 1
             last_array = position
             gathered_at = len(dims) if gathered_at is None else gathered_at
-            axis += _axes(entry)
+            axis += axes_of(entry)
         else:  # an integer: with arrays in the index it takes part in their broadcast
             if arrays:
                 separated |= last_array is not None and last_array != position - 1
@@ -386,10 +391,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
     if isinstance(value, (tuple, list, Growing)):
         value = lists().as_array(frame, value)
-    if not owner.type.rank and is_flag(index):
-        from stgrad.frontend import axisless
-
-        axisless.store(frame, owner, index, value)
+    if _axisless().flagged(index):
+        _axisless().store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)

@@ -47,6 +47,8 @@ MOST = 8  # values that a name may stand for one of
 
 def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
     """One type for a name that has type a on one path and b on the other."""
+    if not a.rank and not b.rank and a.array != b.array and _join_dtype(a, b) == (a if a.array else b).dtype:
+        return Type((a if a.array else b).dtype, array=True)  # `Builder.copy_to` makes an array of the number
     if a.array != b.array or a.rank != b.rank:
         error = errors.TypeInferenceError(
             f"`{what}` is a {a} on one path and a {b} on another",
@@ -208,7 +210,7 @@ class Join:
     def _mine(self, value: Value, type_: Type, what: str) -> bool:
         if not isinstance(value, Sym) or not isinstance(value.operand, Var) or self.frame.owned.get(value.name) != holder(self.name, what):
             return False
-        return (value.type.dtype, value.type.dims) == (type_.dtype, type_.dims)
+        return (value.type.dtype, value.type.array, value.type.dims) == (type_.dtype, type_.array, type_.dims)
 
     def _assign(self, end: list[Stmt], target: Sym, value: Value) -> None:
         outer, self.frame.builder.out = self.frame.builder.out, end

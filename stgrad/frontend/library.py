@@ -141,8 +141,15 @@ def putmask(a, mask, values):  # type: ignore[no-untyped-def]
 
 @means(np.place)
 def place(arr, mask, vals):  # type: ignore[no-untyped-def]
-    refuse(np.shape(vals) not in ((), (1,)), "np.place of several values is not supported", "write a[mask] = ...")
-    arr[...] = np.where(mask, vals if np.ndim(vals) == 0 else vals[0], arr)
+    if np.ndim(vals) == 0:
+        arr[...] = np.where(mask, vals, arr)
+    else:
+        taken = np.ravel(vals)
+        count = taken.size
+        if count == 0 and np.any(mask):
+            raise ValueError("Cannot insert from an empty array!")
+        at = (np.cumsum(np.ravel(mask)) - 1) % max(count, 1)  # the values in turn, from the first again behind the last
+        arr[...] = np.where(mask, np.reshape(np.append(taken, 0.0)[at], np.shape(arr)), arr)
 
 
 @means(np.put)

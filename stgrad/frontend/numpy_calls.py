@@ -148,15 +148,6 @@ def _ascontiguousarray(frame: Frame, a: Value, dtype: Value = None, **_: Value) 
     return operations.operation(frame, np.ascontiguousarray, (a,)) if same else _array(frame, a, dtype, ndmin=1)
 
 
-@handles(np.lib.stride_tricks.as_strided)
-def _as_strided(frame: Frame, *args: Value, **kwargs: Value) -> Value:
-    raise errors.UnsupportedSyntaxError(
-        "`as_strided` reads memory by strides, whatever array lies there: it has no derivative",
-        frame.builder.loc,
-        hint="use np.lib.stride_tricks.sliding_window_view, or index arrays",
-    )
-
-
 @handles(np.copy)
 def _copy(frame: Frame, a: Value, order: Value = "K", **options: Value) -> Value:
     number = is_number(a) or isinstance(a, Sym) and not a.type.array
@@ -169,6 +160,8 @@ def _array(frame: Frame, object: Value, dtype: Value = None, *, copy: Value = Tr
     shown = static_of(copy) is not True and isinstance(object, Sym)
     array = _asarray(frame, object, dtype, copy=copy) if shown else _new_array(frame, object, dtype)
     missing = static_of(ndmin) - type_of(array).rank
+    if missing > 0 and not shown and isinstance(array, Sym) and array.type.array and not array.type.rank:
+        array = load(frame, array, (), None)  # the one array that is made has axes
     return frame.call(np.reshape, (array, (*(1,) * missing, *operations.shape_of(frame, array))), {}) if missing > 0 else array
 
 
@@ -335,6 +328,23 @@ HANDLERS[np.empty_like] = _given_shape(_empty_like, np.empty)
 HANDLERS[np.full_like] = _given_shape(_full_like, np.full)
 
 
+@handles(np.transpose)
+def _transpose(frame: Frame, a: Value, axes: Value = None) -> Value:
+    """Of what has no axes to exchange, the array itself."""
+    if isinstance(a, Sym) and a.type.rank < 2 and axes is None:
+        return a
+    return operations.emit(frame, np.transpose, (a,), {} if axes is None else {"axes": axes})
+
+
+@handles(np.moveaxis)
+def _moveaxis(frame: Frame, a: Value, source: Value, destination: Value) -> Value:
+    """Where each axis stays in its place, the array itself."""
+    known = static_of((source, destination))
+    if isinstance(a, Sym) and all(isinstance(k, int) for k in known) and known[0] % max(a.type.rank, 1) == known[1] % max(a.type.rank, 1):
+        return a
+    return operations.emit(frame, np.moveaxis, (a, source, destination), {})
+
+
 @handles(np.where)
 def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     """Of scalars, a choice between two values that are both there."""
@@ -344,6 +354,7 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     if len(choices) != 2 or not scalars:
         return operations.emit(frame, np.where, (condition, *choices), {})
     cond = operations.truth(frame, condition)
+    choices = tuple(load(frame, v, (), None) if isinstance(v, Sym) and v.type.array else v for v in choices)  # what is in them, in an array of its own
     if not isinstance(cond, Sym):
         chosen, dtype = choices[0] if cond else choices[1], np.result_type(*(type_of(v).dtype for v in choices))
         return boxes.made(frame, dtype.type(chosen) if is_number(chosen) else frame.call(Method(chosen, "astype"), (dtype,), {}))

@@ -52,6 +52,9 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     found = _behind(owner, name) if isinstance(owner, Super) else Lookup("raw", cls, name, look("raw", cls, name))
     if found.value is not ABSENT:
         return _of_class(frame, record, found)
+    other = look("raw", cls, "__getattr__")
+    if isinstance(owner, Record) and isinstance(other, types.FunctionType):
+        return frame.call(other, (record, name), {})
     raise errors.UndefinedNameError(
         f"a `{cls.__name__}` has no attribute `{name}` here", frame.loc(node) if node is not None else frame.builder.loc, hint="set it in `__init__`"
     )

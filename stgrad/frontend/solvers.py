@@ -237,6 +237,7 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
     "scipy.integrate._quadpack_py.quad": quad, "scipy.integrate._ivp.ivp.solve_ivp": "stgrad.frontend.ode.solve_ivp",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
+    "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
 }  # fmt: skip
 
 

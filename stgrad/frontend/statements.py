@@ -11,7 +11,7 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import boxes, growing, iterators, objects, operations, selection, tables
+from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, tables
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.certainties import emit_raise
@@ -214,6 +214,9 @@ def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, nod
     boxes.changing(frame, owner)
     if isinstance(value, (tuple, list, Growing)):
         value = growing.as_array(frame, value)
+    if axisless.flagged(index):
+        axisless.store(frame, owner, index, value, lambda rest, item: update(frame, owner, rest, kind, item, node))
+        return
     entries = normalise(frame, owner, index, node)
     index = entries if len(entries) != 1 else entries[0]
     operand = operand_of(index)

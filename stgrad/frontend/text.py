@@ -1,4 +1,4 @@
-"""Texts that show values of the running program: they can be printed and raised, and nothing else."""
+"""Texts that show values of the running program: they can be printed and raised, and asked for letters that no number has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Value
 
 UNKNOWN = "{...}"
+NUMBERS = "{0.0}"  # what `str` makes of a number or an array
+_OF_NUMBERS = frozenset("0123456789+-.,:()[] \n\te" "nanifjTrueFals")
 
 
 class RunTimeText(str):
@@ -21,3 +23,24 @@ def known_text(frame: Frame, *values: Value) -> None:
         raise errors.NeedStaticError(
             "a text made of values of the running program is used for more than printing", frame.builder.loc, hint="compare the values themselves"
         )
+
+
+def holds(frame: Frame, text: RunTimeText, part: str) -> bool:
+    """`part in text`, where that does not depend on what the running program knows."""
+    pieces = text.split(NUMBERS)
+    if any(part in piece and UNKNOWN not in piece for piece in pieces):
+        return True
+    if UNKNOWN in text or any(_goes_on(part[k:], pieces[i + 1 :]) for i, piece in enumerate(pieces[:-1]) for k in range(len(part) + 1) if piece.endswith(part[:k])):
+        known_text(frame, text)
+    return False
+
+
+def _goes_on(part: str, pieces: list[str]) -> bool:
+    """Whether a text may begin in the middle of numbers that stand before these pieces."""
+    for k in range(len(part) + 1):
+        rest = part[k:]
+        if pieces[0].startswith(rest) or len(pieces) > 1 and rest.startswith(pieces[0]) and _goes_on(rest[len(pieces[0]) :], pieces[1:]):
+            return True
+        if k < len(part) and part[k] not in _OF_NUMBERS:
+            return False
+    return False

@@ -6,7 +6,7 @@
         same[()] += x[i]                    total = total + x[i]
 
 All names of one array become one variable. That is right where no other name of it is read again behind a new array: then all names that are read mean
-the same one. Else, and where other arrays look into it, the program is refused.
+the same one. Names of arrays that nothing changes become a variable each. Else, and where other arrays look into it, the program is refused.
 """
 
 from __future__ import annotations
@@ -66,10 +66,14 @@ def cells(fn: Function, results: set[str]) -> tuple[Function, dict[str, str]]:
         groups.setdefault(classes.find(n), set()).add(n)
     changed = {s.target.name for s in walk(fn.body) if isinstance(s, Store)}
     found = [g for g in groups.values() if g & names and (g & changed or not g & set(fn.constants))]  # captured ones stay arrays: nothing changes them
+    one: dict[str, str] = {}
     for group in found:
-        if not (group <= names and _is_one_variable(fn, group, results)):
+        if group <= names and _is_one_variable(fn, group, results):
+            one |= {n: min(group) for n in group}
+        elif not group & changed and _are_numbers(fn, group & names):
+            one |= {n: n for n in group & names}
+        else:
             _refuse(fn, group & names)
-    one = {n: min(group) for group in found for n in group}
     types = {**fn.types, **{n: Type(fn.types[n].dtype) for n in one}}
     body = rename(_rewritten(fn, one, types), {n: to for n, to in one.items() if n != to})
     return replace(fn, body=body, types=types), one
@@ -129,6 +133,12 @@ def _is_one_variable(fn: Function, group: set[str], results: set[str]) -> bool:
     return True
 
 
+def _are_numbers(fn: Function, group: set[str]) -> bool:
+    """Whether arrays of one number, which nothing changes, are made of numbers: what looks into them may look at these."""
+    makers = [s for s in walk(fn.body) if group.intersection(assigns(s))]
+    return not any(p.name in group for p in fn.params) and all(_makes(fn, s) or _is_alias(s, group) for s in makers)
+
+
 def _is_alias(stmt: Stmt, group: set[str]) -> bool:
     """Whether a statement gives an array another name: `b = a`, `b = a[...]`."""
     if not isinstance(stmt, Assign) or stmt.op not in ("alias", "getitem") or stmt.targets[0].name not in group:
@@ -179,7 +189,7 @@ def _rewritten(fn: Function, one: dict[str, str], types: dict[str, Type]) -> Blo
             number = stmt.op == "getitem" and isinstance(first, Var) and first.name in one
             return (replace(stmt, op="alias", args=stmt.args[:1]) if number else stmt,)
         if stmt.op in ("alias", "getitem"):
-            return ()
+            return () if one[target] == one[first.name] else (assigned(target, first, stmt),)  # type: ignore[union-attr,arg-type]
         made = operation(stmt.op)
         if made.fill is not None:
             return (assigned(target, Const(np.dtype(types[target].dtype).type(made.fill).item()), stmt),)

@@ -1,0 +1,75 @@
+"""`scipy.spatial.distance.cdist` and `pdist` (SciPy's are compiled), as programs of NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stgrad.frontend.library import refuse
+
+_NAMES = {"l2": "euclidean", "euclid": "euclidean", "eu": "euclidean", "sqeuclid": "sqeuclidean", "sqe": "sqeuclidean", "cosine": "cosine", "cos": "cosine"}
+_NAMES |= {"cblock": "cityblock", "cb": "cityblock", "c": "cityblock", "manhattan": "cityblock", "l1": "cityblock", "chebychev": "chebyshev", "linf": "chebyshev"}
+_NAMES |= {"e": "euclidean", "cheby": "chebyshev", "cheb": "chebyshev", "ch": "chebyshev", "co": "correlation", "mi": "minkowski", "m": "minkowski", "pnorm": "minkowski"}
+
+
+def cdist(XA, XB, metric="euclidean", *, out=None, **options):  # type: ignore[no-untyped-def]  # noqa: N803
+    """The distance of each row of XA `(n, k)` to each of XB `(m, k)`: `(n, m)`."""
+    if out is not None:
+        out[...] = cdist(XA, XB, metric, **options)
+        return out
+    a, b = 1.0 * np.asarray(XA), 1.0 * np.asarray(XB)
+    if callable(metric):
+        y = np.zeros((a.shape[0], b.shape[0]))
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                y[i, j] = metric(a[i], b[j], **options)
+        return y
+    return _apart(np.expand_dims(a, 1), np.expand_dims(b, 0), metric, **options)
+
+
+def pdist(X, metric="euclidean", *, out=None, **options):  # type: ignore[no-untyped-def]  # noqa: N803
+    """The distance of each two rows of X `(n, k)`: `(n * (n - 1) / 2,)`."""
+    if out is not None:
+        out[...] = pdist(X, metric, **options)
+        return out
+    x = 1.0 * np.asarray(X)
+    if callable(metric):
+        n = x.shape[0]
+        y = np.zeros(n * (n - 1) // 2)
+        k = 0
+        for i in range(n):
+            for j in range(i + 1, n):
+                y[k] = metric(x[i], x[j], **options)
+                k += 1
+        return y
+    i, j = np.triu_indices(x.shape[0], 1)
+    return _apart(x[i], x[j], metric, **options)
+
+
+def _apart(u, v, metric, p=2, V=None, VI=None, w=None):  # type: ignore[no-untyped-def]  # noqa: N803
+    """Distances along the last axis."""
+    name = _NAMES.get(metric.lower(), metric.lower())
+    refuse(w is not None, "weights of distances are not supported", "scale the points")
+    if name == "euclidean":
+        return np.linalg.norm(u - v, axis=-1)
+    if name == "sqeuclidean":
+        return np.sum((u - v) ** 2, axis=-1)
+    if name == "cityblock":
+        return np.sum(np.abs(u - v), axis=-1)
+    if name == "chebyshev":
+        return np.max(np.abs(u - v), axis=-1)
+    if name == "minkowski":
+        return np.linalg.norm(u - v, axis=-1) if p == 2 else np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p)
+    if name == "canberra":
+        sizes = np.abs(u) + np.abs(v)
+        return np.sum(np.abs(u - v) / np.where(sizes == 0.0, 1.0, sizes), axis=-1)
+    if name == "braycurtis":
+        return np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1)
+    if name in ("cosine", "correlation"):
+        if name == "correlation":
+            u, v = u - np.mean(u, axis=-1, keepdims=True), v - np.mean(v, axis=-1, keepdims=True)
+        return 1.0 - np.sum(u * v, axis=-1) / (np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))
+    if name == "seuclidean" and V is not None:
+        return np.linalg.norm((u - v) / np.sqrt(V), axis=-1)
+    refuse(name != "mahalanobis" or VI is None, f"the metric `{name}` of cdist and pdist is not supported as it is called", "write it with NumPy")
+    d = u - v
+    return np.sqrt(np.sum((d @ VI) * d, axis=-1))

@@ -1,0 +1,89 @@
+"""What programs ask of values: their classes, attributes and texts. The answers are known while the program is read."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend import boxes
+from stgrad.frontend.arrays import get, is_fixed
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import State
+from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText
+from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.lookups import ABSENT, called, look
+
+
+@handles(isinstance)
+def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
+    if not isinstance(value, Sym):
+        if isinstance(value, (Record, Growing)):
+            return issubclass(getattr(value.cls, "stands_for", value.cls), classes)
+        look("class", value)
+        return called(isinstance, static_of(value), classes)
+    return isinstance(_example(frame, value), classes)
+
+
+def _example(frame: Frame, value: Sym) -> Any:
+    """A number or an array of the class that a value of the running program has."""
+    if value.type.array or boxes.is_box(frame, value):
+        return np.zeros((1,) * value.type.rank, value.type.dtype)
+    number = np.dtype(value.type.dtype).type(0)
+    return number.item() if value.type.weak else number
+
+
+@handles(callable)
+def _callable(frame: Frame, value: Value) -> Value:
+    return isinstance(value, (Closure, Method)) or callable(value)
+
+
+@handles(getattr)
+def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
+    return default[0] if default and not _hasattr(frame, owner, name) else get(frame, owner, name, None)
+
+
+@handles(hasattr)
+def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
+    if isinstance(owner, Record):
+        found = name in owner.fields or look("raw", owner.cls, name) is not ABSENT
+        return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
+    if isinstance(owner, Sym):
+        return hasattr(_example(frame, owner), name)
+    return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
+
+
+def _gives(frame: Frame, owner: Record, name: str) -> bool:
+    """Whether a `__getattr__` gives an attribute; nothing of what it does is kept."""
+    state = State(frame)
+    try:
+        get(frame, owner, name, None)
+        return True
+    except (errors.UndefinedNameError, AttributeError):
+        return False
+    finally:
+        state.restore()
+
+
+@handles(inspect.currentframe)
+def _currentframe(frame: Frame) -> None:
+    """A compiled program has no frames: what Python gives where it has none."""
+
+
+@handles(repr)
+def _repr(frame: Frame, value: Value) -> Value:
+    known = static_of(value)
+    return called(repr, known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
+
+
+@handles(str, format)
+def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
+    known = static_of(value)
+    if isinstance(known, Sym) and not spec:
+        return RunTimeText(NUMBERS)
+    if not is_static(known) or isinstance(known, (RunTimeText, BaseException)):  # exceptions are made without what their classes do
+        return RunTimeText(UNKNOWN)
+    return called(format, known, *spec) if spec else called(str, known)

@@ -1,0 +1,90 @@
+"""`x.strides` and `as_strided`: views whose axes run along axes of the array, each axis once, or twice as a window that slides.
+
+    n = len(x) - w + 1
+    y = as_strided(x, (n, w), x.strides + (x.strides[-1],))        ->        y = sliding_window_view(x, w)[:n]
+
+A stride is no number here but a part of what axis it steps along, and how far: what it is in bytes is known to the running program alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import gast
+import numpy as np
+
+from stgrad import errors
+from stgrad.frontend.arrays import ATTRIBUTES
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.indexing import load
+from stgrad.frontend.operations import binary, shape_of
+from stgrad.frontend.values import Record, Sym, Value, static_of
+
+
+class Stride:
+    """So many steps along an axis of an array."""
+
+    def __init__(self, array, axis, times):  # type: ignore[no-untyped-def]
+        self.array = array
+        self.axis = axis
+        self.times = times
+
+    def __mul__(self, times: Any) -> Any:
+        return Stride(self.array, self.axis, self.times * times)
+
+    __rmul__ = __mul__
+
+
+def _strides(frame: Frame, x: Sym) -> Value:
+    return tuple(Record(Stride, {"array": x.operand, "axis": axis, "times": 1}) for axis in range(x.type.rank))
+
+
+ATTRIBUTES["strides"] = _strides
+
+
+@handles(np.lib.stride_tricks.as_strided)
+def _as_strided(frame: Frame, x: Value, shape: Value = None, strides: Value = None, **_: Value) -> Value:
+    if not isinstance(x, Sym) or not x.type.rank:
+        _refuse(frame)
+    shape = shape_of(frame, x) if shape is None else shape
+    steps = _strides(frame, x) if strides is None else strides
+    if not isinstance(shape, (tuple, list)) or not isinstance(steps, (tuple, list)) or len(shape) != len(steps):
+        _refuse(frame)
+    if not all(isinstance(s, Record) and s.cls is Stride and s.fields["array"] == x.operand for s in steps):
+        _refuse(frame)
+    places = [[m for m, s in enumerate(steps) if s.fields["axis"] == axis] for axis in range(x.type.rank)]
+    inner = [found[1] for found in places if len(found) == 2]
+    if any(len(found) not in (1, 2) for found in places) or any(static_of(steps[m].fields["times"]) != 1 for m in inner):
+        _refuse(frame)
+    return _windows(frame, x, shape, [s.fields["times"] for s in steps], places)
+
+
+def _windows(frame: Frame, x: Sym, shape: Sequence[Value], times: Sequence[Value], places: list[list[int]]) -> Value:
+    """The view with axis `places[k][0]` along axis k, and `places[k][1]` along windows of it."""
+    slid = [axis for axis, found in enumerate(places) if len(found) == 2]
+    inner = [places[axis][1] for axis in slid]
+    wide: Value = x
+    if slid:
+        wide = frame.call(np.lib.stride_tricks.sliding_window_view, (x, tuple(shape[m] for m in inner), tuple(slid)), {})
+    outer = [found[0] for found in places]
+    entries = []
+    for m in outer:
+        one = static_of(times[m]) == 1
+        entries.append(slice(None, shape[m] if one else binary(frame, gast.Mult, shape[m], times[m]), None if one else times[m]))
+    wide = load(frame, wide, tuple(entries), None)
+    order = [*outer, *inner]
+    return wide if order == sorted(order) else frame.call(np.transpose, (wide, tuple(order.index(m) for m in range(len(order)))), {})
+
+
+def _refuse(frame: Frame) -> NoReturn:
+    raise errors.UnsupportedSyntaxError(
+        "`as_strided` is understood where each axis steps along an axis of the array, once, or twice for windows",
+        frame.builder.loc,
+        reason="other strides read memory by what lies there",
+        hint="use np.lib.stride_tricks.sliding_window_view, or index arrays",
+    )
+
+
+__all__ = ["Stride"]

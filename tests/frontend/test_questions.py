@@ -1,0 +1,95 @@
+"""What programs ask of values and functions: classes, attributes, signatures, texts."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+X = np.array([0.4, 0.7, 0.2])
+
+
+def masked_or_not(x: Any) -> Any:
+    mask = getattr(x, "mask", False)
+    return np.sum(x * x) if not np.any(mask) and not hasattr(x, "filled") else 0.0
+
+
+def attribute_that_is_missing(x: Any) -> Any:
+    try:
+        return x.units * 2.0
+    except AttributeError:
+        return x * x
+
+
+def of_its_class(x: Any) -> Any:
+    y = np.where(x > 0.0, x, -x)
+    return (2.0 if isinstance(y, np.ndarray) else 3.0) * (5.0 if hasattr(x, "shape") else 7.0) * y
+
+
+def test_attributes_of_numbers_and_arrays() -> None:
+    assert stgrad.grad(masked_or_not, jit=False)(X) == pytest.approx(2 * X)
+    assert stgrad.grad(attribute_that_is_missing, jit=False)(3.0) == 6.0
+    assert stgrad.grad(of_its_class, jit=False)(3.0) == 14.0
+    assert stgrad.grad(of_its_class, jit=False)(np.float64(3.0)) == 10.0
+
+
+def checked(function: Any) -> Any:
+    @functools.wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Any:
+        names = list(inspect.signature(function).parameters.keys())
+        if "x" in inspect.getfullargspec(function).args and set(names).difference({"y"}) == {"x"}:
+            return 2.0 * function(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return inner
+
+
+@checked
+def product(x: Any, y: Any = 2.0) -> Any:
+    return x * y
+
+
+def test_signatures_are_known() -> None:
+    assert stgrad.grad(lambda x: product(x, 3.0), jit=False)(1.0) == 6.0
+
+
+def test_a_signature_that_is_not_of_the_code() -> None:
+    def named(*args: Any, _plain: bool = False, **kwargs: Any) -> Any:
+        return args[0] ** 2 if not _plain else args[0]
+
+    named.__signature__ = inspect.Signature([inspect.Parameter("x", inspect.Parameter.POSITIONAL_OR_KEYWORD)])  # type: ignore[attr-defined]
+    assert stgrad.vjp(named, 3.0, jit=False)[1](1.0) == (6.0,)
+
+
+def unpacked_from_flat(x: Any) -> Any:
+    a, b, c, d = np.outer(x[:2], x[1:]).flat
+    return a * b + c * d
+
+
+def test_flat_is_unpacked() -> None:
+    expected = [np.sum((unpacked_from_flat(X + h) - unpacked_from_flat(X - h)) / 2e-6) for h in 1e-6 * np.eye(3)]
+    assert stgrad.grad(unpacked_from_flat, jit=False)(X) == pytest.approx(expected)
+
+
+def flagged(x: Any, deep: bool = False) -> Any:
+    y = [x, x] if deep else x * 3.0
+    return y[0] * y[1] if deep else y
+
+
+def test_flags_that_are_what_their_defaults_say() -> None:
+    gradient = stgrad.grad(flagged, jit=False)
+    assert (gradient(2.0), gradient(2.0, True), gradient(2.0, deep=False), gradient(2.0, deep=True)) == (3.0, 4.0, 3.0, 4.0)
+
+
+def test_what_is_left_where_integers_are_known() -> None:
+    def f(x: Any, axis: int = 0) -> Any:
+        return x.shape[axis] * x.sum(axis=axis).nothing()
+
+    with pytest.raises(errors.StgradError, match="nothing"):
+        stgrad.grad(f, jit=False)(X)

@@ -1,0 +1,56 @@
+"""`x.strides` and `as_strided`, where each axis steps along an axis of the array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+from thorough import check_gradient
+
+import stgrad
+from stgrad import errors
+
+X = np.array([0.4, 0.7, 0.2, 0.9, 0.5, 0.3])
+M = np.outer(X, X[::-1]) + np.eye(6)
+
+
+def rolling(x: Any, w: Any = 3) -> Any:
+    shape = x.shape[:-1] + (x.shape[-1] - w + 1, w)
+    windows = as_strided(x, shape=shape, strides=x.strides + (x.strides[-1],))
+    return np.sum(np.std(windows, axis=-1) ** 2)
+
+
+def strided_windows(x: Any) -> Any:
+    windows = as_strided(x, ((x.shape[0] - 2) // 2 + 1, 2), (2 * x.strides[0], x.strides[0]))
+    return np.sum(windows[:, 0] * windows[:, 1] ** 2)
+
+
+def patches(m: Any) -> Any:
+    p = as_strided(m, (5, 4, 2, 3), m.strides + m.strides)
+    return np.sum(np.max(p * p, axis=(2, 3)))
+
+
+def turned(m: Any) -> Any:
+    t = as_strided(m.T, (6, 6), m.T.strides[::-1]) if m.ndim < 2 else as_strided(m, (6, 6), (m.strides[1], m.strides[0]))
+    return np.sum(t @ np.arange(6.0) * t[0])
+
+
+@pytest.mark.parametrize(("function", "x"), [(rolling, X), (rolling, M), (strided_windows, X), (patches, M), (turned, M)])
+def test_gradient(function: Any, x: Any) -> None:
+    check_gradient(function, (x,), order=1)
+    check_gradient(function, (x,), order=1, jit=True)
+
+
+def test_windows_of_a_view() -> None:
+    """Strides are those of the view, whatever lies in memory."""
+    x = M[:, ::2]
+    gradient = stgrad.grad(rolling, jit=False)(x)
+    assert gradient == pytest.approx(stgrad.grad(rolling, jit=False)(x.copy()))
+
+
+@pytest.mark.parametrize("strides", [(16, 8), (0, 8)])
+def test_what_reads_memory_is_refused(strides: Any) -> None:
+    with pytest.raises(errors.UnsupportedSyntaxError, match="steps along an axis of the array"):
+        stgrad.grad(lambda x: np.sum(as_strided(x, (2, 2), strides)), jit=False)(X)
