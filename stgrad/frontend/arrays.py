@@ -39,7 +39,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if isinstance(owner, Sym):
         found = ATTRIBUTES.get(name)
         if found is None and not hasattr(np.ndarray, name) and not hasattr(float, name):
-            _missing(frame, np.zeros((1,) * owner.type.rank, owner.type.dtype) if owner.type.array else np.dtype(owner.type.dtype).type(0), name, node)
+            what = f"an array of {owner.type.dtype}" if owner.type.array else f"a {owner.type}"
+            missing = errors.UndefinedNameError(f"{what} has no attribute `{name}`", frame.loc(node) if node is not None else None)
+            raise missing from AttributeError(name)
         return found(frame, owner) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)
@@ -78,7 +80,7 @@ def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
     except AttributeError as problem:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
-        plain = isinstance(owner, (ModuleType, NoneType, type, str, tuple, list, dict, np.ndarray, np.generic))  # others may get attributes as the program runs
+        plain = isinstance(owner, (ModuleType, NoneType, type, str, tuple, list, dict))  # others may get attributes as the program runs
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from (problem if plain else None)
     raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
 

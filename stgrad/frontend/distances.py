@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from stgrad.frontend.library import refuse
 
-_NAMES = {"l2": "euclidean", "euclid": "euclidean", "eu": "euclidean", "sqeuclid": "sqeuclidean", "sqe": "sqeuclidean", "cosine": "cosine", "cos": "cosine"}
-_NAMES |= {"cblock": "cityblock", "cb": "cityblock", "c": "cityblock", "manhattan": "cityblock", "l1": "cityblock", "chebychev": "chebyshev", "linf": "chebyshev"}
-_NAMES |= {"e": "euclidean", "cheby": "chebyshev", "cheb": "chebyshev", "ch": "chebyshev", "co": "correlation", "mi": "minkowski", "m": "minkowski", "pnorm": "minkowski"}
+_SHORT = {
+    "euclidean": "euclid eu e", "sqeuclidean": "sqeuclid sqe", "cityblock": "cblock cb c", "chebyshev": "chebychev cheby cheb ch", "cosine": "cos",
+    "correlation": "co", "minkowski": "mi m pnorm", "seuclidean": "se s", "mahalanobis": "mahal mah",
+}  # fmt: skip
+_NAMES = {short: name for name, others in _SHORT.items() for short in others.split()}
 
 
-def cdist(XA, XB, metric="euclidean", *, out=None, **options):  # type: ignore[no-untyped-def]  # noqa: N803
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:  # noqa: N803
     """The distance of each row of XA `(n, k)` to each of XB `(m, k)`: `(n, m)`."""
     if out is not None:
         out[...] = cdist(XA, XB, metric, **options)
@@ -26,7 +30,7 @@ def cdist(XA, XB, metric="euclidean", *, out=None, **options):  # type: ignore[n
     return _apart(np.expand_dims(a, 1), np.expand_dims(b, 0), metric, **options)
 
 
-def pdist(X, metric="euclidean", *, out=None, **options):  # type: ignore[no-untyped-def]  # noqa: N803
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Any:  # noqa: N803
     """The distance of each two rows of X `(n, k)`: `(n * (n - 1) / 2,)`."""
     if out is not None:
         out[...] = pdist(X, metric, **options)
@@ -41,11 +45,11 @@ def pdist(X, metric="euclidean", *, out=None, **options):  # type: ignore[no-unt
                 y[k] = metric(x[i], x[j], **options)
                 k += 1
         return y
-    i, j = np.triu_indices(x.shape[0], 1)
-    return _apart(x[i], x[j], metric, **options)
+    first, second = np.triu_indices(x.shape[0], 1)
+    return _apart(x[first], x[second], metric, **options)
 
 
-def _apart(u, v, metric, p=2, V=None, VI=None, w=None):  # type: ignore[no-untyped-def]  # noqa: N803
+def _apart(u: Any, v: Any, metric: Any, p: Any = 2, V: Any = None, VI: Any = None, w: Any = None) -> Any:  # noqa: N803
     """Distances along the last axis."""
     name = _NAMES.get(metric.lower(), metric.lower())
     refuse(w is not None, "weights of distances are not supported", "scale the points")

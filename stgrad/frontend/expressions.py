@@ -76,8 +76,7 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
     if isinstance(left, Sym) and left.type.array or isinstance(right, Sym) and right.type.array:
         left, right = (growing.as_array(frame, v) for v in (left, right))
         return binary(frame, type(node.op), left, right)
-    grow = any(isinstance(v, Growing) for v in (left, right))
-    if grow and isinstance(node.op, gast.Add):
+    if any(isinstance(v, Growing) for v in (left, right)) and isinstance(node.op, gast.Add):
         one, other = (v.cls if isinstance(v, Growing) else type(v) for v in (left, right))
         if one is other:
             return growing.concatenated(frame, left, right)
@@ -220,9 +219,7 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
             return _membership(frame, node, kind, left, table)
     if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
-    numbers = False
-    if isinstance(right, (tuple, list)):
-        right, numbers = _candidates(left, right)
+    right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)
     if isinstance(left, Sym) and not left.type.rank and numbers:
         found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})
         return found if kind is gast.In else unary_not(frame, found)

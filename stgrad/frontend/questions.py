@@ -84,6 +84,11 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
     known = static_of(value)
     if isinstance(known, Sym) and not spec:
         return RunTimeText(NUMBERS)
-    if not is_static(known) or isinstance(known, (RunTimeText, BaseException)):  # exceptions are made without what their classes do
+    if isinstance(known, RunTimeText) or not is_static(known) or _says_more(known):
         return RunTimeText(UNKNOWN)
     return called(format, known, *spec) if spec else called(str, known)
+
+
+def _says_more(value: Any) -> bool:
+    """Whether the text of an exception is made of what its class keeps: exceptions are made without that."""
+    return isinstance(value, BaseException) and not hasattr(type(value).__str__, "__objclass__")

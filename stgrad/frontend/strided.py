@@ -26,7 +26,7 @@ from stgrad.frontend.values import Record, Sym, Value, static_of
 class Stride:
     """So many steps along an axis of an array."""
 
-    def __init__(self, array, axis, times):  # type: ignore[no-untyped-def]
+    def __init__(self, array: Any, axis: Any, times: Any) -> None:
         self.array = array
         self.axis = axis
         self.times = times

@@ -30,7 +30,8 @@ def holds(frame: Frame, text: RunTimeText, part: str) -> bool:
     pieces = text.split(NUMBERS)
     if any(part in piece and UNKNOWN not in piece for piece in pieces):
         return True
-    if UNKNOWN in text or any(_goes_on(part[k:], pieces[i + 1 :]) for i, piece in enumerate(pieces[:-1]) for k in range(len(part) + 1) if piece.endswith(part[:k])):
+    begun = [(part[k:], pieces[i + 1 :]) for i, piece in enumerate(pieces[:-1]) for k in range(len(part) + 1) if piece.endswith(part[:k])]
+    if UNKNOWN in text or any(_goes_on(rest, behind) for rest, behind in begun):
         known_text(frame, text)
     return False
 

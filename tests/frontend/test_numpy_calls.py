@@ -864,7 +864,6 @@ def test_dtypes(expression: str, dtype: str, tmp_path: Path) -> None:
         ("np.sqrt(np.abs(x), where=x > 0)", "without `out=`"),
         ("np.max(x, where=x > 0, initial=None)", "needs `initial`"),
         ("np.r_['0,2', v, v]", "with a string"),
-        ("np.place(x, x > 0, [1.0, 2.0])", "several values"),
     ],
 )
 def test_refused(expression: str, message: str, tmp_path: Path) -> None:
