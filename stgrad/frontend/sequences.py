@@ -12,6 +12,7 @@ from stgrad import errors
 from stgrad.frontend import library
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.contractions import contracted
 from stgrad.frontend.elementwise_calls import over_elements
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Mapped, Range, Zip
@@ -111,6 +112,8 @@ def _einsum(frame: Frame, *operands: Value, **options: Value) -> Value:
     if dtype is not None:
         operands = (operands[0], *(frame.call(np.asarray, (x, dtype), {}) for x in operands[1:]))
     found = _rearranged(frame, *operands) if len(operands) == 2 and isinstance(operands[0], str) and dtype is None else None
+    if found is None and options.keys() <= {"optimize"}:
+        found = contracted(frame, operands[0], operands[1:])
     return call_python(frame, np.einsum, operands, options) if found is None else found
 
 

@@ -314,6 +314,7 @@ def operand_bar(y_bar, terms, output, operands, which):
     if not repeated:
         return unbroadcast(r, x)
     x_bar = np.zeros_like(x)
+    r = r if np.iscomplexobj(x) else np.real(r)
     x_bar[tuple(np.reshape(np.arange(np.shape(x)[k]), shape) for k, shape in enumerate(diagonal_shapes(terms[which])))] = r
     return x_bar
 

@@ -1,7 +1,8 @@
 """Matrix products into memory that is already there: loops for the smallest, BLAS for the others.
 
 Numba allocates every result of `a @ b`, and a call of BLAS takes as long as a product of 5 by 5. Shapes: `a` (m, k), `b` (k, n), or a vector (k,)
-on either side; `out` (m, n), (m,) or (n,) shares memory with neither.
+on either side; `out` (m, n), (m,) or (n,) shares memory with neither. Stacks of matrices `a` (..., m, k), `b` (..., k, n) are multiplied one by one; their
+leading axes broadcast.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing import signature
+from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic, lower_builtin, register_jitable, type_callable
-from numba.np.arrayobj import make_array
+from numba.np.arrayobj import make_array, populate_array
 from numba.np.linalg import check_blas_return, get_blas_kind, make_constant_slot
 
 from stgrad.runtime.memory import empty
@@ -235,6 +237,62 @@ def _times_packed(a: Any, b: Any, out: Any, add: Any) -> None:
         _gemv((1 - order,), sizes, a, ld, b, 1, out, 1)
 
 
+# ----------------------------------------------------------- stacks of matrices
+
+
+@intrinsic
+def _matrix_at(typingctx: Any, a: Any, offset: Any) -> Any:
+    """The matrix that starts so many bytes behind the first of a stack; it does not own its memory."""
+    made = types.Array(a.dtype, 2, "C" if a.layout == "C" else "A")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        stack, matrix = make_array(a)(context, builder, args[0]), make_array(made)(context, builder)
+        start = builder.add(builder.ptrtoint(stack.data, args[1].type), args[1])
+        shape, strides = (cgutils.unpack_tuple(builder, t)[-2:] for t in (stack.shape, stack.strides))
+        populate_array(matrix, builder.inttoptr(start, stack.data.type), shape, strides, stack.itemsize, None)
+        return matrix._getvalue()
+
+    return made(a, types.intp), codegen
+
+
+@register_jitable
+def _offset(a: Any, number: Any, extents: Any) -> Any:
+    """Where the matrix of a stack that goes into this one of the results starts, in bytes."""
+    offset = 0
+    for axis in range(len(extents) - 3, -1, -1):
+        at = number % extents[axis]
+        number //= extents[axis]
+        own = axis - (len(extents) - a.ndim)
+        if own >= 0 and a.shape[own] != 1:
+            if a.shape[own] != extents[axis]:
+                raise ValueError(MISMATCH)
+            offset += at * a.strides[own]
+    return offset
+
+
+def _stacks(a: Any, b: Any, out: Any, add: Any) -> Any:
+    count = 1
+    for axis in range(out.ndim - 2):
+        count *= out.shape[axis]
+    for number in range(count):
+        left, right = _matrix_at(a, _offset(a, number, out.shape)), _matrix_at(b, _offset(b, number, out.shape))
+        _one_of_stack(left, right, _matrix_at(out, number * out.strides[out.ndim - 3]), add)
+
+
+_one_of_stack = register_jitable(_matrices)
+
+
+def _new_stack(a: Any, b: Any) -> Any:
+    more, less = (a, b) if a.ndim >= b.ndim else (b, a)
+    shape = more.shape
+    for axis in range(more.ndim - 2):
+        own = axis - (more.ndim - less.ndim)
+        if own >= 0 and shape[axis] == 1:
+            shape = tuple_setitem(shape, axis, less.shape[own])
+    shape = tuple_setitem(shape, more.ndim - 2, a.shape[a.ndim - 2])
+    return empty(tuple_setitem(shape, more.ndim - 1, b.shape[b.ndim - 1]), a.dtype)
+
+
 def _new_matrix(a: Any, b: Any) -> Any:
     return empty((a.shape[0], b.shape[1]), a.dtype)
 
@@ -251,9 +309,9 @@ def _result(a: Any, b: Any, out: Any) -> Any:
     given = [t for t in (a, b, out) if t is not None]
     if not all(isinstance(t, types.Array) and isinstance(t.dtype, types.Float) and t.dtype == a.dtype for t in given):
         return None
-    if (a.ndim, b.ndim) not in ((2, 2), (2, 1), (1, 2)):
+    if min(a.ndim, b.ndim) < 2 and (a.ndim, b.ndim) not in ((2, 1), (1, 2)):
         return None
-    made = types.Array(a.dtype, a.ndim + b.ndim - 2, "C")
+    made = types.Array(a.dtype, max(a.ndim, b.ndim) if min(a.ndim, b.ndim) > 1 else 1, "C")
     return made if out is None or (out.ndim, out.layout) == (made.ndim, "C") else None
 
 
@@ -286,7 +344,7 @@ def _lower_added(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @lower_builtin(matmul, types.Array, types.Array)
 def _lower_fresh(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     (a, b), (x, y) = _oriented(context, builder, sig.args, args)
-    new = _new_matrix if b.ndim == 2 else _new_column
+    new = _new_stack if sig.return_type.ndim > 2 else _new_matrix if b.ndim == 2 else _new_column
     out = context.compile_internal(builder, new, signature(sig.return_type, a, b), (x, y))
     _product(context, builder, (a, b, sig.return_type), (x, y, out), add=False)
     return out
@@ -299,7 +357,7 @@ def _multiply(context: Any, builder: Any, sig: Any, args: Any, add: bool) -> Any
 
 
 def _product(context: Any, builder: Any, kinds: Any, args: Any, add: bool) -> None:
-    run = _matrices if kinds[1].ndim == 2 else _matrix_vector
+    run = _stacks if kinds[2].ndim > 2 else _matrices if kinds[1].ndim == 2 else _matrix_vector
     flag = context.get_constant(types.boolean, add)
     context.compile_internal(builder, run, signature(types.none, *kinds, types.boolean), (*args, flag))
 

@@ -50,6 +50,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
+from stgrad.transforms.lower.products import multiplies
 
 TRIANGULAR = "scipy.linalg.solve_triangular"
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
@@ -78,6 +79,10 @@ class _Foreign:
             stmt = without_defaults(stmt)
         if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
             stmt = with_new_axes(stmt, self.types)
+        if isinstance(stmt, Assign) and operation(stmt.op).reorders:
+            stmt = reordered(stmt, self.types)
+        if isinstance(stmt, Assign) and stmt.op == "np.matmul" and self.types[stmt.target.name].rank > 2 and multiplies(stmt, self.types):
+            stmt = replace(stmt, op="runtime.matmul")
         if isinstance(stmt, Assign) and not self.native(stmt):
             new = reshaped(stmt, self.types)
             if new is not None and self.in_rows(stmt):
@@ -285,6 +290,17 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     whole = Slice(NONE, NONE, NONE)
     index = Pack(tuple(NONE if k in new else whole for k in range(rank)))
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
+
+
+def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`np.swapaxes(x, axis1=0, axis2=-1)` and its like as `np.transpose(x, (2, 1, 0))`, which is a view in native code, too."""
+    source, options = stmt.args[0], Pack((*stmt.args[1:], *(v for _, v in stmt.kwargs)))
+    if not isinstance(source, Var) or types[source.name].rank < 3 or list(operand_vars(options)):
+        return stmt
+    given = [tuple(i.value for i in o.items if isinstance(i, Const)) if isinstance(o, Pack) else o.value for o in options.items if isinstance(o, (Pack, Const))]
+    shape = tuple(range(types[source.name].rank))  # tells which axis is which
+    order = getattr(np, stmt.op[3:])(np.empty(shape), *given).shape
+    return replace(stmt, args=(source, Pack(tuple(map(Const, order)))), op="np.transpose", kwargs=())
 
 
 def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:

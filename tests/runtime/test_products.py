@@ -71,3 +71,23 @@ def test_nan_in_old_memory_does_not_matter():
         out = np.full((n, n), np.nan)
         compiled(np.ones((n, n)), np.ones((n, n)), out, out.copy())
         np.testing.assert_array_equal(out, n)
+
+
+STACKS = [((2, 3, 4), (2, 4, 5)), ((3, 4), (2, 4, 5)), ((2, 3, 4), (4, 5)), ((3, 1, 6, 9), (2, 9, 7)), ((0, 3, 4), (0, 4, 2)), ((2, 8, 9), (1, 9, 8))]
+
+
+@pytest.mark.parametrize("layout", ["C", "columns", "backwards"])
+@pytest.mark.parametrize(("shape_a", "shape_b"), STACKS)
+def test_stacks_are_multiplied_one_by_one(shape_a, shape_b, layout):
+    rng = np.random.default_rng(0)
+    a, b = LAYOUTS[layout](rng.standard_normal(shape_a)), np.swapaxes(rng.standard_normal((*shape_b[:-2], *shape_b[:-3:-1])), -1, -2)
+    expected = a @ b
+    for run in (compiled, plain):
+        out, total = np.full(expected.shape, np.nan), np.ones(expected.shape)
+        for made in (*run(a, b, out, total), total - 1.0):
+            np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_stacks_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="extents"):
+        compiled(np.ones((2, 3, 4)), np.ones((3, 4, 3)), np.ones((3, 3, 3)), np.ones((3, 3, 3)))

@@ -12,9 +12,9 @@ define("alias", "identity", arity=1, views=0, sharing="always", like=True, trian
        vector=True, total=True, python=lambda x: x)  # fmt: skip
 define("stop_gradient", "identity", arity=1, differentiable=False, views=0, sharing="always", python=lambda x: x)
 define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=lambda x, i: x[i])
-define("np.transpose", "move", sharing="always", triangle="turned")
+define("np.transpose", "move", sharing="always", reorders=True, triangle="turned")
 define("np.squeeze np.expand_dims", "move", made="rowwise")
-define("np.swapaxes np.moveaxis", "move")
+define("np.swapaxes np.moveaxis", "move", reorders=True)
 define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
 define("np.diag", "move", readonly="smaller")
 define("np.reshape np.ravel", "move", made="reshaped")

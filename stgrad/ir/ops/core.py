@@ -59,6 +59,7 @@ class Operation:
         vector: the operation that processors run for several elements at once: itself, or one of `stgrad.runtime`.
         precise: the same from the C library.
         tuned: the same from `stgrad.runtime`, for one real matrix.
+        reorders: whether the result is the argument with its axes in another order.
         triangle: of a matrix: 'lower' or 'upper' where the result has nothing but zeros on the other side of the diagonal, 'kept' where that is as in the
             argument, 'turned' where it is the other way round.
         combine: for a reduction, how a value joins the result: a mode of loop nests.
@@ -95,6 +96,7 @@ class Operation:
     vector: str = ""
     precise: str = ""
     tuned: str = ""
+    reorders: bool = False
     triangle: str = ""
     combine: str = ""
     picks: bool = False

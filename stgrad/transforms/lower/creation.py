@@ -193,15 +193,18 @@ def flip(state: Scalariser, stmt: Assign) -> bool:
 
 @handles("np.diag", "np.diagonal")
 def diagonal(state: Scalariser, stmt: Assign) -> bool:
-    """The diagonal of a square matrix."""
+    """The main diagonal along two axes of one extent; it is the last axis of the result."""
     source = stmt.args[0]
-    if len(stmt.args) > 1 or stmt.kwargs or not isinstance(source, Var) or state.types[source.name].rank != 2:
+    if not isinstance(source, Var) or (rank := state.types[source.name].rank) < 2 or stmt.op == "np.diag" and rank != 2:
         return False
+    offset = argument(stmt, 1, "k" if stmt.op == "np.diag" else "offset", Const(0))
+    pair = axes_of(Pack((argument(stmt, 2, "axis1", Const(0)), argument(stmt, 3, "axis2", Const(1)))), rank)
     view = state.view(source.name)
-    index = compose(view.index, [Axis(0), Axis(0)])
-    if index is None or not state.extents.same(*view.dims):
+    if offset != Const(0) or pair is None or pair[0] == pair[1] or not state.extents.same(view.dims[pair[0]], view.dims[pair[1]]):
         return False
-    return state.bind_view(stmt, View(view.base, index, view.dims[:1]))
+    others = [k for k in range(rank) if k not in pair]
+    index = compose(view.index, [Axis(rank - 2 if k in pair else others.index(k)) for k in range(rank)])
+    return index is not None and state.bind_view(stmt, View(view.base, index, (*(view.dims[k] for k in others), view.dims[pair[0]])))
 
 
 def permute(state: Scalariser, stmt: Assign, order: list[int]) -> bool:

@@ -115,7 +115,7 @@ class _Products:
         if shape is not None:
             ring = [self.workspace(stmt, shape) for _ in range(self.needed[id(stmt)] + 1)]
             return [*turned(ring, self.names, self.types), replace(stmt, op="runtime.matmul", kwargs=(("out", ring[0]),))]
-        matrix = self.types[stmt.target.name].rank == 2
+        matrix = self.types[stmt.target.name].rank >= 2
         return [replace(stmt, op="runtime.matmul") if in_loop or matrix else stmt]
 
     # ---------------------------------------------------------------- memory
@@ -123,8 +123,8 @@ class _Products:
     def shape(self, stmt: Assign) -> Operand | None:
         """The extents of a product as operands that stand before the loop."""
         left, right = (self.types[n] for n in reads(stmt))
-        dims = (*left.dims[: left.rank - 1], *right.dims[right.rank - 1 :][: right.rank - 1])
         made = self.types[stmt.target.name].dims
+        dims = (*left.dims[: left.rank - 1], *right.dims[right.rank - 1 :][: right.rank - 1]) if len(made) <= 2 else made
         dims = tuple(b if self.knows(b) else a for a, b in zip(dims, made, strict=True))
         if not all(map(self.knows, dims)):
             return None
@@ -171,8 +171,8 @@ def _size(op: str) -> bool:
 
 
 def multiplies(stmt: Assign, types: Mapping[str, Type]) -> bool:
-    """Whether a statement is a product of real matrices, or of one with a vector, of one type."""
+    """Whether a statement is a product of real matrices or stacks of them, or of one matrix with a vector, of one type."""
     if operation(stmt.op).kind != "product" or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
         return False
     a, b = (types[n] for n in reads(stmt))
-    return a.dtype == b.dtype in ("float64", "float32") and (a.rank, b.rank) in ((2, 2), (2, 1), (1, 2))
+    return a.dtype == b.dtype in ("float64", "float32") and (min(a.rank, b.rank) > 1 or (a.rank, b.rank) in ((2, 1), (1, 2)))
