@@ -215,7 +215,7 @@ class Programs:
             return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
     def _selecting(self, compiled: Callable[[], Compiled], problem: errors.StgradError) -> Compiled:
-        """The program with entries of lists and dicts that it finds as it runs; where that does not help either, the problem is raised."""
+        """The program with entries of lists and dicts that it finds as it runs; where that does not help, the problem is raised, or the later one."""
         from stgrad.frontend.joins import SELECTS
 
         if not isinstance(problem, errors.NeedStaticError) or SELECTS.get():
@@ -223,8 +223,8 @@ class Programs:
         token = SELECTS.set(True)
         try:
             return compiled()
-        except errors.StgradError:
-            raise problem from None
+        except errors.StgradError as found:
+            raise found if _behind(found, problem) else problem from None
         finally:
             SELECTS.reset(token)
 
@@ -305,6 +305,12 @@ class Programs:
         """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""
         self._record.clear()
         self._rewrap()
+
+
+def _behind(found: errors.StgradError, problem: errors.StgradError) -> bool:
+    """Whether reading got further before one error than before another."""
+    a, b = found.loc, problem.loc
+    return a is not None and b is not None and (a.file == b.file and a.line > b.line)
 
 
 def _with_leaves(program: Program, *flat: Any) -> tuple[Program, list[Any]]:

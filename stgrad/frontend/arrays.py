@@ -14,6 +14,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import boxes
 from stgrad.frontend.frame import Frame, evaluates
+from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.text import known_text
@@ -134,6 +135,9 @@ def call_method(frame: Frame, method: Method, args: tuple[Value, ...], kwargs: d
         close = difflib.get_close_matches(name, [n for n in dir(np.ndarray) if n[0] != "_"], 1)
         hint = f"did you mean `{close[0]}`?" if close and close[0] != name else "use the NumPy function"
         raise errors.UnknownFunctionError(f"the array method `{name}` is not supported", frame.builder.loc, hint=hint)
+    owner = current(owner)
+    if isinstance(owner, Record):
+        return frame.call(get(frame, owner, name, None), args, kwargs)
     return _container_method(frame, owner, name, args, kwargs)
 
 

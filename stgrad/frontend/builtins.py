@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins as python
-import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from stgrad.frontend import growing, operations
 from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import current
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.text import known_text
@@ -81,6 +81,7 @@ def _range(frame: Frame, *args: Value) -> Value:
 
 @handles(len)
 def _len(frame: Frame, value: Value) -> Value:
+    value = current(value)
     if isinstance(value, Sym) and value.type.rank:
         return operations.extent(frame, value, 0)
     if isinstance(value, Range):
@@ -220,6 +221,8 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
 
         return ordering.extreme(frame, args[0] if len(args) == 1 else args, key, name, default)
     args = tuple(_numbers(frame, a) for a in args)
+    if len(args) == 1 and not isinstance(args[0], (Sym, Growing, Range)) and known_items(frame, args[0], None) is None:
+        args = (_numbers(frame, frame.call(list, args, {})),)
     if len(args) == 1 and isinstance(args[0], Sym):
         return operations.operation(frame, getattr(np, name), args)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
@@ -314,17 +317,6 @@ def _list(frame: Frame, values: Value = ()) -> Value:
             growing.extend(frame, lambda v: frame.call(Method(frame.env[name], "append"), (v,), {}), counted)
             return frame.env.pop(name)
     return [frame.keep(v) for v in static_items(frame, values, None)]
-
-
-@handles(dict, collections.OrderedDict)
-def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
-    pairs = values.items() if isinstance(values, dict) else [static_items(frame, pair, None) for pair in static_items(frame, values, None)]
-    return {static_of(k): frame.keep(v) for k, v in (*pairs, *named.items())}
-
-
-@handles(dict.fromkeys)
-def _fromkeys(frame: Frame, keys: Value, value: Value = None) -> Value:
-    return {static_of(k): frame.keep(value) for k in static_items(frame, keys, None)}
 
 
 @handles(map)

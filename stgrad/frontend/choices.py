@@ -25,7 +25,8 @@ from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import Chosen, Maybe, Optional, Sym, Value, rebuild, static_of
 
 SIMPLE = (gast.Assign, gast.AugAssign, gast.Expr, gast.Return, gast.Assert, gast.Delete, gast.Raise, gast.If)
-USES = (gast.Call, gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript, gast.Attribute, gast.Tuple, gast.List, gast.Slice, *SIMPLE)
+USES = (gast.Call, gast.BinOp, gast.UnaryOp, gast.Compare, gast.Subscript, gast.Attribute, gast.Tuple, gast.List, gast.Dict, gast.Set, gast.Slice,
+        gast.NamedExpr, gast.JoinedStr, gast.FormattedValue, *SIMPLE)
 
 
 def split(frame: Frame, chosen: Chosen, read: Callable[[Value], Value]) -> Value:

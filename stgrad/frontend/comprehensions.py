@@ -30,6 +30,7 @@ def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any, 
         live, k = Live(frame, value, node), 0
         while is_static(length := live.length()) and k < length:
             trip(live.item(k))
+            live.check()
             k += 1
         live.close()
         if is_static(length):

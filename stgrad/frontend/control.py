@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stgrad import errors
-from stgrad.frontend.certainties import left
+from stgrad.frontend.certainties import emit_raise, left
 from stgrad.frontend.frame import Frame, Leaves, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
@@ -20,6 +20,14 @@ ATTEMPTS = 24  # readings of a loop or branch until the types in it settle; each
 def branch(frame: Frame, cond: Sym, then: Callable[[], Value], orelse: Callable[[], Value], wish: str) -> Value:
     """The value of `then() if cond else orelse()`; names that either side binds are joined as well."""
     return growing(frame, lambda state: _branch(frame, state, cond, then, orelse, wish))
+
+
+def raise_where(frame: Frame, holds: Value, kind: str, message: str) -> None:
+    """Raise what Python raises where a condition holds, known or not."""
+    if isinstance(holds, Sym):
+        branch(frame, holds, lambda: emit_raise(frame, kind, message), lambda: None, "_t")
+    elif holds:
+        emit_raise(frame, kind, message)
 
 
 def growing(frame: Frame, read: Callable[[State], Value]) -> Value:
@@ -117,7 +125,8 @@ def _join_containers(frame: Frame, join: Join, then: dict[int, Any], orelse: dic
                 reason=f"{', '.join(map(str, a)) or 'none'} and {', '.join(map(str, b)) or 'none'}",
                 hint="give it all its entries before the branch",
             )
-        put(container, {i: join.value(a[i], b[i], f"{what}_{i}", fresh=True) for i in a})
+        lengths = ("count",) if isinstance(container, Growing) else ()
+        put(container, {i: join.number(a[i], b[i], f"{what}_{i}") if i in lengths else join.value(a[i], b[i], f"{what}_{i}", fresh=True) for i in a})
 
 
 def _join_env(frame: Frame, join: Join, before: dict[str, Value], a: dict[str, Value], b: dict[str, Value]) -> dict[str, Value]:

@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import growing, objects
+from stgrad.frontend import growing, objects, tables
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comprehensions import TEST, comprehension
@@ -18,7 +18,7 @@ from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.indexing import load, table_for
-from stgrad.frontend.iteration import once, used_once
+from stgrad.frontend.iteration import once, static_items, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text
@@ -361,13 +361,13 @@ def kept_items(frame: Frame, values: Value) -> Value:
 
 @evaluates(gast.Dict)
 def dict_display(frame: Frame, node: Any) -> Value:
-    result: dict[Any, Value] = {}
+    pairs: list[Value] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            result.update(frame.evaluate(value))
+            pairs.extend(static_items(frame, frame.call(objects.get(frame, frame.evaluate(value), "items", node), (), {}), node))
         else:
-            result[static_of(frame.evaluate(key))] = _kept(frame, value)
-    return result
+            pairs.append((static_of(frame.evaluate(key)), _kept(frame, value)))
+    return tables.of_pairs(frame, pairs)
 
 
 @evaluates(gast.Set)
@@ -423,10 +423,7 @@ def set_comprehension(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.DictComp)
 def dict_comprehension(frame: Frame, node: Any) -> Value:
-    pairs = comprehension(frame, node, lambda inner: (static_of(inner.evaluate(node.key)), inner.evaluate(node.value)))
-    if not isinstance(pairs, list):
-        frame.unsupported(node, "a dict comprehension needs keys that are known at compile time")
-    return dict(pairs)
+    return tables.of_pairs(frame, comprehension(frame, node, lambda inner: (static_of(inner.evaluate(node.key)), inner.evaluate(node.value))))
 
 
 @evaluates(gast.JoinedStr)

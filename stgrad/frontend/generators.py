@@ -135,6 +135,9 @@ def _drive_zip(frame: Frame, value: Zip, consumer: Consumer, node: Any) -> None:
     counter = _counter(frame, 0)
 
     def more() -> Value:
+        for column in live:
+            if isinstance(column, Live):
+                column.check(False if consumer.stopped is None else consumer.stopped())
         ends = [length() if callable(length := column.length) else length for column in live]
         tests = [operations.binary(frame, gast.Lt, _here(frame, counter), n) for n in ends if n is not None]
         return _all_of(frame, tests)

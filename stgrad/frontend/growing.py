@@ -81,7 +81,9 @@ def _append_item(frame: Frame, growing: Growing, value: Value) -> None:
 
 def make_room(frame: Frame, growing: Growing, value: Value) -> None:
     """Let the buffers hold one item more, which is like `value`."""
-    full = operations.binary(frame, gast.Eq, growing.count, operations.extent(frame, buffers(growing)[0], 0))
+    if not (held := buffers(growing)):  # items that are known, such as None
+        return
+    full = operations.binary(frame, gast.Eq, growing.count, operations.extent(frame, held[0], 0))
     if isinstance(full, Sym):
         branch(frame, full, lambda: _enlarge(frame, growing, value), lambda: None, "_t")
     elif full:

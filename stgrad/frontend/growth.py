@@ -76,7 +76,7 @@ def _open_table(frame: Frame, growth: Growth) -> None:
     for name in ("names", "held"):  # the same lists in each reading: it is noted of them that they grow
         growth.fields[name][:] = fresh.fields[name]
     growth.table.fields.update(growth.fields)
-    replace_container(frame, growth.origin, growth.table)
+    tables.replace(frame, growth.origin, growth.table)
 
 
 def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Value) -> Growing:
@@ -183,5 +183,6 @@ def leave_trip(filled: list[Growing]) -> None:
 
 def finish(frame: Frame, growing: Growing, trips: Any) -> None:
     """After the loop."""
-    growing.trip = None
-    growing.count = operations.extent(frame, buffers(growing)[0], 0)
+    before, growing.trip = growing.trip.before, None
+    held = buffers(growing)
+    growing.count = operations.extent(frame, held[0], 0) if held else operations.binary(frame, gast.Add, trips(), before)

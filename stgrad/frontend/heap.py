@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stgrad.frontend.values import Chosen, Closure, Growing, Maybe, Record, Value
+from stgrad.frontend.values import Chosen, Closure, DictView, Growing, Maybe, Record, Value
 
 MUTABLE = (list, dict, Record, Growing)
 
@@ -170,16 +170,31 @@ class State:
             trip.seen = seen
 
 
+@dataclass(frozen=True, eq=False)
 class Moved:
-    """Stands in a list that became a growing one, so that nothing uses the old one."""
+    """All that is left in a list that became a growing one, or in a dict that became a table: where its items are now."""
+
+    to: Value
 
 
-def replace_container(frame: Any, old: Value, new: Value) -> None:
-    """Let every name and container that holds one container hold another one."""
+def current(container: Value) -> Value:
+    """The container that stands for one which was evaluated before it was replaced: `xs` in `xs.append(f())`, where `f` lets it grow."""
+    while isinstance(container, (list, dict)) and len(container) == 1:
+        (held,) = container.values() if isinstance(container, dict) else container
+        if not isinstance(held, Moved):
+            break
+        container = held.to
+    return container
+
+
+def replace_container(frame: Any, old: Value, new: Value, viewed: Callable[[str], Value] | None = None) -> None:
+    """Let every name and container that holds one container hold another one, and of views of it (`d.keys()`) what `viewed` makes of their names."""
 
     def swap(value: Value) -> Value:
         if value is old:
             return new
+        if isinstance(value, DictView) and value.owner is old and viewed is not None:
+            return viewed(value.name)
         if isinstance(value, Maybe):
             return Maybe(swap(value.value), value.error)
         if isinstance(value, Chosen) and any(c is old for c in containers(value)):
@@ -194,4 +209,4 @@ def replace_container(frame: Any, old: Value, new: Value) -> None:
     for one in frames_of(frame):
         for name, value in list(one.env.items()):
             one.env[name] = swap(value)
-    put(old, {"moved": Moved()})
+    put(old, {"moved": Moved(new)})

@@ -13,6 +13,7 @@ from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.heap import current
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_number, is_static, operand_of, static_of, type_of
@@ -31,6 +32,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
         return hook(owner, frame, index, node)
     if isinstance(owner, Method) and owner.name == "flat":
         owner = frame.call(np.ravel, (owner.owner,), {})
+    owner = current(owner)
     if isinstance(owner, Sym):
         return _element(frame, owner, index, node)
     if isinstance(owner, Growing):
@@ -73,7 +75,8 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
         table = table_for(frame, owner, index)
         if table is not None:
             return load(frame, table, index, node)
-        if owner == [] and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
+        empty = isinstance(owner, list) and not owner
+        if empty and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
             _selection().emit_raise(frame, "IndexError", "list index out of range")
             raise Leaves(IndexError)
         raise errors.NeedStaticError(
@@ -372,6 +375,7 @@ def _window(builder: Builder) -> Dim:
 
 def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> None:
     """`owner[index] = value`."""
+    owner = current(owner)
     if isinstance(owner, Growing):
         lists().set_item(frame, owner, index, value, node)
         return

@@ -8,6 +8,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import current
 from stgrad.frontend.values import Closure, Growing, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
@@ -16,6 +17,8 @@ ANY = Dim("?")
 
 def described(frame: Frame, value: Value) -> Value:
     """What an item is made of: its structure with types for numbers and arrays; extents stay where they are constants."""
+
+    value = current(value)
 
     def leaf(v: Value, _: str) -> Value:
         if isinstance(v, Growing):

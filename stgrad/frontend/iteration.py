@@ -11,6 +11,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
@@ -91,8 +92,19 @@ class Counted:
     item: Callable[[Value], Value]
 
 
+def entries(value: Value) -> Value:
+    """The list of run-time length, or the two lists, that hold what a dict with keys of the running program is iterated over for; None for other values."""
+    if not isinstance(value, Record) or not hasattr(value.cls, "stands_for"):
+        return None
+    if "table" not in value.fields:
+        return value.fields["names"] if "held" in value.fields else None
+    table = value.fields["table"].fields
+    return table["held"] if value.fields["name"] == "values" else Zip((table["names"], table["held"]))
+
+
 def iterated(frame: Frame, value: Value) -> Value:
     """What a loop over a value goes through: of an instance, what its `__iter__` gives, which is asked for once."""
+    value = current(value)
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
         return frame.call(value.cls.__iter__, (value,), {})
     return value
@@ -110,6 +122,7 @@ def rows(frame: Frame, array: Sym, count: int | None, message: str, node: Any) -
 
 def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and they are not numbers of a range or rows of an array."""
+    value = current(value)
     if isinstance(value, Generator):
         return known_items(frame, COLLECT[0](frame, value, node), node)
     if isinstance(value, (tuple, list)):
@@ -131,6 +144,8 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
     if isinstance(value, (Sym, Growing, Counted, Product, Combinations, Chain)) or _is_flat(value):
         return None
+    if (held := entries(value)) is not None:
+        return known_items(frame, held, node)
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
         return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
@@ -165,6 +180,7 @@ def _is_flat(value: Value) -> bool:
 
 def count_items(frame: Frame, value: Value, node: Any) -> Counted:
     """Number and access of the items of a value whose length is not known."""
+    value = current(value)
     if isinstance(value, Generator):
         value = COLLECT[0](frame, value, node)
     if _is_flat(value):
@@ -198,6 +214,8 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         return value
     if isinstance(value, Product):
         return _product(frame, [count_items(frame, v, node) for v in value.inners])
+    if (held := entries(value)) is not None:
+        return count_items(frame, held, node)
     if isinstance(value, Chain) and all(isinstance(v, Sym) and v.type.rank == 1 for v in value.inners):
         return count_items(frame, frame.call(np.concatenate, (value.inners,), {}), node)
     items = known_items(frame, value, node)

@@ -20,7 +20,7 @@ from stgrad.frontend import growing, operations
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.comprehensions import chosen
-from stgrad.frontend.control import branch
+from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
@@ -60,8 +60,8 @@ def _zip(frame: Frame, *values: Value, strict: Value = False) -> Value:
         first, *others = (_number_of_items(frame, v) for v in values)
         for position, other in enumerate(others, start=2):
             said = "argument 1" if position == 2 else f"arguments 1-{position - 1}"
-            _raise_where(frame, gast.Lt, other, first, f"zip() argument {position} is shorter than {said}")
-            _raise_where(frame, gast.Gt, other, first, f"zip() argument {position} is longer than {said}")
+            raise_where(frame, operations.binary(frame, gast.Lt, other, first), "ValueError", f"zip() argument {position} is shorter than {said}")
+            raise_where(frame, operations.binary(frame, gast.Gt, other, first), "ValueError", f"zip() argument {position} is longer than {said}")
     return pairs
 
 
@@ -78,14 +78,6 @@ def _number_of_items(frame: Frame, value: Value) -> Value:
             "`zip(strict=True)` of an iterator whose items are not counted before they are made", frame.builder.loc, hint="make it a list: list(...)"
         )
     return frame.call(len, (value,), {})
-
-
-def _raise_where(frame: Frame, comparison: type[gast.cmpop], a: Value, b: Value, message: str) -> None:
-    holds = operations.binary(frame, comparison, a, b)
-    if isinstance(holds, Sym):
-        branch(frame, holds, lambda: emit_raise(frame, "ValueError", message), lambda: None, "_t")
-    elif holds:
-        emit_raise(frame, "ValueError", message)
 
 
 @handles(itertools.product)

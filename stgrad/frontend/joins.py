@@ -169,9 +169,11 @@ class Join:
         if isinstance(a, Nested) and isinstance(b, Nested):
             return Nested(self._value(a.buffer, b.buffer, what, fresh))
         if isinstance(a, Growing) and isinstance(b, Growing) and a.cls is b.cls:
-            return Growing(self._value(a.structure, b.structure, what, fresh), self._value(a.count, b.count, f"{what}_count", fresh), a.origin, cls=a.cls)
+            return Growing(self._value(a.structure, b.structure, what, fresh), self.number(a.count, b.count, f"{what}_count"), a.origin, cls=a.cls)
         if isinstance(a, Chosen) and isinstance(b, Chosen) and len(a.options) == len(b.options) and all(map(same, a.options, b.options)):
             return Chosen(self._value(a.index, b.index, f"{what}_choice", fresh), a.options, a.error)
+        if isinstance(a, Waiting) and type(a) is type(b) and all(isinstance(v, Sym) or is_number(v) for v in (*vars(a).values(), *vars(b).values())):
+            return type(a)(**{k: self.number(x, y, f"{what}_{k}") for (k, x), y in zip(vars(a).items(), vars(b).values(), strict=True)})
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {describe(a)} on one path and {describe(b)} on another",
@@ -181,6 +183,10 @@ class Join:
         if SELECTS.get() and not self.frame.builder.loops and _whole(a) and _whole(b):
             raise errors.TypeInferenceError(f"`{what}` is {static_of(a)} on one path and {static_of(b)} on another", self.frame.builder.loc)
         return self._shared(a, b, what, fresh)
+
+    def number(self, a: Value, b: Value, what: str) -> Value:
+        """A length or a bound: never one of several."""
+        return a if same(a, b) else self._shared(a, b, what, True)
 
     def _optional(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
         """None on one path and a value on the other."""
@@ -272,8 +278,10 @@ def describe(value: Value) -> str:
         return "a list that grows" if value.cls is list else "a tuple of unknown length"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, dict):
+        return f"a dict with the keys {', '.join(map(repr, value))}" if value else "an empty dict"
     if isinstance(value, Record):
-        return f"a {value.cls.__name__}"
+        return f"a {getattr(value.cls, 'stands_for', value.cls).__name__}"
     if isinstance(value, (str, bytes)):
         return repr(value)
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):

@@ -13,11 +13,12 @@ from typing import Any
 import gast
 
 from stgrad import errors
+from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists
-from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, first_items, known_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, entries, first_items, known_items
 from stgrad.frontend.operations import binary
-from stgrad.frontend.values import DictView, Growing, Value, is_static
+from stgrad.frontend.values import DictView, Growing, Sym, Value, is_static
 
 Items = tuple[Callable[[], Value], Callable[[Value], Value]]  # the length and an item, as they are when asked
 
@@ -28,7 +29,7 @@ def may_change(value: Value) -> bool:
         return may_change(value.inner)
     if isinstance(value, Zip):
         return any(map(may_change, value.inners))
-    return isinstance(value, (list, dict, Growing)) or isinstance(value, Mapped) and may_change(value.inners)
+    return isinstance(value, (list, dict, Growing)) or entries(value) is not None or isinstance(value, Mapped) and may_change(value.inners)
 
 
 class Live:
@@ -37,12 +38,21 @@ class Live:
     def __init__(self, frame: Frame, value: Value, node: Any) -> None:
         self.frame, self.node = frame, node
         self.names: list[str] = []
+        self._tables: list[tuple[Callable[[], Value], Value]] = []
         self.length, self.item = self._of(value)
         self._counts = self._growing()
 
     def close(self) -> None:
         for name in self.names:
             self.frame.env.pop(name, None)
+
+    def check(self, stopped: Value = False) -> None:
+        """Raise what Python raises when it asks for an item of a dict that has changed; `stopped`: whether the loop asks for none any more."""
+        for length, before in self._tables:
+            if (now := length()) is not before:
+                other = binary(self.frame, gast.NotEq, now, before)
+                other = branch(self.frame, stopped, lambda: False, lambda other=other: other, "_c") if isinstance(stopped, Sym) else not stopped and other
+                raise_where(self.frame, other, "RuntimeError", "dictionary changed size during iteration")
 
     def has_grown(self) -> bool:
         """Whether a list of run-time length is longer or shorter than it was."""
@@ -70,6 +80,8 @@ class Live:
             return self._dict(value)
         if isinstance(value, (list, Growing)):
             return self._list(value)
+        if (held := entries(value)) is not None:
+            return self._table(held)
         items = known_items(frame, value, self.node)
         if items is not None:
             return lambda: len(items), lambda k: items[k] if is_static(k) else self._mixed()
@@ -107,6 +119,12 @@ class Live:
             name = value.name if isinstance(value, DictView) else "keys"
             return {"keys": key, "values": owner[key], "items": (key, owner[key])}[name]
 
+        return length, item
+
+    def _table(self, held: Value) -> Items:
+        """Of a dict whose keys the running program finds: it must have as many at the end of each iteration as it had before the loop."""
+        length, item = self._of(held)
+        self._tables.append((length, length()))
         return length, item
 
     def _zip(self, value: Zip) -> Items:

@@ -116,7 +116,9 @@ def _live_loop(frame: Frame, node: Any, live: Live) -> None:
     until = getattr(node, "until", None)
     k = 0
     while is_static(length := live.length()):
-        if k >= length or until is not None and static_of(frame.env.get(until)) is True:
+        stopped = until is not None and static_of(frame.env.get(until)) is True
+        live.check(stopped)
+        if k >= length or stopped:
             return
         frame.assign(node.target, live.item(k))
         frame.execute(node.body)
@@ -179,6 +181,9 @@ class Counting:
     length: Callable[[], Value]
     item: Callable[[Value], Value]
 
+    def check(self, stopped: Value) -> None:
+        """There is nothing to check."""
+
 
 UNROLL = 64
 
@@ -225,8 +230,9 @@ def _interrupted(frame: Frame, node: Any, items: Live | Counting, until: str | N
     frame.bind(counter, start)
 
     def test() -> Value:
-        more = operations.binary(frame, gast.Lt, frame.lookup(counter), items.length())
         flag: Value = False if until is None else frame.lookup(until)
+        items.check(flag)
+        more = operations.binary(frame, gast.Lt, frame.lookup(counter), items.length())
         if not isinstance(flag, Sym) or not isinstance(more, Sym):
             flag = flag if isinstance(flag, Sym) else bool(flag)
             return operations.truth(frame, more) if flag is False else False

@@ -21,6 +21,7 @@ from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import Counted, count_items, known_items
 from stgrad.frontend.library import means
 from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of
 
 
@@ -95,7 +96,7 @@ def _as_keys(frame: Frame, keys: Value) -> Value:
 
 
 def _keys(frame: Frame, counted: Counted, key: Value) -> Value:
-    return _as_keys(frame, _listed(frame, counted, lambda v: v if key is None else frame.call(key, (v,), {})))
+    return _as_keys(frame, _listed(frame, counted, lambda v: v if key is None else unwrapped(frame, frame.call(key, (v,), {}))))
 
 
 def _listed(frame: Frame, counted: Counted, of: Callable[[Value], Value]) -> Growing:
@@ -130,7 +131,7 @@ def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) 
     """`max(values, key=key)`: the first of the items with the greatest key."""
     items = known_items(frame, values, None)
     if items is not None:
-        keys: Value = [frame.call(key, (v,), {}) for v in items]
+        keys: Value = [unwrapped(frame, frame.call(key, (v,), {})) for v in items]
         known = static_of(keys)
         if is_static(known) and known:
             return items[(min if name == "min" else max)(range(len(items)), key=known.__getitem__)]

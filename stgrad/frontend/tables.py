@@ -20,8 +20,9 @@ from stgrad.frontend import selection
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows, replace_container
+from stgrad.frontend.indexing import store
 from stgrad.frontend.items import described, joined
-from stgrad.frontend.iteration import known_items
+from stgrad.frontend.iteration import known_items, static_items
 from stgrad.frontend.iterators import DefaultDict
 from stgrad.frontend.objects import construct
 from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, static_of
@@ -29,14 +30,13 @@ from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, sta
 _NOTHING = object()
 
 
-class Table:
-    """A `dict`."""
+class Keys:
+    """Keys in the order of their first use: what dicts and sets have in common."""
 
     stands_for: type = dict
 
-    def __init__(self, keys, values):  # type: ignore[no-untyped-def]
+    def __init__(self, keys: Any) -> None:
         self.names = keys
-        self.held = values
 
     def place(self, key: Any) -> Any:
         """Where a key stands; -1 where it does not."""
@@ -52,8 +52,13 @@ class Table:
     def __contains__(self, key: Any) -> Any:
         return self.place(key) >= 0
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(self.names)
+
+class Table(Keys):
+    """A `dict`."""
+
+    def __init__(self, keys: Any, values: Any) -> None:
+        self.names = keys
+        self.held = values
 
     def reach(self, key: Any) -> Any:
         """Where the entry stands that `self[key]` reads."""
@@ -108,14 +113,40 @@ class Table:
         self.names.clear()
         self.held.clear()
 
+    def copy(self) -> Any:
+        return Table(list(self.names), list(self.held))
+
     def keys(self) -> Any:
-        return self.names
+        return self
 
     def values(self) -> Any:
-        return self.held
+        return View(self, "values")
 
     def items(self) -> Any:
-        return zip(self.names, self.held, strict=True)
+        return View(self, "items")
+
+
+class View:
+    """`d.values()` or `d.items()`."""
+
+    stands_for: type = dict
+
+    def __init__(self, table: Any, name: Any) -> None:
+        self.table = table
+        self.name = name
+
+    def __len__(self) -> Any:
+        return len(self.table)
+
+    def __contains__(self, item: Any) -> Any:
+        return any(one == item for one in self)
+
+
+def _of_pairs(pairs: Any) -> Any:
+    table = Table([], [])
+    for key, value in pairs:
+        table[key] = value
+    return table
 
 
 class DefaultTable(Table):
@@ -123,10 +154,13 @@ class DefaultTable(Table):
 
     stands_for = collections.defaultdict
 
-    def __init__(self, keys, values, factory):  # type: ignore[no-untyped-def]
+    def __init__(self, keys: Any, values: Any, factory: Any) -> None:
         self.names = keys
         self.held = values
         self.default_factory = factory
+
+    def copy(self) -> Any:
+        return DefaultTable(list(self.names), list(self.held), self.default_factory)
 
     def reach(self, key: Any) -> Any:
         at = self.place(key)
@@ -142,7 +176,7 @@ class Tally(Table):
 
     stands_for = collections.Counter
 
-    def __init__(self, values):  # type: ignore[no-untyped-def]
+    def __init__(self, values: Any) -> None:
         self.names = []
         self.held = []
         for value in values:
@@ -166,28 +200,15 @@ class Tally(Table):
         return pairs if n is None else pairs[:n]
 
 
-class KeySet:
+class KeySet(Keys):
     """A `set`."""
 
     stands_for: type = set
 
-    def __init__(self, values):  # type: ignore[no-untyped-def]
+    def __init__(self, values: Any) -> None:
         self.names = []
         for value in values:
             self.add(value)
-
-    def place(self, key: Any) -> Any:
-        found = -1
-        for i in range(len(self.names)):
-            if found < 0 and self.names[i] == key:
-                found = i
-        return found
-
-    def __len__(self) -> Any:
-        return len(self.names)
-
-    def __contains__(self, key: Any) -> Any:
-        return self.place(key) >= 0
 
     def add(self, key: Any) -> None:
         if self.place(key) < 0:
@@ -218,10 +239,11 @@ class KeySet:
 def keyed(owner: Value, key: Value) -> bool:
     """Whether a dict can be made a table for a key of the running program: all keys are numbers, or tuples of them."""
 
-    def number(k: Value) -> bool:
-        return is_number(k) or isinstance(k, Sym) and not k.type.rank or isinstance(k, tuple) and all(map(number, k))
+    return selection.SELECTS.get() and type(owner) in (dict, DefaultDict) and _number(key) and all(map(_number, owner))
 
-    return selection.SELECTS.get() and type(owner) in (dict, DefaultDict) and number(key) and all(map(number, owner))
+
+def _number(key: Value) -> bool:
+    return is_number(key) or isinstance(key, Sym) and not key.type.rank or isinstance(key, tuple) and all(map(_number, key))
 
 
 def changed(frame: Frame, owner: dict[Any, Value]) -> Record | None:
@@ -238,8 +260,24 @@ def changed(frame: Frame, owner: dict[Any, Value]) -> Record | None:
         if id(owner) in region.outside or id(origin) in region.outside:
             raise Grows(origin, depth, None, False)
     table = made(owner)
-    replace_container(frame, owner, table)
+    replace(frame, owner, table)
     return table
+
+
+def replace(frame: Frame, owner: dict[Any, Value], table: Record) -> None:
+    """Let all that holds a dict, or a view of it, hold the table that it becomes."""
+    replace_container(frame, owner, table, lambda name: table if name == "keys" else Record(View, {"table": table, "name": name}))
+
+
+def of_pairs(frame: Frame, pairs: Value) -> Value:
+    """The dict with these keys and values, of which the keys or the number may be known as the program runs."""
+    items = known_items(frame, pairs, None)
+    known = None if items is None else [static_items(frame, item, None) for item in items]
+    if known is not None and all(len(pair) == 2 and is_static(static_of(pair[0])) for pair in known):
+        return {static_of(k): v for k, v in known}
+    if not selection.SELECTS.get() or known is not None and not all(len(pair) == 2 and _number(static_of(pair[0])) for pair in known):
+        raise errors.NeedStaticError("the keys of this dict must be known at compile time", frame.builder.loc, hint="use numbers as keys, or two lists")
+    return frame.call(_of_pairs, (pairs if items is None else items,), {})
 
 
 def entry(frame: Frame, owner: Value, key: Value) -> tuple[Value, Value]:
@@ -258,6 +296,22 @@ def made(owner: dict[Any, Value]) -> Record:
     if isinstance(owner, DefaultDict):
         return Record(DefaultTable, {**fields, "default_factory": owner.factory})
     return Record(Table, fields)
+
+
+@handles(dict, collections.OrderedDict)
+def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
+    if isinstance(values, Record) and issubclass(values.cls, Table):
+        found = frame.call(Table.copy, (values,), {})
+    else:
+        found = of_pairs(frame, values) if not isinstance(values, dict) else dict(values)
+    for name, value in named.items():
+        store(frame, found, name, value, None)
+    return {k: frame.keep(v) for k, v in found.items()} if isinstance(found, dict) else found
+
+
+@handles(dict.fromkeys)
+def _fromkeys(frame: Frame, keys: Value, value: Value = None) -> Value:
+    return {static_of(k): frame.keep(value) for k in static_items(frame, keys, None)}
 
 
 @handles(collections.Counter)

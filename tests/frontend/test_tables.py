@@ -60,3 +60,65 @@ def test_a_table_is_still_a_dict():
         return sum(d.values()) * isinstance(d, dict)
 
     assert stgrad.grad(f, jit=False)(X, KEYS).tolist() == [0.0, 4.0, 6.0]
+
+
+def _entries(x, ks):
+    d = {}
+    for i in range(len(ks)):
+        d[int(ks[i])] = x[i] ** 2
+    return d
+
+
+def adds_a_key(x, ks):
+    d, total = _entries(x, ks), 0.0
+    for k in d:
+        d[k + 100] = 1.0
+        total += d[k]
+    return total
+
+
+def removes_the_last_key(x, ks):
+    d, total = _entries(x, ks), 0.0
+    for k in d.keys():
+        total += d[k]
+        if len(d) == 2 and k == 0:
+            del d[k]
+    return total
+
+
+def adds_beside_values(x, ks):
+    d, total = _entries(x, ks), 0.0
+    for v in d.values():
+        total += v
+        d[7 + len(d)] = v
+    return total
+
+
+def adds_beside_items(x, ks):
+    d, total = _entries(x, ks), 0.0
+    for (k, v), w in zip(d.items(), x):
+        total += v * w
+        d[k + 100] = v
+    return total
+
+
+def leaves_after_adding(x, ks):
+    d, total = _entries(x, ks), 0.0
+    for k in d:
+        total += d[k]
+        d[k + 100] = 1.0
+        break
+    return total + len(d)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [adds_a_key, removes_the_last_key, adds_beside_values, adds_beside_items])
+def test_a_dict_keeps_its_size_while_it_is_iterated(f, jit):
+    with pytest.raises(RuntimeError, match="dictionary changed size during iteration"):
+        f(X, KEYS)
+    with pytest.raises(RuntimeError, match="dictionary changed size during iteration"):
+        stgrad.grad(f, jit=jit)(X, KEYS)
+
+
+def test_a_dict_may_change_where_its_loop_ends():
+    assert stgrad.grad(leaves_after_adding)(X, KEYS).tolist() == [0.0, 0.0, 6.0]

@@ -593,3 +593,10 @@ def try_choice(w, x):
         f = math.exp
         y = 0.0
     return f(w) + y + np.sum(x)
+
+
+@example(0.7, X[:3])
+def named_where_it_is_compared(w, x):
+    if (side := "low" if w < x[0] else "high") == "low":
+        return w * x[1]
+    return {"low": 1.0, "high": w}[side] * x[2]

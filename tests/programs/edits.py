@@ -169,3 +169,38 @@ def empties_a_buffer(x):
             s += buffer[0] * buffer[1]
             buffer.clear()
     return s + sum(buffer)
+
+
+@example(vector(5), jit=True)
+def grown_by_the_item(x):
+    xs = [x[0]]
+
+    def more():
+        for v in x:
+            xs.append(v * x[1])
+        return x[2]
+
+    xs.append(more())
+    xs += [more(), 3.0]
+    return sum(v * v for v in xs) * len(xs) + xs[-1] * xs[6]
+
+
+@example(vector(5))
+def grown_by_the_index(x):
+    xs = [x[0], 2.0]
+
+    def more():
+        for v in x:
+            xs.append(v * x[1])
+        return 1
+
+    xs[more()] = x[3] ** 2
+    return sum(xs) + xs[more() - 2] * xs[1]
+
+
+@example(vector(5))
+def a_list_of_nothing(x):
+    xs = []
+    for _ in range(len(x)):
+        xs.append(None)
+    return x[0] * len(xs)

@@ -91,3 +91,53 @@ def arrays_by_key(x, ks):
     for i in range(len(ks)):
         d[ks[i]] = d.get(ks[i], np.zeros(len(x))) + x * x[i]
     return sum(np.sum(v * v) for v in d.values())
+
+
+@example(vector(5), KEYS)
+def views_of_entries(x, ks):
+    d = {}
+    seen = d.keys()
+    for i in range(len(ks)):
+        d[int(ks[i])] = x[i] ** 2
+    total = 0.0
+    for k, v in zip(d.keys(), d.values()):
+        total += k * v
+    for k in seen:
+        total += d[k] * 3.0
+    return total + max(d.values()) - min(d.values()) * len(d.items())
+
+
+@example(vector(5), KEYS, jit=True)
+def keys_from_pairs(x, ks):
+    d = {int(k): v * v for k, v in zip(ks, x)}
+    e = dict(zip(ks.tolist(), x))
+    f = {int(ks[0]): x[0], 77: x[1]}
+    f[int(ks[0])] *= x[2]
+    best = max(e, key=e.get)
+    return sum(d.values()) + e[best] * f[77] + sum(f.values())
+
+
+@example(vector(5), KEYS)
+def a_copy_of_entries(x, ks):
+    d = {}
+    for v, k in zip(x, ks, strict=True):
+        d[int(k)] = v * v
+    e, f = dict(d), d.copy()
+    e[int(ks[0])] = 0.0
+    del f[int(ks[0])]
+    for k in list(d):
+        d[k + 100] = d[k] * 2.0
+    return sum(d.values()) + sum(e.values()) * 3.0 + sum(f.values()) * x[0]
+
+
+@example(vector(5), KEYS)
+def a_dict_that_changes_while_it_is_updated(x, ks):
+    d = {1: x[0]}
+
+    def more():
+        for v, k in zip(x, ks, strict=True):
+            d[int(k)] = v * x[1]
+        return 0.5
+
+    d.update({9: more()})
+    return sum(v * k for k, v in d.items())
