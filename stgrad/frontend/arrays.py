@@ -53,6 +53,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         if found is ABSENT:  # of the instance, or made by a `__getattr__`: no method of lists or dicts
             value = frame.look("attribute", owner, name)
             return _missing(frame, owner, name, node) if value is ABSENT else value
+    if isinstance(owner, tuple) and is_static(owner) and hasattr(type(owner), "n_sequence_fields") and hasattr(owner, name):
+        return getattr(owner, name)  # `sys.float_info.max`
     if isinstance(owner, set) and name in _CHANGING:
         return Method(owner, name)
     if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
@@ -127,7 +129,7 @@ def call_method(frame: Frame, method: Method, args: tuple[Value, ...], kwargs: d
     """`owner.name(*args, **kwargs)`."""
     owner, name = method.owner, method.name
     if isinstance(owner, Sym):
-        special = _METHODS.get(name)
+        special = METHODS.get(name)
         if special is not None:
             return special(frame, owner, *args, **kwargs)
         if name in _FUNCTIONS:
@@ -213,7 +215,7 @@ def _compress(frame: Frame, x: Sym, condition: Value, axis: Value = None, out: V
     return frame.call(np.compress, (condition, x), {"axis": axis, "out": out})
 
 
-_METHODS: dict[str, Callable[..., Value]] = {
+METHODS: dict[str, Callable[..., Value]] = {
     "compress": _compress,
     "copy": _copy,
     "sort": _sort,

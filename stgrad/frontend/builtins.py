@@ -15,6 +15,7 @@ from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
+from stgrad.frontend.items import Slot
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.text import known_text
@@ -195,8 +196,10 @@ def _added(frame: Frame, total: Value, item: Value) -> Value:
 
 
 def _numbers(frame: Frame, values: Value) -> Value:
-    """A growing list of numbers as an array."""
-    return growing.as_array(frame, values) if isinstance(values, Growing) and isinstance(values.structure, Sym) and values.structure.type.rank == 1 else values
+    """A growing list of numbers, or of what is a number where it is not None, as an array."""
+    structure = values.structure if isinstance(values, Growing) else None
+    held = structure.value if isinstance(structure, Slot) else structure
+    return growing.as_array(frame, values) if isinstance(held, Sym) and held.type.rank == 1 else values
 
 
 def _accumulate(frame: Frame, values: Value, start: Value) -> Value:

@@ -377,8 +377,6 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
             made = cls(*args, **kwargs)
         except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items
             raise errors.TypeInferenceError(f"a `{cls.__name__}` cannot be made: {error}", frame.builder.loc, hint="use a plain tuple") from None
-        if not all(map(is_static, getattr(made, "__dict__", {}).values())):
-            raise errors.TypeInferenceError(f"a `{cls.__name__}` keeps more than its items", frame.builder.loc, hint="return a plain tuple")
         return made
     if objects.constructible(cls):
         return objects.construct(frame, cls, args, kwargs)

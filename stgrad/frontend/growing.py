@@ -25,7 +25,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
-from stgrad.frontend.items import fits
+from stgrad.frontend.items import UNSET, Slot, fits, slot, taken
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import Growing, Method, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, static_of, type_of
 from stgrad.ir import Type, Var
@@ -63,9 +63,19 @@ def again(frame: Frame, growing: Growing, value: Value, exact: bool) -> None:
     for depth, region in enumerate(frame.builder.regions):
         if id(growing.origin) in region.outside:
             raise Grows(growing.origin, depth, value, exact)
+    if growing.structure is None:
+        lists_begin().fill_slots(frame, growing, value)
+        return
     raise errors.TypeInferenceError(
         "an item of another kind is appended to a list that was filled in a loop", frame.builder.loc, hint="use a second list, or float items from the start"
     )
+
+
+def lists_begin() -> Any:
+    """How lists begin to grow; it is built on this module."""
+    from stgrad.frontend import growth as found
+
+    return found
 
 
 def append_item(frame: Frame, growing: Growing, value: Value) -> None:
@@ -100,7 +110,7 @@ def _enlarge(frame: Frame, growing: Growing, value: Value) -> None:
             return Nested(bigger(buffer.buffer, as_array(frame, item)))
         if not isinstance(buffer, Sym):
             return buffer
-        inner = operations.shape_of(frame, item) if buffer.type.rank > 1 else ()
+        inner = () if buffer.type.rank == 1 else operations.shape_of(frame, buffer)[1:] if item is UNSET else operations.shape_of(frame, item)
         new = empty(frame, size, tuple(inner), replace(buffer.type, dims=buffer.type.dims[1:]))
         _copy_items(frame, new, buffer, count)
         return new
@@ -124,6 +134,10 @@ def _copy_items(frame: Frame, new: Sym, old: Sym, count: Value) -> None:
 
 def _paired(f: Any, structure: Value, value: Value) -> Value:
     """`f(buffer, item)` for each buffer and what it takes of an item."""
+    if isinstance(structure, Slot):
+        value = slot(value)
+    if value is UNSET and isinstance(structure, (tuple, list)):
+        value = (UNSET,) * len(structure)
     if isinstance(structure, (tuple, list)):
         return rebuild(structure, [_paired(f, s, v) for s, v in zip(structure, value, strict=True)])
     if isinstance(structure, dict):
@@ -142,7 +156,10 @@ def _fill(frame: Frame, structure: Value, index: Value, value: Value, *, replace
     """Write an item to the buffers at an index."""
 
     def put(buffer: Value, item: Value) -> Value:
-        if isinstance(buffer, Nested):
+        if item is UNSET:
+            if buffer.type.rank == 1:
+                store(frame, buffer, index, 0, None)
+        elif isinstance(buffer, Nested):
             row = as_array(frame, item)
             _must_fit(frame, buffer.buffer, row)
             store(frame, buffer.buffer, index, row, None)
@@ -226,7 +243,7 @@ def loaded(frame: Frame, structure: Value, index: Value) -> Value:
             return Growing(row, operations.extent(frame, row, 0))
         return load(frame, buffer, index, None) if isinstance(buffer, Sym) else buffer
 
-    return map_leaves(one, structure)
+    return taken(map_leaves(one, structure))
 
 
 def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
@@ -302,6 +319,10 @@ def as_array(frame: Frame, value: Value) -> Value:
         return whole.buffer
     if isinstance(whole, Sym):
         return whole
+    if isinstance(whole, Slot):
+        some = frame.call(np.any, (whole.none,), {})
+        branch(frame, some, lambda: emit_raise(frame, "TypeError", "None is used as a number"), lambda: None, "_t")
+        return as_array(frame, Growing(whole.value, value.count))
     if isinstance(whole, (tuple, list)):
         return frame.call(np.stack, ([as_array(frame, Growing(part, value.count)) for part in whole],), {"axis": 1})
     raise errors.TypeInferenceError(f"a list of {type(whole).__name__} is no array", frame.builder.loc, hint="append numbers or arrays")

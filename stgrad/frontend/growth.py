@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import append_item, buffers, empty, set_item_at
 from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
-from stgrad.frontend.items import ANY, described, joined
+from stgrad.frontend.items import ANY, UNSET, beside, described, joined
 from stgrad.frontend.values import Growing, Nested, Sym, Value, leaves, map_leaves, type_of
 from stgrad.ir import Dim, Type
 
@@ -50,7 +51,11 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
         if isinstance(growth.origin, dict):
             _open_table(frame, growth)
             continue
-        if not isinstance(reachable(frame).get(id(growth.origin), growth.origin), list):
+        there = reachable(frame).get(id(growth.origin), growth.origin)
+        if isinstance(there, Growing) and there.structure is None:
+            fill_slots(frame, there, *growth.items)
+            continue
+        if not isinstance(there, list):
             raise errors.TypeInferenceError(
                 "a list that was filled in a loop gets items of another kind", frame.builder.loc, hint="use a second list, or float items from the start"
             )
@@ -61,7 +66,7 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
         plans.append((growth, shape, next((e for e in examples if e is not None), None)))
     made = []
     for growth, shape, extents in plans:
-        exact = growth.exact and trips is not None and extents is not None
+        exact = growth.exact and trips is not None and extents is not None and any(isinstance(t, (Type, Nested)) for t in leaves(shape))
         made.append(_begin(frame, growth, shape, extents, trips() if exact else None))
     return made
 
@@ -112,6 +117,22 @@ def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Valu
     return growing
 
 
+def fill_slots(frame: Frame, growing: Growing, *items: Value) -> None:
+    """Give a list of nothing but None buffers for items like these."""
+    shape: Value = None
+    for v in items:
+        shape = joined(frame, shape, described(frame, v))
+    sizes = next((found for v in items if (found := _extents(frame, v, shape)) is not None), None)
+    if sizes is None:
+        raise errors.NeedStaticError(
+            "a list of None gets arrays whose extents are not known where it is made", frame.builder.loc, hint="fill an array: np.zeros((n, m))"
+        )
+    frame.mutate(growing)
+    size = iter(sizes)
+    growing.structure = map_leaves(lambda t, _: empty(frame, growing.count, next(size), t), shape)
+    growing.structure = growing.structure._replace(none=frame.call(np.full, (growing.count, True), {}))
+
+
 def _open(frame: Frame, buffer: Sym, t: Type) -> Sym:
     """An empty buffer whose extents the first item will tell."""
     dims = (buffer.type.dims[0], *(frame.builder.fresh_dim() if d == ANY else d for d in t.dims))
@@ -123,7 +144,12 @@ def _open(frame: Frame, buffer: Sym, t: Type) -> Sym:
 def _extents(frame: Frame, item: Value, shape: Value) -> list[tuple[Value, ...]] | None:
     """The extents of the items, as values that are known before the first one is; None where one is not."""
     found = []
-    for v, t in zip(leaves(item), leaves(shape), strict=False):
+    for t, v in beside(shape, item):
+        if v is UNSET:
+            if not isinstance(t, Type) or t.rank:
+                return None
+            found.append(())
+            continue
         if isinstance(t, Nested):
             if not isinstance(v, Growing) or not isinstance(v.structure, Sym):
                 return None

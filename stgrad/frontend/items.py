@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
-from stgrad.frontend.values import Closure, Growing, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
+from stgrad.frontend.values import Closure, Growing, Nested, Optional, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
 ANY = Dim("?")
+UNSET = object()  # what a slot holds that is None
+
+
+class Slot(NamedTuple):
+    """An item that may be None, as a list holds it: a value, and a flag."""
+
+    value: Value
+    none: Value
+
+
+def slot(value: Value) -> Slot:
+    """A value, None, or one of both, as an item."""
+    if isinstance(value, Slot):
+        return value
+    if isinstance(value, Optional):
+        return Slot(value.value, value.none)
+    return Slot(UNSET, True) if value is None else Slot(value, False)
+
+
+def taken(item: Value) -> Value:
+    """An item as the program reads it: what may be None is an `Optional`."""
+    if isinstance(item, Slot):
+        return Optional(taken(item.value), item.none)
+    if isinstance(item, (tuple, list)):
+        return rebuild(item, [taken(v) for v in item]) if any(isinstance(v, (tuple, list, dict, Record)) for v in item) else item
+    if isinstance(item, dict):
+        return {k: taken(v) for k, v in item.items()}
+    return Record(item.cls, taken(item.fields)) if isinstance(item, Record) else item
+
+
+def beside(structure: Value, item: Value) -> Iterator[tuple[Value, Value]]:
+    """Each leaf of the structure of a list, and what an item has in its place."""
+    if isinstance(structure, Slot):
+        item = slot(item)
+    if isinstance(structure, (tuple, list)):
+        for k, part in enumerate(structure):
+            yield from beside(part, UNSET if item is UNSET else item[k])
+    elif isinstance(structure, (dict, Record)):
+        parts, items = (v.fields if isinstance(v, Record) else v for v in (structure, item))
+        for name, part in parts.items():
+            yield from beside(part, UNSET if item is UNSET else items[name])
+    else:
+        yield structure, item
 
 
 def described(frame: Frame, value: Value) -> Value:
@@ -23,6 +68,8 @@ def described(frame: Frame, value: Value) -> Value:
     def leaf(v: Value, _: str) -> Value:
         if isinstance(v, Growing):
             return Nested(row_type(v.structure, whole=True))
+        if isinstance(v, Optional):
+            return Slot(described(frame, v.value), Type("bool"))
         if isinstance(v, Sym) or is_number(v):
             t = type_of(v)
             return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array)
@@ -33,6 +80,11 @@ def described(frame: Frame, value: Value) -> Value:
 
 def joined(frame: Frame, a: Value, b: Value) -> Value:
     """The description that fits two items."""
+    if isinstance(a, Slot) or isinstance(b, Slot) or (a is None) is not (b is None):
+        both = [v.value if isinstance(v, Slot) else v for v in (a, b) if v is not None]
+        held = joined(frame, *both) if len(both) == 2 else both[0]
+        if all(isinstance(v, Type) for v in leaves(held)):
+            return Slot(held, Type("bool"))
     if isinstance(a, Type) and isinstance(b, Type) and a.rank == b.rank:
         dims = tuple(x if x == y else ANY for x, y in zip(a.dims, b.dims, strict=True))
         return Type(str(np.result_type(a.dtype, b.dtype)), dims, a.array or b.array)

@@ -8,6 +8,7 @@ from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import view
+from stgrad.frontend.items import Slot
 from stgrad.frontend.values import Growing, Listed, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
 
 
@@ -26,6 +27,8 @@ def settled(frame: Frame, value: Value) -> Value:
 
 
 def _arrays(frame: Frame, growing: Growing) -> Value:
+    if isinstance(growing.structure, Slot):
+        raise errors.TypeInferenceError("the function returns a list with items that may be None", None, hint="return np.array(...) of it")
     structure = map_leaves(lambda b, _: Listed(b.buffer) if isinstance(b, Nested) else b, view(frame, growing))
     parts = list(leaves(structure))
     if any(not isinstance(v, (Sym, str, NoneType)) for v in parts) or not any(isinstance(v, Sym) for v in parts):

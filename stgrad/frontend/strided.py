@@ -1,4 +1,6 @@
-"""`x.strides` and `as_strided`: views whose axes run along axes of the array, each axis once, or twice as a window that slides.
+"""What arrays tell of their memory: `x.flags`, `x.strides` and `as_strided`.
+
+`as_strided` is read where it gives views whose axes run along axes of the array, each axis once, or twice as a window that slides.
 
     n = len(x) - w + 1
     y = as_strided(x, (n, w), x.strides + (x.strides[-1],))        ->        y = sliding_window_view(x, w)[:n]
@@ -15,16 +17,55 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.arrays import ATTRIBUTES
+from stgrad.frontend.arrays import ATTRIBUTES, METHODS
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
+from stgrad.frontend.library import refuse
 from stgrad.frontend.operations import binary, shape_of
 from stgrad.frontend.values import Record, Sym, Value, static_of
 
 
+class Flags:
+    """`x.flags`: what does not depend on where the array lies in memory."""
+
+    of_arrays = True  # none of it leaves the program
+
+    def __init__(self, writeable: Any) -> None:
+        self.writeable = writeable
+        self.aligned = True
+
+    def __getitem__(self, name: Any) -> Any:
+        return self.writeable if name in ("W", "WRITEABLE") else self.aligned if name in ("A", "ALIGNED") else self.of_memory(name)
+
+    def __getattr__(self, name: Any) -> Any:
+        return self.of_memory(name)
+
+    def of_memory(self, name: Any) -> Any:
+        refuse(True, f"the flag `{name}` of an array is known to the running program alone", "use np.ascontiguousarray(...), which copies where it has to")
+
+
+def _flags(frame: Frame, x: Sym) -> Value:
+    return Record(Flags, {"writeable": x.name not in frame.builder.readonly, "aligned": True})
+
+
+def _setflags(frame: Frame, x: Sym, write: Value = None, align: Value = None, uic: Value = None) -> None:
+    """What is written to behind `setflags(write=False)` raises, as in NumPy."""
+    known = static_of(write)
+    if isinstance(known, Sym) or known and x.name in frame.builder.readonly:
+        raise errors.UnsupportedSyntaxError("`setflags` of what is not known to own its memory", frame.builder.loc, hint="copy the array")
+    if known is not None and not known:
+        frame.builder.readonly = frame.builder.readonly | {x.name}
+
+
+ATTRIBUTES["flags"] = _flags
+METHODS["setflags"] = _setflags
+
+
 class Stride:
     """So many steps along an axis of an array."""
+
+    of_arrays = True  # none of it leaves the program
 
     def __init__(self, array: Any, axis: Any, times: Any) -> None:
         self.array = array
@@ -38,7 +79,7 @@ class Stride:
 
 
 def _strides(frame: Frame, x: Sym) -> Value:
-    return tuple(Record(Stride, {"array": x.operand, "axis": axis, "times": 1}) for axis in range(x.type.rank))
+    return tuple(Record(Stride, {"array": x.name, "axis": axis, "times": 1}) for axis in range(x.type.rank))
 
 
 ATTRIBUTES["strides"] = _strides
@@ -52,7 +93,7 @@ def _as_strided(frame: Frame, x: Value, shape: Value = None, strides: Value = No
     steps = _strides(frame, x) if strides is None else strides
     if not isinstance(shape, (tuple, list)) or not isinstance(steps, (tuple, list)) or len(shape) != len(steps):
         _refuse(frame)
-    if not all(isinstance(s, Record) and s.cls is Stride and s.fields["array"] == x.operand for s in steps):
+    if not all(isinstance(s, Record) and s.cls is Stride and s.fields["array"] == x.name for s in steps):
         _refuse(frame)
     places = [[m for m, s in enumerate(steps) if s.fields["axis"] == axis] for axis in range(x.type.rank)]
     inner = [found[1] for found in places if len(found) == 2]
@@ -87,4 +128,4 @@ def _refuse(frame: Frame) -> NoReturn:
     )
 
 
-__all__ = ["Stride"]
+__all__ = ["Flags", "Stride"]

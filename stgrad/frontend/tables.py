@@ -109,6 +109,11 @@ class Table(Keys):
         for key, value in other.items():
             self[key] = value
 
+    def popitem(self) -> Any:
+        if not self.names:
+            raise KeyError("popitem(): dictionary is empty")
+        return self.names.pop(), self.held.pop()
+
     def clear(self) -> None:
         self.names.clear()
         self.held.clear()
@@ -341,6 +346,12 @@ def refuse_result(frame: Frame, value: Value) -> None:
     if isinstance(value, Record) and hasattr(value.cls, "stands_for"):
         name = value.cls.stands_for.__name__
         raise errors.TypeInferenceError(f"the function returns a {name} whose keys it decides as it runs", None, hint="return lists of its keys and values")
+    if isinstance(value, Record) and getattr(value.cls, "of_arrays", False):
+        raise errors.TypeInferenceError("the function returns strides or flags of an array", None, hint="return numbers and arrays")
+    if isinstance(value, tuple) and not all(map(is_static, getattr(value, "__dict__", {}).values())):
+        raise errors.TypeInferenceError(
+            f"the function returns a `{type(value).__name__}`, which keeps more than its items", None, hint="return a plain tuple of what is needed"
+        )
     inner = value.fields if isinstance(value, Record) else value
     if isinstance(inner, (tuple, list, dict)):
         for item in inner.values() if isinstance(inner, dict) else inner:

@@ -54,3 +54,30 @@ def test_windows_of_a_view() -> None:
 def test_what_reads_memory_is_refused(strides: Any) -> None:
     with pytest.raises(errors.UnsupportedSyntaxError, match="steps along an axis of the array"):
         stgrad.grad(lambda x: np.sum(as_strided(x, (2, 2), strides)), jit=False)(X)
+
+
+def kept_from_writing(x: Any) -> Any:
+    y = x * 2.0
+    y.setflags(write=False)
+    z = y.copy() if not y.flags.writeable or not y.flags["ALIGNED"] else y
+    z[0] = 3.0 * x[1]
+    return np.sum(z * z) + np.sum(np.require(x, requirements="W"))
+
+
+def test_flags() -> None:
+    check_gradient(kept_from_writing, (X,), order=1)
+
+    def written(x: Any) -> Any:
+        y = x * 2.0
+        y.setflags(write=False)
+        y[0] = x[1]
+        return np.sum(y)
+
+    with pytest.raises(ValueError, match="read-only"):
+        stgrad.grad(written, jit=False)(X)
+
+
+@pytest.mark.parametrize(("function", "message"), [(lambda x: x.strides, "strides or flags"), (lambda x: x if x.flags.c_contiguous else 2 * x, "c_contiguous")])
+def test_what_lies_in_memory_is_not_known(function: Any, message: str) -> None:
+    with pytest.raises(errors.StgradError, match=message):
+        stgrad.vjp(function, X, jit=False)
