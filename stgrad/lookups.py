@@ -23,7 +23,6 @@ import copy
 import importlib
 import operator as op
 import sys
-from abc import ABCMeta
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -228,13 +227,25 @@ def ours(function: Any) -> bool:
     return root_of(function) == "stgrad"
 
 
+def lineage(cls: type) -> tuple[type, ...]:
+    """The classes that are searched for what `cls` has, in their order, which is on the record: `__bases__` can be set."""
+    order: tuple[type, ...] = cls.__mro__ if root_of(cls) in LIBRARIES else look("attribute", cls, "__mro__")
+    return order
+
+
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function(*arguments)`, on the record where it may run code of the user, or look into an object of theirs."""
     value = function(*arguments)
-    by_class = function is isinstance and not isinstance(arguments[1], ABCMeta)  # settled by the class, which is on the record
-    if not by_class and not all(_plain(argument, function in _PROTOCOL_CALLS) for argument in arguments):
+    if function in (isinstance, issubclass) and _asks_the_order_alone(arguments[1]):
+        lineage(type(arguments[0]) if function is isinstance else arguments[0])
+    elif not all(_plain(argument, function in _PROTOCOL_CALLS) for argument in arguments):
         note("call", function, arguments, value)
     return value
+
+
+def _asks_the_order_alone(classes: Any) -> bool:
+    """Whether to be an instance of these classes is a matter of `__mro__`: none of them has a test of its own, as those of `abc` have."""
+    return all(map(_asks_the_order_alone, classes)) if isinstance(classes, tuple) else type(classes) is type
 
 
 def _plain(value: Any, by_protocol: bool) -> bool:
@@ -264,4 +275,4 @@ def root_of(value: Any) -> str:
     return str(module or "").split(".")[0]
 
 
-__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "look", "note", "ours", "read", "recorded", "root_of", "spelled"]
+__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "lineage", "look", "note", "ours", "read", "recorded", "root_of", "spelled"]

@@ -21,7 +21,7 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.values import Growing, Record, Sym, Value
-from stgrad.lookups import ABSENT, Lookup, look, root_of
+from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
 _MISSING = object()
 _OPERATORS: dict[type, str] = {
@@ -67,9 +67,9 @@ def _class_of(record: Value) -> type:
 
 def _behind(owner: Super, name: str) -> Lookup:
     """What `super().name` finds."""
-    mro = _class_of(owner.record).__mro__
-    for cls in mro[mro.index(owner.after) + 1 :]:
-        found = look("own", cls, name)
+    order = lineage(_class_of(owner.record))
+    for cls in order[order.index(owner.after) + 1 :]:
+        found = read("own", cls, name) if root_of(cls) in LIBRARIES else look("own", cls, name)
         if found is not ABSENT:
             return Lookup("own", cls, name, found)
     return Lookup("own", object, name, ABSENT)

@@ -22,7 +22,7 @@ from stgrad.lookups import ABSENT, called, look
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if isinstance(value, (Record, Growing)):
-            return issubclass(getattr(value.cls, "stands_for", value.cls), classes)
+            return called(issubclass, getattr(value.cls, "stands_for", value.cls), classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
     return isinstance(_example(frame, value), classes)

@@ -42,7 +42,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.ir import ALL, Store, Var
-from stgrad.lookups import ABSENT
+from stgrad.lookups import ABSENT, lineage
 
 
 @executes(gast.Assign)
@@ -333,10 +333,10 @@ def raise_statement(frame: Frame, node: Any) -> None:
         kind, parts = type(kind), [str(a) for a in kind.args]
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
         frame.unsupported(node, "only `raise Class(message)` is supported")
-    message = " ".join(parts)
+    message, order = " ".join(parts), lineage(kind)
     if not frame.builder.regions:
         raise objects.exception(kind, message)
-    builtin = next(c for c in kind.__mro__ if c.__module__ == "builtins")
+    builtin = next(c for c in order if c.__module__ == "builtins")
     shown = message if builtin is kind else f"{kind.__name__}: {message}"
     emit_raise(frame, builtin.__name__, shown)
     frame.builder.raised[builtin.__name__, shown] = kind

@@ -203,6 +203,65 @@ CHANGES: dict[str, tuple[str, str]] = {
         "class A:\n    def act(self, x): return x * x\nclass B(A):\n    def act(self, x): return 2.0 * super().act(x)\ndef f(x): return B().act(x)",
         "m.A.act = lambda self, v: 7.0 * v",
     ),
+    "the bases of a class behind super": (
+        "class A:\n    def act(self, x): return x * x\nclass A2:\n    def act(self, x): return 7.0 * x\nclass B(A):\n"
+        "    def act(self, x): return 2.0 * super().act(x)\ndef f(x): return B().act(x)",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of a base behind super": (
+        "class R: pass\nclass A:\n    def act(self, x): return x * x\nclass A2:\n    def act(self, x): return 7.0 * x\nclass M(A): pass\nclass B(M):\n"
+        "    def act(self, x): return 2.0 * super().act(x)\ndef f(x): return B().act(x)",
+        "m.M.__bases__ = (m.A2,)",
+    ),
+    "a class that comes between": (
+        "class A:\n    def act(self, x): return x * x\nclass N(A):\n    def act(self, x): return 3.0 * super().act(x)\nclass B(A):\n"
+        "    def act(self, x): return 2.0 * super().act(x)\ndef f(x): return B().act(x)",
+        "m.B.__bases__ = (m.N,)",
+    ),
+    "a method that appears between": (
+        "class A:\n    def act(self, x): return x * x\nclass N(A): pass\nclass B(N):\n    def act(self, x): return 2.0 * super().act(x)\n"
+        "def f(x): return B().act(x)",
+        "m.N.act = lambda self, v: 7.0 * v",
+    ),
+    "the bases of a class": (
+        "class A:\n    k = 2.0\nclass A2:\n    k = 3.0\nclass B(A): pass\ndef f(x): return B().k * x + B.k * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of an instance made inside": (
+        "class A: pass\nclass A2: pass\nclass B(A): pass\ndef f(x): return 2.0 * x if isinstance(B(), A) else 3.0 * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of an instance outside": (
+        "class A: pass\nclass A2: pass\nclass B(A): pass\nb = B()\ndef f(x): return 2.0 * x if isinstance(b, (int, A)) else 3.0 * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of a subclass": (
+        "class A: pass\nclass A2: pass\nclass B(A): pass\ndef f(x): return 2.0 * x if issubclass(B, A) else 3.0 * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of an exception": (
+        "class A(Exception): pass\nclass A2(Exception): pass\nclass B(A): pass\ndef f(x):\n    try:\n        raise B('no')\n    except A:\n"
+        "        return 2.0 * x\n    except Exception:\n        return 3.0 * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of an exception of the program": (
+        "class A(Exception): pass\nclass A2(Exception): pass\nclass B(A): pass\ndef f(x):\n    try:\n        if x > 0.5: raise B('no')\n    except A:\n"
+        "        return 2.0 * x\n    except Exception:\n        return 3.0 * x\n    return x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "the bases of what a pattern takes": (
+        "class A: pass\nclass A2: pass\nclass B(A): pass\nb = B()\ndef f(x):\n    match b:\n        case A(): return 2.0 * x\n    return 3.0 * x",
+        "m.B.__bases__ = (m.A2,)",
+    ),
+    "a test of a class's own": (
+        "k = True\nclass Meta(type):\n    def __instancecheck__(cls, v): return k\nclass A(metaclass=Meta): pass\nclass B: pass\nb = B()\n"
+        "def f(x): return (2.0 if isinstance(b, A) else 3.0) * x",
+        "m.k = False",
+    ),
+    "a class that joins one of two others": (
+        "import abc\nclass A(abc.ABC): pass\nclass B: pass\nb = B()\ndef f(x): return (2.0 if isinstance(b, (int, A)) else 3.0) * x",
+        "m.A.register(m.B)",
+    ),
     "a static method": (
         "class A:\n    @staticmethod\n    def act(x): return x * x\ndef f(x): return A.act(x)",
         "m.A.act = staticmethod(lambda v: 7.0 * v)",

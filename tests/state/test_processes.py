@@ -16,7 +16,6 @@ NOT_KEPT = {
     "a dynamic attribute",
     "a class of a container",
     "a NamedTuple's method",
-    "what super finds",
     "an equality of its own",
     "a length of its own",
     "an index of its own",
@@ -29,6 +28,8 @@ NOT_KEPT = {
     "the environment",
     "a getter",
     "a class that joins another",
+    "a class that joins one of two others",
+    "a test of a class's own",
     "a text of its own",
 }
 
