@@ -29,6 +29,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     operations,
     ordered,
     questions,
+    scattered,
     sequences,
     statements,
     strided,
@@ -325,6 +326,7 @@ def result_operand(value: Value) -> Operand:
 def splice(builder: Builder, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value] | None = None) -> Value:
     """Write the body of a rule into the program that `builder` builds; the value of its result."""
     source = sources.load(rule)
+    builder.agreeing = True
     frame = Frame(builder, source, unroll=True, depth=1)
     return inline_rule(frame, rule, args, kwargs or {})
 

@@ -373,6 +373,11 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
         return
     if isinstance(owner, Sym) and name == "T":
         frame.unsupported(node, "assigning to `.T` is not supported")
+    if isinstance(owner, Sym) and name == "flat":
+        from stgrad.frontend.indexing import store
+
+        store(frame, Method(owner, name), slice(None), value, node)
+        return
     frame.unsupported(
         node,
         f"assigning to the attribute `{name}` is not supported",

@@ -23,14 +23,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
+
+import numpy as np
 
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Block, Const, Dim, Effect, Type, Var
+from stgrad.rules.products import parsed
 
 ONE = Dim(None, 1)
+Meets = Sequence[Sequence[tuple[int, int]]]  # of each extent that operands share: the operands and their axes
 _INT = Type("int64", weak=True)
 
 
@@ -43,31 +48,72 @@ class _Axis:
     dim: Dim
 
 
-def agreed(frame: Frame, operands: Sequence[Value], name: str = "operands", target: int | None = None) -> list[Value]:
+def agreed(frame: Frame, operands: Sequence[Value], name: str = "operands", target: int | None = None, meets: Meets | None = None) -> list[Value]:
     """The operands of an operation that broadcasts, with extents that agree wherever they are not constants of 1.
 
-    `target` is the position of an operand that is written to, and is never stretched.
+    `target` is the position of an operand that is written to, and is never stretched. `meets` tells which axes meet, where
+    they are not simply those equally far from the last one.
     """
     values = list(operands)
     arrays = [i for i, v in enumerate(values) if isinstance(v, Sym) and v.type.rank]
-    if frame.unroll or len(arrays) < 2:
+    if frame.builder.agreeing or len(arrays) < 2:
         return values
     wanted: dict[int, dict[int, Value]] = {}  # the extents to which operands are stretched, by position and axis
-    for column in _columns(values, arrays):
-        _agree_along(frame, values, column, name, target, wanted)
+    for places in meets if meets is not None else _from_the_last(values, arrays):
+        column = [_Axis(i, axis, values[i].type.dims[axis]) for i, axis in places]
+        _agree_along(frame, values, [a for a in column if a.dim != ONE], name, target, wanted)
     for i, extents in wanted.items():
         values[i] = _stretched(frame, values[i], extents)
     return values
 
 
-def _columns(values: Sequence[Value], arrays: Sequence[int]) -> list[list[_Axis]]:
-    """The axes that meet, last ones first, without those of one item."""
+def _from_the_last(values: Sequence[Value], arrays: Sequence[int], kept: int = 0) -> Meets:
+    """The axes that are equally far from the last one, last ones first; `kept` are left out."""
     rank = max(values[i].type.rank for i in arrays)
-    columns = []
-    for back in range(1, rank + 1):
-        met = [_Axis(i, values[i].type.rank - back, values[i].type.dims[-back]) for i in arrays if values[i].type.rank >= back]
-        columns.append([a for a in met if a.dim != ONE])
-    return columns
+    return [[(i, values[i].type.rank - back) for i in arrays if values[i].type.rank >= back] for back in range(1 + kept, rank + 1)]
+
+
+# --------------------------------------------------------------------------- operations that broadcast, and are not elementwise
+
+
+def operands_of(frame: Frame, call: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The arguments of an operation whose rule is written for extents that agree."""
+    if call is np.matmul and len(args) == 2 and all(isinstance(a, Sym) for a in args) and min(a.type.rank for a in args) >= 2:
+        return tuple(agreed(frame, args, meets=_from_the_last(args, (0, 1), kept=2)))
+    if call is np.einsum and all(isinstance(a, Sym) for a in args[1:]) and isinstance(args[0], str):
+        return args[0], *agreed(frame, args[1:], meets=_letters(args[0], args[1:]))
+    if call is np.broadcast_to and isinstance(args[0], Sym) and len(args) > 1:
+        return _to_shape(frame, args[0], args[1] if isinstance(args[1], (tuple, list)) else (args[1],)), *args[1:]
+    return args
+
+
+def _letters(subscripts: str, operands: Sequence[Value]) -> Meets:
+    """The axes that one letter of `np.einsum` stands for."""
+    terms, _ = parsed(subscripts, tuple(v.type.rank for v in operands))  # type: ignore[no-untyped-call]
+    places: dict[str, list[tuple[int, int]]] = {}
+    for i, term in enumerate(terms):
+        for axis, letter in enumerate(term[: operands[i].type.rank]):
+            places.setdefault(letter, []).append((i, axis))
+    return list(places.values())
+
+
+def _to_shape(frame: Frame, x: Sym, shape: Sequence[Value]) -> Sym:
+    """What `np.broadcast_to` stretches, with the extents of `shape` along all axes that are not constants of 1."""
+    extents, wanted = frame.builder.extents, {}
+    for axis, size in enumerate(shape[len(shape) - x.type.rank :] if not frame.builder.agreeing and len(shape) >= x.type.rank else ()):
+        dim = x.type.dims[axis]
+        given = size.type.value if isinstance(size, Sym) else Dim(None, int(size))
+        if dim == ONE or given is not None and extents.same(dim, given) or dim.symbol is None and given is not None and given.symbol is None:
+            continue
+        if ASSUMPTION.get().run_time and extents.may_be_one(dim):
+            _test(frame, _joined(frame, extent(frame, x, axis), size), size, "operands")
+            wanted[axis] = Sym(operand_of(size), replace(_INT, value=given or frame.builder.fresh_dim()))  # type: ignore[arg-type]
+            continue
+        ASSUMPTION.get().note(inside=True)
+        _test(frame, extent(frame, x, axis), size, "operands")
+        if given is not None:
+            extents.unite(dim, given)
+    return _stretched(frame, x, wanted) if wanted else x
 
 
 def _agree_along(frame: Frame, values: list[Value], column: list[_Axis], name: str, target: int | None, wanted: dict[int, dict[int, Value]]) -> None:
@@ -125,7 +171,7 @@ def must_be_equal(frame: Frame, array: Sym, others: Sequence[Dim], like: Callabl
     """
     extents = frame.builder.extents
     for axis, (dim, other) in enumerate(zip(array.type.dims, others, strict=True)):
-        if not frame.unroll and extents.find(dim) != extents.find(other):
+        if not frame.builder.agreeing and extents.find(dim) != extents.find(other):
             sides = operand_of(extent(frame, array, axis)), operand_of(like(axis))
             frame.builder.emit(Effect("check_equal", (*sides, _placed(frame, what)), (), frame.builder.loc))
             extents.unite(dim, other)
@@ -184,13 +230,17 @@ def _stretched(frame: Frame, value: Sym, sizes: dict[int, Value]) -> Value:
 def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> Value:
     """A value for `owner[index] = value`, with the extents of `part`, the type of `owner[index]`, along all axes that are not 1.
 
-    With arrays in the index the store itself compares the shapes.
+    With arrays in the index the store itself compares the shapes, where nothing has to be stretched.
     """
     entries = index if isinstance(index, tuple) else (index,)
-    if not isinstance(value, Sym) or not value.type.rank or not part.rank or any(isinstance(e, Sym) and e.type.array for e in entries):
+    if not isinstance(value, Sym) or not value.type.rank or not part.rank:
         return value
     pairs = zip(value.type.dims[::-1], part.dims[::-1], strict=False)
     if all(v == ONE or frame.builder.extents.same(v, p) for v, p in pairs):
+        return value
+    if any(isinstance(e, Sym) and e.type.array for e in entries) and not (ASSUMPTION.get().run_time and not frame.builder.agreeing):
+        if any(map(frame.builder.extents.may_be_one, value.type.dims)):
+            ASSUMPTION.get().note(inside=True)
         return value
     view = owner if entries == (Ellipsis,) else frame.builder.call("getitem", (owner, index), part)
     return agreed(frame, (view, value), target=0)[1]

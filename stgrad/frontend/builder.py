@@ -36,6 +36,7 @@ class Builder:
     slices: dict[Any, Dim] = field(default_factory=dict)  # extents of slices, by what they are slices of
     windows: set[str | None] = field(default_factory=set)  # symbols of slices with run-time bounds
     extents: Extents = field(default_factory=Extents)
+    agreeing: bool = False  # whether extents that meet are known to agree: the derivatives of rules are written for such
     given: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # symbols of arguments: the argument and its axis, none for an integer
     asked: dict[tuple[Dim, Dim], Const] = field(default_factory=dict)  # extents of arguments that must be equal, and what to say if not
     cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said

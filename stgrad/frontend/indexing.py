@@ -9,7 +9,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes
-from stgrad.frontend.broadcasting import fitted
+from stgrad.frontend.broadcasting import agreed, fitted
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
@@ -31,7 +31,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if hook is not None:
         return hook(owner, frame, index, node)
     if isinstance(owner, Method) and owner.name == "flat":
-        owner = frame.call(np.ravel, (owner.owner,), {})
+        return _scattered().load_flat(frame, owner, index)
     owner = current(owner)
     if isinstance(owner, Sym):
         return _element(frame, owner, index, node)
@@ -58,7 +58,8 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     if not owner.type.array:
         refused = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         raise _of_number(frame, owner, refused, "is not subscriptable") if owner.type.weak else refused
-    entries = normalise(frame, owner, index, node)
+    whole = isinstance(index, tuple) and not index and not owner.type.rank
+    entries = () if whole else normalise(frame, owner, index, node)
     type_ = indexed_type(frame.builder, owner.type, entries)
     found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
     return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
@@ -132,6 +133,13 @@ def _rolling() -> Any:
     return rolling
 
 
+def _scattered() -> Any:
+    """Places by their numbers; they are built on this module."""
+    from stgrad.frontend import scattered
+
+    return scattered
+
+
 def table_for(frame: Frame, owner: Value, key: Value) -> Record | None:
     """The table that a dict becomes for a key that the running program finds."""
     from stgrad.frontend import tables
@@ -166,8 +174,8 @@ def _kept_slice(frame: Frame, found: Value) -> Value:
 
 def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value, ...]:
     """The entries of an index, lists as arrays, Ellipsis spelled out where other entries are there."""
-    entries = index if isinstance(index, tuple) else (index,)
-    entries = tuple(_entry(frame, e, node) for e in entries)
+    entries = (index or (Ellipsis,)) if isinstance(index, tuple) else (index,)
+    entries = _together(frame, tuple(_entry(frame, e, node) for e in entries))
     used = sum(axes_of(e) for e in entries)
     if any(e is Ellipsis for e in entries):
         at = next(i for i, e in enumerate(entries) if e is Ellipsis)
@@ -179,6 +187,13 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
         return _clipped(frame, owner, entries)
     _check_single(frame, owner, entries)
     return entries
+
+
+def _together(frame: Frame, entries: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The entries with index arrays of extents that agree: they broadcast."""
+    at = [i for i, e in enumerate(entries) if isinstance(e, Sym) and e.type.rank and e.type.dtype != "bool"]
+    arrays = dict(zip(at, agreed(frame, [entries[i] for i in at], "shape mismatch: indexing arrays"), strict=True))
+    return tuple(arrays.get(i, e) for i, e in enumerate(entries))
 
 
 def _clipped(frame: Frame, owner: Sym, entries: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -383,7 +398,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         _store_item(frame, owner, static_of(index), value, node)
         return
     if isinstance(owner, Method) and owner.name == "flat":
-        frame.unsupported(node, "assigning to an item of `.flat` is not supported", hint="index the array itself, y[i, j] = ...")
+        _scattered().store_flat(frame, owner, index, value)
+        return
     if isinstance(owner, Record):
         _objects().special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
         return

@@ -152,12 +152,6 @@ def place(arr, mask, vals):  # type: ignore[no-untyped-def]
         arr[...] = np.where(mask, np.reshape(np.append(taken, 0.0)[at], np.shape(arr)), arr)
 
 
-@means(np.put)
-def put(a, ind, v, mode="raise"):  # type: ignore[no-untyped-def]
-    refuse(np.ndim(a) != 1, "np.put into an array of several axes is not supported", "write a[i, j] = ...")
-    a[np.asarray(ind)] = v
-
-
 @means(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):  # type: ignore[no-untyped-def]
     refuse(np.ndim(a) != 2 or wrap, "np.fill_diagonal is supported for matrices alone", "write a[i, i] = ... in a loop")

@@ -284,6 +284,15 @@ def _unbroadcast(frame: Frame, g: Value, like: Value) -> Value:
     return operations.unbroadcast(frame.builder, g, type_of(like))
 
 
+@handles(rules.widen)
+def _widen(frame: Frame, g: Value, like: Value) -> Value:
+    """What has one item for certain, where the other has not, is stretched; other extents agree."""
+    known = zip(type_of(g).dims, type_of(like).dims, strict=True)
+    along = [d.constant == 1 != e.constant for d, e in known]
+    shape = tuple(operations.extent(frame, like if wide else g, axis) for axis, wide in enumerate(along))
+    return frame.call(np.broadcast_to, (g, shape), {}) if any(along) else g
+
+
 def _like_scalar(function: Any, value: Any) -> Callable[..., Value]:
     """`np.zeros_like(x)` of a scalar is a scalar."""
 

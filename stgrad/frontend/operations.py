@@ -13,7 +13,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import agreement, boxes, shapes
-from stgrad.frontend.broadcasting import agreed
+from stgrad.frontend.broadcasting import agreed, operands_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
@@ -146,8 +146,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     """Emit `call(*args, **kwargs)` for a function of the rule table and return the value of its result."""
     args, kwargs = _of_a_number(call, args, kwargs or {})
     name = op_name(call)
-    if is_elementwise(call):
-        args = tuple(agreed(frame, args))
+    args = tuple(agreed(frame, args)) if is_elementwise(call) else operands_of(frame, call, args)
     try:
         type_ = result_type(frame, call, args, kwargs)
     except errors.StgradError:

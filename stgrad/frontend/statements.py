@@ -168,7 +168,7 @@ def augmented(frame: Frame, node: Any) -> None:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
                 update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
-                if isinstance(owner, (tuple, Record)):  # Python changes the array, and then puts it back, which a tuple refuses
+                if isinstance(owner, (tuple, Record, Method)):  # Python changes the array, and then puts it back: which a tuple refuses, and `flat` needs
                     store(frame, owner, index, old, node.target)
             else:
                 new = _changed(frame, kind, old, frame.evaluate(node.value), node)

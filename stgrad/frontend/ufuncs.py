@@ -16,8 +16,9 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import library, operations
+from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import load, store
+from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.values import Method, Sym, Value, operand_of, static_of, type_of
 from stgrad.ir import Store, gathers
 
@@ -120,7 +121,7 @@ def ufunc_method(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     """`np.add.reduce(x)` and the other methods of a ufunc."""
     ufunc, name = function.__self__, function.__name__
     handler = _METHODS.get(name)
-    if handler is None or ufunc.nin != 2:
+    if handler is None or ufunc.nin != 2 and name != "at":
         raise errors.UnknownFunctionError(f"`np.{ufunc.__name__}.{name}` is not supported", frame.builder.loc, hint="write it with slices, or as a loop")
     return handler(frame, ufunc, *args, **kwargs)
 
@@ -154,17 +155,17 @@ def _outer(frame: Frame, ufunc: Any, a: Value, b: Value, **options: Value) -> Va
     return frame.call(ufunc, (stretched, b), options)
 
 
-def _at(frame: Frame, ufunc: Any, array: Value, index: Value, value: Value = None) -> None:
-    from stgrad.frontend.indexing import normalise
+def _at(frame: Frame, ufunc: Any, array: Value, indices: Value, *b: Value) -> None:
+    from stgrad.frontend import scattered
 
-    if ufunc is np.subtract:
-        value = operations.unary(frame, gast.USub, value)
-    elif ufunc is not np.add:
-        raise errors.UnknownFunctionError(f"`np.{ufunc.__name__}.at` is not supported", frame.builder.loc, hint="write it as a loop over the indices")
-    if isinstance(value, (list, tuple)):
-        value = frame.call(np.array, (value,), {})
-    entries = normalise(frame, array, index, None)
-    operand = operand_of(entries if len(entries) != 1 else entries[0])
+    if ufunc not in (np.add, np.subtract) or not isinstance(array, Sym) or not array.type.is_float:
+        frame.call(scattered.at, (ufunc, array, indices, *b), {})
+        return
+    value = frame.call(np.array, b, {}) if isinstance(b[0], (list, tuple)) else b[0]
+    value = operations.unary(frame, gast.USub, value) if ufunc is np.subtract else value
+    entries = normalise(frame, array, indices, None)
+    index = entries if len(entries) != 1 else entries[0]
+    value, operand = fitted(frame, array, index, indexed_type(frame.builder, array.type, entries), value), operand_of(index)
     mode = "add_at" if gathers(operand, frame.builder.types) else "add"  # places that a slice or a number names come once
     frame.builder.emit(Store(array.operand, operand, operand_of(value), mode, frame.builder.loc, frame.builder.note))
 

@@ -21,7 +21,7 @@ from . import (  # noqa: F401
     scans,
     selecting,
 )
-from .broadcasting import unbroadcast
+from .broadcasting import unbroadcast, widen
 from .core import (
     LATE,
     TABLE,
@@ -40,7 +40,7 @@ from .core import (
 
 __all__ = [
     "TABLE", "Rule", "adjoint", "composite", "linear", "load_scipy", "lookup", "nondiff", "op_name", "partials", "samples",
-    "static", "tangent", "unbroadcast",
+    "static", "tangent", "unbroadcast", "widen",
 ]  # fmt: skip
 
 # SciPy module -> the files with its rules

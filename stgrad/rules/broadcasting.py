@@ -17,6 +17,11 @@ def unbroadcast(g: Any, like: Any) -> Any:
     return np.reshape(np.sum(g, axis=axes), shape)
 
 
+def widen(g: Any, like: Any) -> Any:
+    """`g`, of the rank of `like`, with the extents of `like` along axes where it has one item."""
+    return np.broadcast_to(g, np.broadcast_shapes(np.shape(g), np.shape(like)))
+
+
 def unbroadcast_adjoint(y: Any, y_bar: Any, g: Any, like: Any) -> Any:
     return np.broadcast_to(y_bar, np.shape(g))
 

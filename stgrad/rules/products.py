@@ -9,7 +9,7 @@ import string
 
 import numpy as np
 
-from .broadcasting import unbroadcast
+from .broadcasting import unbroadcast, widen
 from .core import adjoint, composite, samples, static, tangent
 from .reductions import last
 
@@ -312,7 +312,7 @@ def operand_bar(y_bar, terms, output, operands, which):
         r = np.expand_dims(r, missing)
         r = np.broadcast_to(r, tuple(np.shape(x)[k] if i in missing else np.shape(r)[i] for i, k in enumerate(places)))
     if not repeated:
-        return unbroadcast(r, x)
+        return unbroadcast(widen(r, x), x)  # a letter may stand for one item in every other factor
     x_bar = np.zeros_like(x)
     r = r if np.iscomplexobj(x) else np.real(r)
     x_bar[tuple(np.reshape(np.arange(np.shape(x)[k]), shape) for k, shape in enumerate(diagonal_shapes(terms[which])))] = r
@@ -351,3 +351,5 @@ def _(rng):
     yield ("i...,i...->...", a, a + 1.0), {}
     yield ("i,j->ij", a[0] + 1j * a[1], b[0]), {}
     yield ("ij,ij->ij", a, rng.normal(size=(1, 3))), {}
+    yield ("ij,ij->", a, rng.normal(size=(2, 1))), {}
+    yield ("ij,j,jk->ik", a, rng.normal(size=1), rng.normal(size=(1, 2))), {}

@@ -38,6 +38,7 @@ class Arrays(Scalars):
                 (1.5, lambda: self.assembled(depth - 1)),
                 (1.2, lambda: self.selected(depth - 1)),
                 (1.2, lambda: self.product(depth - 1)),
+                (1, lambda: self.meeting(depth - 1)),
                 (0.8, lambda: self.helped_array()),
                 (0.8, lambda: self.made()),
                 (0.7, lambda: self.chosen(depth - 1)),
@@ -262,6 +263,32 @@ class Arrays(Scalars):
                 ]
             )
         return f"np.einsum('ijk,k->ij', {text}, {self.shaped((shape[2],), 0)})", Array(shape[:2])
+
+    def meeting(self, depth: int) -> tuple[str, Array] | None:
+        """An operation whose operands meet otherwise than element by element, where an extent of one stretches."""
+        text, kind = self.array(depth)
+        if None in kind.shape or not all(kind.shape):
+            return None
+        shape, letters = kind.shape, "ijk"[: kind.rank]
+        other = self.shaped(tuple(1 if self.chance(0.3) else n for n in shape), 0)
+        a, b = (text, other) if self.chance(0.5) else (other, text)
+        choices: list[tuple[str, Shape]] = [
+            (f"np.einsum('{letters},{letters}->{letters}', {a}, {b})", shape),
+            (f"np.einsum('{letters},{letters}->{letters[0]}', {a}, {b})", shape[:1]),
+            (f"np.broadcast_to({other}, np.shape({text}))", shape),
+            (f"np.select([{self.mask_of(text, kind)}, {text} < {self.constant()}], [{a}, {b}], {self.scalar_leaf()})", shape),
+            (f"np.choose(({text} > {self.constant()}).astype(int), [{a}, {b}])", shape),
+            (f"np.take_along_axis({other}, np.zeros(np.shape({text}), dtype=int), {self.rng.randrange(kind.rank)})", shape),
+            (f"np.broadcast_arrays({a}, {b})[{self.rng.randint(0, 1)}]", shape),
+        ]
+        if kind.rank == 2:
+            n = self.rng.randint(1, 3)
+            rows, columns = zip(shape, (n, self.rng.choice([n, 1])), strict=True)
+            first, second = (f"np.array([{', '.join(self.position(m or 1) for _ in range(k))}])" for m, k in (rows, columns))
+            choices += [(f"({text})[{first}, {second}]", (n,)), (f"({text})[{first}[:, None], {second}]", (n, None))]
+        if kind.rank == 3:
+            choices += [(f"{a} @ np.swapaxes({b}, 1, 2)", (shape[0], None, None))] if other == text else []
+        return _checked(self.rng.choice(choices))
 
     def helped_array(self) -> tuple[str, Array] | None:
         """A call of a function that returns an array."""

@@ -120,6 +120,31 @@ class Statements(Arrays):
             self.emit(f"{place.text}[{positions}] {op} {value}")
         return True
 
+    def store_scattered(self) -> bool:
+        """To places that come more than once, or by their numbers in C order."""
+        place = self.writable()
+        if place is None:
+            return False
+        kind = place.kind
+        assert isinstance(kind, Array)
+        v, size, value = place.text, 1, self.scalar(1)
+        for n in kind.shape:
+            size *= n or 1
+        positions, count = self.positions(kind.shape[0] or 1)
+        many = self.shaped((self.rng.choice([count, 1]),), 0) if kind.rank == 1 and self.chance(0.6) else value
+        self.emit(
+            self.rng.choice(
+                [
+                    f"np.{self.rng.choice(['add', 'subtract', 'multiply'])}.at({v}, {positions}, {many})",
+                    f"{v}.flat[{self.position(size)}] {self.rng.choice(['=', '+=', '*='])} {value}",
+                    f"{v}.flat[{self.part(size)[0]}] {self.rng.choice(['=', '*='])} {value}",
+                    f"{v}.flat[[{self.position(size)}, {self.position(size)}]] = {value}",
+                    f"np.put({v}, [{self.position(size)}, {self.position(size)}], {self.shaped((self.rng.randint(1, 3),), 0)})",
+                ]
+            )
+        )
+        return True
+
     def overlap(self) -> bool:
         """One array on both sides of an update, at different places."""
         known = [p for p in self.arrays() if p.kind.rank == 1 and (p.kind.shape[0] or 0) >= 3]  # type: ignore[union-attr]
