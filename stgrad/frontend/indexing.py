@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from typing import Any
 
@@ -31,7 +32,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if hook is not None:
         return hook(owner, frame, index, node)
     if isinstance(owner, Method) and owner.name == "flat":
-        return _scattered().load_flat(frame, owner, index)
+        return _above("scattered").load_flat(frame, owner, index)
     owner = current(owner)
     if isinstance(owner, Sym):
         return _element(frame, owner, index, node)
@@ -40,7 +41,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if type(owner).__name__ == "Range":
         return _range_item(frame, owner, static_of(index), node)
     if isinstance(owner, Record):
-        return _objects().special(frame, owner, "__getitem__", (index,), "cannot be indexed")
+        return _above("objects").special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
         return _known_item(frame, owner, static_of(index), node)
     frame.no_bare_method((owner,))
@@ -68,17 +69,17 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
 def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
     """An item, or a slice, of what is known when compiling."""
     if not is_static(index):
-        found = _rolling().picked(frame, owner, index)
+        found = _above("rolling").picked(frame, owner, index)
         if found is not None:
             return found
-        if _selection().selectable(owner, index):
-            return _selection().select(frame, owner, index, lambda key: owner[key])
+        if _above("selection").selectable(owner, index):
+            return _above("selection").select(frame, owner, index, lambda key: owner[key])
         table = table_for(frame, owner, index)
         if table is not None:
             return load(frame, table, index, node)
         empty = isinstance(owner, list) and not owner
         if empty and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
-            _selection().emit_raise(frame, "IndexError", "list index out of range")
+            _above("selection").emit_raise(frame, "IndexError", "list index out of range")
             raise Leaves(IndexError)
         raise errors.NeedStaticError(
             "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
@@ -119,25 +120,9 @@ def _missing(frame: Frame, owner: Value, key: Value) -> None:
     missing(frame, owner, key)
 
 
-def _selection() -> Any:
-    """Entries that the running program finds; branches are built on this module."""
-    from stgrad.frontend import selection
-
-    return selection
-
-
-def _rolling() -> Any:
-    """Tables of constants; they are built on this module."""
-    from stgrad.frontend import rolling
-
-    return rolling
-
-
-def _scattered() -> Any:
-    """Places by their numbers; they are built on this module."""
-    from stgrad.frontend import scattered
-
-    return scattered
+def _above(name: str) -> Any:
+    """A module that is built on this one."""
+    return importlib.import_module(f"stgrad.frontend.{name}")
 
 
 def table_for(frame: Frame, owner: Value, key: Value) -> Record | None:
@@ -145,13 +130,6 @@ def table_for(frame: Frame, owner: Value, key: Value) -> Record | None:
     from stgrad.frontend import tables
 
     return tables.changed(frame, owner) if tables.keyed(owner, key) else None
-
-
-def _objects() -> Any:
-    """Instances, whose methods are read by what stands on this module."""
-    from stgrad.frontend import objects
-
-    return objects
 
 
 def lists() -> Any:
@@ -398,10 +376,10 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         _store_item(frame, owner, static_of(index), value, node)
         return
     if isinstance(owner, Method) and owner.name == "flat":
-        _scattered().store_flat(frame, owner, index, value)
+        _above("scattered").store_flat(frame, owner, index, value)
         return
     if isinstance(owner, Record):
-        _objects().special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
+        _above("objects").special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
         return
     boxes.changing(frame, owner)
     if isinstance(owner, Sym) and not owner.type.array:
@@ -435,9 +413,9 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
         if table is not None:
             store(frame, table, index, value, node)
             return
-        if _selection().selectable(owner, index):
+        if _above("selection").selectable(owner, index):
             frame.mutate(owner, node)
-            _selection().select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
+            _above("selection").select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
             return
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
     there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
