@@ -80,7 +80,7 @@ def operands_of(frame: Frame, call: Any, args: tuple[Value, ...]) -> tuple[Value
     """The arguments of an operation whose rule is written for extents that agree."""
     if call is np.matmul and len(args) == 2 and all(isinstance(a, Sym) for a in args) and min(a.type.rank for a in args) >= 2:
         return tuple(agreed(frame, args, meets=_from_the_last(args, (0, 1), kept=2)))
-    if call is np.einsum and all(isinstance(a, Sym) for a in args[1:]) and isinstance(args[0], str):
+    if call is np.einsum and all(isinstance(a, Sym) and a.type.rank for a in args[1:]) and isinstance(args[0], str):
         return args[0], *agreed(frame, args[1:], meets=_letters(args[0], args[1:]))
     if call is np.broadcast_to and isinstance(args[0], Sym) and len(args) > 1:
         return _to_shape(frame, args[0], args[1] if isinstance(args[1], (tuple, list)) else (args[1],)), *args[1:]

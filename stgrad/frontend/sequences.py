@@ -12,6 +12,7 @@ from stgrad import errors
 from stgrad.frontend import library
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.broadcasting import operands_of
 from stgrad.frontend.contractions import contracted
 from stgrad.frontend.elementwise_calls import over_elements
 from stgrad.frontend.frame import Frame
@@ -112,6 +113,7 @@ def _einsum(frame: Frame, *operands: Value, **options: Value) -> Value:
     if dtype is not None:
         operands = (operands[0], *(frame.call(np.asarray, (x, dtype), {}) for x in operands[1:]))
     found = _rearranged(frame, *operands) if len(operands) == 2 and isinstance(operands[0], str) and dtype is None else None
+    operands = operands_of(frame, np.einsum, operands)
     if found is None and options.keys() <= {"optimize"}:
         found = contracted(frame, operands[0], operands[1:])
     return call_python(frame, np.einsum, operands, options) if found is None else found

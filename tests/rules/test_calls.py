@@ -188,8 +188,3 @@ def test_what_may_be_a_copy_is_not_written_to() -> None:
     f = written("import numpy as np\ndef f(x):\n    z = x * 1.0\n    y = np.ascontiguousarray(z)\n    y[0] = 3.0\n    return np.sum(z * x)\n", "f")
     with pytest.raises(stgrad.errors.AliasingError, match="view or a copy"):
         stgrad.grad(f, jit=False)(np.ones(3))
-
-
-def test_a_bool_is_no_index() -> None:
-    with pytest.raises(stgrad.errors.TypeInferenceError, match="an index is a bool"):
-        stgrad.grad(lambda x: np.sum(x[True]), jit=False)(np.ones(3))
