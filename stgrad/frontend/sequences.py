@@ -11,8 +11,8 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import library
 from stgrad.frontend.arrays import get
-from stgrad.frontend.builtins import handles
 from stgrad.frontend.broadcasting import operands_of
+from stgrad.frontend.builtins import handles
 from stgrad.frontend.contractions import contracted
 from stgrad.frontend.elementwise_calls import over_elements
 from stgrad.frontend.frame import Frame
