@@ -84,6 +84,7 @@ class Saver:
         self.plan = Plan()
         self.holders: dict[int, frozenset[str] | None] = {}  # of stores, by the number of their place
         self.contents: list[Content] = []
+        self.put_back: set[int] = set()  # stores, by the number of their place: before their adjoints the array is as it was before them
 
     # ------------------------------------------------------------- names
 
@@ -169,13 +170,12 @@ class Saver:
     def restore_contents(self) -> None:
         """Save what stores overwrite, where an adjoint of an earlier statement reads it."""
         self._copy_for_readers()
-        done: set[int] = set()
         changed = True
         while changed:
             changed = False
             for place in self.places:
-                if isinstance(place.stmt, Store) and place.number not in done and self._read_earlier(place):
-                    done.add(place.number)
+                if isinstance(place.stmt, Store) and place.number not in self.put_back and self._read_earlier(place):
+                    self.put_back.add(place.number)
                     self._restore(place)
                     changed = True
 
@@ -318,7 +318,10 @@ class Saver:
         stmt = need.maker.stmt
         others = sorted(assigned((stmt,)) - {need.version.name})
         fresh = {n: self.builder.variable(n, self.builder.types[n]).name for n in others}
-        return once_more(stmt, need.variable, need.operands, fresh)
+        if not (need.maker.back and self.builder.types[need.variable].array and need.maker.place.number in self.put_back):
+            return once_more(stmt, need.variable, need.operands, fresh)
+        view = self.builder.variable("_t", self.builder.types[need.variable]).name  # the row gets its former items back before it is read
+        return (*once_more(stmt, view, need.operands, fresh), Assign((Var(need.variable),), "np.copy", (Var(view),)))
 
 
 def _made_again(name: str) -> str:

@@ -453,3 +453,23 @@ def axes_moved_by_einsum(x):
     t[0, 1] = x[0, 0] ** 2
     y[2, 0] = x[1, 1] ** 2
     return np.sum(y * y) + np.sum(t * x) + np.sum(np.einsum("ii->i", x) ** 2) + np.sum(np.einsum("...ji", x) * x)
+
+
+@example(positive(3), 0.3)
+def row_that_is_read_back_and_overwritten(x, a):
+    rows = [x]
+    for _ in range(4):
+        m = rows[-1]
+        rows.append(np.maximum(m + 0.1 * m * (1.0 - a * m), 1e-6))
+    return np.sum(rows[-1])
+
+
+@example(positive(3), 0.3, 3)
+def rows_of_a_table_that_hold_results(x, a, n):
+    table = np.zeros((5, 3))
+    table[0] = x
+    k = 0
+    while k < n:
+        k += 1
+        table[k] = np.sqrt(table[k - 1] * a + table[k])
+    return np.sum(np.tanh(table[k]))
