@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Pack, Stmt, Store, Type, Var, assigns, operand_vars, walk
+from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
 from stgrad.names import Names
 
@@ -180,11 +180,8 @@ class Builder:
         return new
 
     def copy_to(self, target: Sym, value: Value) -> None:
-        """`target = value`, with a cast where a scalar's dtype differs; an array without axes is made of a number."""
+        """`target = value`, with a cast where a scalar's dtype differs."""
         operand = operand_of(value)
-        if target.type.array and not target.type.rank and not (isinstance(value, Sym) and value.type.array):
-            self.assign(target, "np.full", Pack(()), operand, Const(np.dtype(target.type.dtype)))
-            return
         if isinstance(operand, Var) and operand.name in self.boxed and isinstance(target.operand, Var):
             self.boxed[target.operand.name] = self.boxed[operand.name]
         if operand in self.either:

@@ -47,8 +47,6 @@ MOST = 8  # values that a name may stand for one of
 
 def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
     """One type for a name that has type a on one path and b on the other."""
-    if not a.rank and not b.rank and a.array != b.array and _join_dtype(a, b) == (a if a.array else b).dtype:
-        return Type((a if a.array else b).dtype, array=True)  # `Builder.copy_to` makes an array of the number
     if a.array != b.array or a.rank != b.rank:
         error = errors.TypeInferenceError(
             f"`{what}` is a {a} on one path and a {b} on another",

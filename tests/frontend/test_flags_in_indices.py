@@ -1,4 +1,4 @@
-"""Masks that are one flag, beside other entries of an index, and numbers and arrays without axes that meet behind two paths."""
+"""Masks that are one flag, beside other entries of an index, and numbers that become arrays without axes on one path."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-
-
-def array_or_number(x: Any) -> Any:
-    r = np.asarray(x) * 1.0
-    y: Any = 3.0
-    for i in range(4):
-        y = np.where(x > 0.1 * i, r, y * x)
-        y[...] = y * 2
-    return float(y)
 
 
 def number_on_one_path(x: Any) -> Any:
@@ -64,7 +55,7 @@ def logarithm_where_finite(x: Any) -> Any:
     return float(np.transpose(b) * a)
 
 
-FUNCTIONS = (array_or_number, number_on_one_path, new_axis_beside_a_flag, flag_beside_a_position, placed_in_turn, logarithm_where_finite)
+FUNCTIONS = (number_on_one_path, new_axis_beside_a_flag, flag_beside_a_position, placed_in_turn, logarithm_where_finite)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
