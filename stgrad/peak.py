@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from stgrad import runtime
-from stgrad.analysis.dataflow import Liveness, result_names, viewed
+from stgrad.analysis.alias import viewed
+from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.ir import (
     Assign,
     Block,

@@ -14,7 +14,7 @@ from stgrad import errors
 from stgrad import implicit_calls as _implicit_calls  # noqa: F401  (says what its functions mean)
 from stgrad import source as sources
 from stgrad.analysis.activity import activity
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad import errors
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.frontend import result_operand, splice
 from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks, stored, walk
 from stgrad.ir.units import UNITS, Unit

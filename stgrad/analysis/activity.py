@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stgrad.analysis.dataflow import Classes, result_names
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.liveness import result_names
 from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, assigned, blocks, operand_vars, rule_reads
 from stgrad.ir.ops import operation
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from stgrad.analysis.dataflow import Liveness, observed
-from stgrad.analysis.facts import may_view, sources
+from stgrad.analysis.alias import may_view, sources
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,
@@ -110,7 +110,7 @@ class _Ages:
         if stmt.op == "alias" and len(stmt.targets) == len(stmt.args):  # a swap moves all at once
             held = [self.held((a,), state) for a in stmt.args]
         elif may_view(stmt):
-            held = [self.held(sources(stmt), state)] * len(stmt.targets)
+            held = [self.held(tuple(map(Var, sources(stmt, self.fn.types))), state)] * len(stmt.targets)
         else:
             held = [NOTHING] * len(stmt.targets)
         moved = {t.name: memory for t, memory in zip(stmt.targets, held, strict=True) if memory and self.fn.types[t.name].array}

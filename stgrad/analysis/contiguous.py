@@ -10,7 +10,7 @@ Parameters are not: callers pass arrays of any layout. Assumed of all names, and
 
 from __future__ import annotations
 
-from stgrad.analysis.dataflow import viewed
+from stgrad.analysis.alias import viewed
 from stgrad.ir import (
     NONE,
     Assign,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.analysis.activity import differentiable
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.influence import influenced
 from stgrad.analysis.sets import (
     NOTHING,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stgrad.analysis.dataflow import viewed
+from stgrad.analysis.alias import viewed
 from stgrad.analysis.places import Place
 from stgrad.ir import Assign, Custom, Pop, Push, Stmt, Store, Type, Var, assigns, walk
 

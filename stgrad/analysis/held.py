@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.dataflow import Classes, Liveness, viewed
+from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
     Block,

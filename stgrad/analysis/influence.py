@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, While, assigns, blocks, operand_vars, reads
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.bounds import Bounds
-from stgrad.analysis.facts import Classes
-from stgrad.ir import Assign, Block, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, blocks, operand_vars, reads, walk
+from stgrad.ir import Assign, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, exposed, operand_vars, reads, walk
 from stgrad.ir.ops import operation
 
 Places = frozenset[tuple[int, object]]  # axes, and how the position on each moves with a counter
@@ -100,24 +100,3 @@ def accesses(loop: For) -> Iterator[tuple[str, Operand, bool]]:
             yield stmt.target.name, stmt.index, stmt.mode == "add"
         elif isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
             yield stmt.args[0].name, stmt.args[1], False
-
-
-def exposed(block: Block) -> Iterator[str]:
-    """Names that a body reads before it assigns them, on some path: inner loops may have no trip."""
-    known: set[str] = set()
-    for stmt in block:
-        yield from (n for n in reads(stmt) if n not in known)
-        own = {stmt.var.name} if isinstance(stmt, For) else set()
-        yield from (n for b in blocks(stmt) for n in exposed(b) if n not in known | own)
-        known |= certain((stmt,))
-
-
-def certain(block: Block) -> set[str]:
-    """Names that a body assigns on every path."""
-    found: set[str] = set()
-    for stmt in block:
-        if isinstance(stmt, If):
-            found |= certain(stmt.then) & certain(stmt.orelse)
-        elif not blocks(stmt):
-            found |= assigned((stmt,))
-    return found

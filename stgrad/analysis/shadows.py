@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.analysis.dataflow import Classes, ContentLiveness, Liveness, observed, result_names, viewed
+from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
 
 Pairs = frozenset[frozenset[str]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.inequalities import Form, constant, contradictory, plus
 from stgrad.analysis.places import Place
 from stgrad.ir import Assign, Const, For, If, Operand, Pack, Push, Slice, Store, Type, Var, assigns

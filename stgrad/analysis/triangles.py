@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.ir import Assign, Const, Function, Type, Var, assigns, stored, walk
 from stgrad.ir.ops import operation
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from stgrad.analysis.activity import activity, differentiable
-from stgrad.analysis.dataflow import result_names
 from stgrad.analysis.influence import influenced
+from stgrad.analysis.liveness import result_names
 from stgrad.errors import ZeroGradientWarning
 from stgrad.ir import Assign, Block, Const, Custom, Function, Stmt, map_blocks, reads, walk
 from stgrad.ir.ops import operation

@@ -85,7 +85,13 @@ from stgrad.ir.walks import (
     blocks as blocks,
 )
 from stgrad.ir.walks import (
+    certain as certain,
+)
+from stgrad.ir.walks import (
     changed as changed,
+)
+from stgrad.ir.walks import (
+    exposed as exposed,
 )
 from stgrad.ir.walks import (
     gathers as gathers,

@@ -172,6 +172,50 @@ def read(block: Block) -> set[str]:
     return set().union(*map(_read, block))
 
 
+@_once
+def _certain(stmt: Stmt) -> frozenset[str]:
+    match stmt:
+        case If():
+            return certain(stmt.then) & certain(stmt.orelse)
+        case For():
+            return frozenset()  # it may have no iteration
+        case While():
+            return certain(stmt.head)
+        case Custom():
+            return certain(stmt.body)
+    return frozenset(assigns(stmt))
+
+
+def certain(block: Block) -> frozenset[str]:
+    """Names that a block binds on every path."""
+    return frozenset(name for stmt in block for name in _certain(stmt))
+
+
+@_once
+def _exposed(stmt: Stmt) -> frozenset[str]:
+    own = frozenset(name for operand in operands(stmt) for name in operand_vars(operand))
+    match stmt:
+        case If():
+            return own | exposed(stmt.then) | exposed(stmt.orelse)
+        case For():
+            return own | exposed(stmt.body) - {stmt.var.name}
+        case While():
+            return own | exposed(stmt.head) | (exposed(stmt.body) | set(operand_vars(stmt.cond))) - certain(stmt.head)
+        case Custom():
+            return own | exposed(stmt.body) | rule_reads((stmt,)) - certain(stmt.body)
+        case Push() | Pop():
+            return own | {stmt.stack}
+    return own
+
+
+def exposed(block: Block) -> frozenset[str]:
+    """Names that a block reads before it binds them, on some path, and stacks that it uses: what is live before it whatever is live behind it."""
+    found: set[str] = set()
+    for stmt in reversed(block):
+        found = (found - _certain(stmt)) | _exposed(stmt)
+    return frozenset(found)
+
+
 def runs_once(stmt: Stmt) -> bool:
     """Whether a statement is a loop of one trip, as a call that is run again is."""
     return isinstance(stmt, For) and (stmt.start, stmt.stop, stmt.step) == (Const(0), Const(1), Const(1))

@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.dataflow import Liveness, observed
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,

@@ -14,7 +14,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.analysis.activity import differentiable
-from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.places import Place
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type

@@ -18,7 +18,8 @@ from typing import NoReturn
 import numpy as np
 
 from stgrad import errors
-from stgrad.analysis.dataflow import Classes, Liveness
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
     Block,

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.ir import (
     Assign,
     Block,

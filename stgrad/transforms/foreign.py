@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.alias import Classes, viewed, views_of
 from stgrad.analysis.contiguous import contiguous, rowwise
-from stgrad.analysis.dataflow import Classes, viewed, views_of
 from stgrad.analysis.shadows import updates_seen
 from stgrad.analysis.triangles import triangles
 from stgrad.ir import (

@@ -32,8 +32,9 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.analysis.activity import activity
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.contiguous import contiguous, rowwise
-from stgrad.analysis.dataflow import Classes, Liveness, result_names, viewed
+from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.analysis.shadows import shadowed, updated
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value, operand_of

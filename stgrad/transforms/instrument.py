@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
+from stgrad.analysis.alias import Classes, viewed, views_of
 from stgrad.analysis.contiguous import contiguous, rowwise
-from stgrad.analysis.dataflow import Classes, viewed, views_of
 from stgrad.analysis.shadows import shadowed, updated, updates_seen
 from stgrad.ir import (
     ALL,

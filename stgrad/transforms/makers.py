@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.places import Place, Region, Version, reassigned, version
 from stgrad.analysis.subscripts import Access, Subscripts
 from stgrad.ir import (

@@ -36,7 +36,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.dataflow import Classes, Liveness, observed
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,

@@ -27,7 +27,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from stgrad.analysis.activity import flows, reached
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
 from stgrad.ir.ops import operation

@@ -34,8 +34,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from stgrad import errors
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.conditions import Writer, line_of, raised
-from stgrad.analysis.dataflow import Classes
 from stgrad.analysis.extents import Extents, fixed_parameters, parameter_extents
 from stgrad.analysis.integers import Integers, Sum, named, number
 from stgrad.analysis.intervals import intervals

@@ -80,7 +80,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.dataflow import Liveness
+from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
     Block,

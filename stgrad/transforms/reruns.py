@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stgrad.analysis.dataflow import eliminate_dead
 from stgrad.analysis.places import Place, layout
 from stgrad.ir import (
     Assign,
@@ -55,6 +54,7 @@ from stgrad.ir import (
     runs_once,
 )
 from stgrad.transforms.checkpoints import carried, unmarked
+from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.plan import declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.saves import Saver
 
@@ -427,7 +427,7 @@ class _Rerun:
 
 def carried_through(both: Block, trip: For) -> list[str]:
     """Names that the two sweeps of a part read as they were before it."""
-    from stgrad.analysis.dataflow import Liveness
+    from stgrad.analysis.liveness import Liveness
 
     return sorted((Liveness(both, frozenset()).before & assigned(trip.body)) - {trip.var.name})
 

@@ -31,7 +31,7 @@ from dataclasses import replace
 import numpy as np
 
 from stgrad.analysis.activity import activity
-from stgrad.analysis.dataflow import Classes, eliminate_dead, viewed
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.places import Place, Region, every, layout
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
@@ -64,6 +64,7 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.checkpoints import unmarked
+from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.instrument import Instrumented, instrument
 from stgrad.transforms.picked import guarded
 from stgrad.transforms.plan import RESTORE, declare, insert, insert_forward, insert_reverse, is_mark, left_out

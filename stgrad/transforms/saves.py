@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.fresh import holders
 from stgrad.analysis.places import Place, Region, Version, every, reassigned, version
 from stgrad.analysis.subscripts import Access, Subscripts

@@ -32,7 +32,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stgrad.analysis.dataflow import eliminate_dead, observed, result_names
+from stgrad.analysis.liveness import observed, result_names
 from stgrad.ir import (
     Assign,
     Block,
@@ -64,6 +64,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
+from stgrad.transforms.dead import eliminate_dead
 
 _SIMPLE: weakref.WeakSet[Function] = weakref.WeakSet()  # programs in which nothing is left to simplify
 

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.ir import (
     ALL,
     NONE,

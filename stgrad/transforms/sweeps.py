@@ -43,7 +43,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from stgrad.analysis.dataflow import Classes, Liveness, observed
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.analysis.workspaces import Workspaces
 from stgrad.ir import (
     Assign,
@@ -66,6 +67,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     blocks,
+    exposed,
     map_blocks,
     map_operands,
     operand_vars,
@@ -164,7 +166,7 @@ class _Sweeps:
                 continue
             if isinstance(other, Assign):
                 out.append(map_operands(lambda o: Var(new) if o == Var(name) else o, other))
-            elif name in _live_in((other,)) or name in _live_in(tuple(statements[j + 1 :])):
+            elif name in exposed((other,)) or name in exposed(tuple(statements[j + 1 :])):
                 return None
             else:
                 out.append(other)
@@ -228,7 +230,7 @@ class _Pair:
         forward, reverse = self.forward.body, self.reverse.body
         if any(isinstance(s, (While, Custom, Effect)) for s in walk(reverse)) or any(isinstance(s, Custom) for s in walk(forward)):
             return False
-        if _live_in(forward) & assigned(reverse):  # a name that one trip hands to the next
+        if exposed(forward) & assigned(reverse):  # a name that one trip hands to the next
             return False
         self._made = assigned(forward) | {self.forward.var.name}
         self._find_workspaces(forward, reverse)
@@ -244,7 +246,7 @@ class _Pair:
 
     def _only_adds(self) -> bool:
         """Scalars are local to a trip of the reversal or only added to; arrays are only added to, and the forward loop has none of them."""
-        live = _live_in(self.reverse.body)
+        live = exposed(self.reverse.body)
         for name in (live | self.live) & assigned(self.reverse.body):  # read later, it is what the trip that comes last leaves
             if not self._accumulates(name):
                 return False
@@ -263,7 +265,7 @@ class _Pair:
 
     def _local(self, name: str) -> bool:
         """An array made in the trip itself."""
-        return name in assigned(self.reverse.body) and not any(self._same(name, n) for n in _live_in(self.reverse.body))
+        return name in assigned(self.reverse.body) and not any(self._same(name, n) for n in exposed(self.reverse.body))
 
     def _same(self, a: str, b: str) -> bool:
         types = self.state.types
@@ -283,14 +285,14 @@ class _Pair:
 
     def _reads_are_at_hand(self) -> bool:
         """What the reversal reads from outside is neither made nor changed by the forward loop."""
-        outside = _live_in(self.reverse.body) - {self.reverse.var.name}
+        outside = exposed(self.reverse.body) - {self.reverse.var.name}
         if outside & self._made:
             return False
         return not any(self._same(n, w) for n in outside if self.state.types[n].array for w in self._changed)
 
     def _movable(self) -> bool:
         """Choose what must come before both loops, and see that it can."""
-        needed = _live_in(self.reverse.body) | assigned(self.reverse.body) | stored(self.reverse.body) | set(reads(self.reverse))
+        needed = exposed(self.reverse.body) | assigned(self.reverse.body) | stored(self.reverse.body) | set(reads(self.reverse))
         ahead: list[Stmt] = []
         for stmt in reversed(self.middle):
             touches = assigned((stmt,)) | stored((stmt,))
@@ -311,7 +313,7 @@ class _Pair:
         return not self._overtakes(ahead)
 
     def _written_by_reverse(self) -> set[str]:
-        return stored(self.reverse.body) | {n for n in assigned(self.reverse.body) if n in _live_in(self.reverse.body)}
+        return stored(self.reverse.body) | {n for n in assigned(self.reverse.body) if n in exposed(self.reverse.body)}
 
     def _overtakes(self, ahead: list[Stmt]) -> bool:
         """Whether a statement that moves would pass one that it conflicts with, in the middle or in the forward loop."""
@@ -426,11 +428,6 @@ def _only_added(block: Block, name: str) -> bool:
         elif name in contents(stmt):
             return False
     return name in stored(block)
-
-
-def _live_in(block: Block) -> set[str]:
-    """Names that a block reads before it assigns them, on some path."""
-    return set(Liveness(block, ()).before)
 
 
 def _zero(t: Type) -> object:

@@ -18,7 +18,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.analysis.activity import differentiable
-from stgrad.analysis.dataflow import Classes, viewed
+from stgrad.analysis.alias import Classes, viewed
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Store, Type, Var, operand_vars

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import re
 
-from stgrad.analysis.dataflow import Liveness, observed
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from stgrad import errors
-from stgrad.analysis.dataflow import Classes, eliminate_dead, result_names
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.liveness import result_names
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import (
@@ -43,6 +44,7 @@ from stgrad.ir import (
 from stgrad.ir import Stack as StackStmt
 from stgrad.ir.ops import contents
 from stgrad.transforms.adjoints import Splice, written_bars
+from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.regions import opened
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.tangents import zero_of

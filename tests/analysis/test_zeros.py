@@ -14,7 +14,7 @@ from programs.registry import EXAMPLES
 
 import stgrad
 from stgrad.analysis.activity import activity
-from stgrad.analysis.dataflow import result_names
+from stgrad.analysis.liveness import result_names
 from stgrad.analysis.zeros import cut
 from stgrad.errors import StgradError, ZeroGradientWarning
 from stgrad.program import array_program, spec_of

@@ -134,8 +134,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stgrad.analysis.dataflow import observed
-from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.liveness import observed
 from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     Assign,

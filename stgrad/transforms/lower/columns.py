@@ -56,7 +56,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.facts import Path, aliases, moves, paths
+from stgrad.analysis.alias import aliases
+from stgrad.analysis.elements import Path, moves, paths
 from stgrad.ir import (
     Assign,
     Block,

@@ -63,7 +63,7 @@ def copy(state: Scalariser, stmt: Assign) -> bool:
     view = state.view(source.name)
     same = state.types[stmt.target.name].dtype == state.types[source.name].dtype
     if same and (state.last_use(view, stmt.target.name) or state.unwritten(view, stmt.target.name)):
-        state.classes.union(view.base, stmt.target.name)  # views of the copy are views of the buffer now
+        state.classes.unite(view.base, stmt.target.name)  # views of the copy are views of the buffer now
         return state.bind_view(Assign((stmt.target,), "alias", (source,), loc=stmt.loc, note=stmt.note), view)
     return spread(state, stmt, source, view.dims)
 

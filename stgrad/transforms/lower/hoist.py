@@ -81,7 +81,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stgrad.analysis.dataflow import Classes
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.trips import Counting, Definitions
 from stgrad.ir import (
     NONE,

@@ -61,10 +61,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.alias import aliases
 from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.dataflow import Liveness, observed
-from stgrad.analysis.facts import aliases
-from stgrad.analysis.orders import Orders, exposed
+from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.orders import Orders
 from stgrad.ir import (
     Assign,
     Block,
@@ -79,6 +79,7 @@ from stgrad.ir import (
     Var,
     assigned,
     assigns,
+    exposed,
     map_blocks,
     operand_vars,
     reads,

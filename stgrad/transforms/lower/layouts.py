@@ -64,7 +64,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stgrad.analysis.facts import Classes, aliases, index_of, moves, paths
+from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.elements import index_of, moves, paths
 from stgrad.ir import (
     Assign,
     Block,

@@ -31,9 +31,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import fixed_parameters, parameter_extents
-from stgrad.analysis.facts import Classes, aliases, live_around, live_before
 from stgrad.analysis.integers import Integers, Sum
+from stgrad.analysis.liveness import live_at_end, live_before
 from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
     Assign,
@@ -133,7 +134,7 @@ def block(context: Context, statements: Block, live: frozenset[str], equal: Mapp
         if isinstance(part, For) and (nest := lower_nest(context, part, after, known, loops)) is not None:
             result += nest
             continue
-        inner = live_around(part, after) if isinstance(part, (For, While)) else after
+        inner = live_at_end(part, after) | set(reads(part)) if isinstance(part, (For, While)) else after
         around = (*loops, part) if isinstance(part, (For, While)) else loops
         result.append(map_blocks(lambda b, inner=inner, around=around: block(context, b, inner, known, around), part))  # type: ignore[misc]
     return tuple(result)
@@ -151,7 +152,7 @@ def parts(statements: Block, live: frozenset[str]) -> list[tuple[list[Stmt] | St
             run = []
         else:
             run.insert(0, stmt)
-        live = live_before(stmt, live)
+        live = live_before((stmt,), live)
         if not run:
             after = live
     return [*found, (run, after)] if run else found

@@ -30,12 +30,12 @@ of plain arithmetic only, no value that one trip hands to the next, and writes o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.alias import aliases
 from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.dataflow import Liveness, observed
-from stgrad.analysis.facts import aliases
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.analysis.orders import Orders
 from stgrad.ir import (
     Assign,
@@ -53,6 +53,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     blocks,
+    exposed,
     map_blocks,
     map_operand,
     operand_vars,
@@ -117,13 +118,13 @@ class _Packing:
         """The loop with its sums behind its branches."""
         if not any(isinstance(s, If) for s in loop.body) or any(isinstance(s, For) for s in loop.body):
             return loop
-        return replace(loop, body=sink_sums(loop.body, set(exposed(loop.body)) & assigned(loop.body), self.types, self.names))
+        return replace(loop, body=sink_sums(loop.body, exposed(loop.body) & assigned(loop.body), self.types, self.names))
 
     # ---------------------------------------------------------------- legality
 
     def sums(self, loop: For) -> frozenset[str] | None:
         """Names that trips hand on, if each of them is only added to; None otherwise."""
-        carried = set(exposed(loop.body)) & assigned(loop.body)
+        carried = exposed(loop.body) & assigned(loop.body)
         for stmt in walk(loop.body):
             touched = (
                 carried.intersection([*reads(stmt), *assigned((stmt,))]) if not isinstance(stmt, (If, For)) else carried & set(reads(stmt))
@@ -286,14 +287,3 @@ def down_columns(loop: For) -> bool:
         if isinstance(index, Pack) and any(moving.intersection(operand_vars(i)) for i in index.items[:-1]):
             return True
     return False
-
-
-def exposed(block: Block) -> Iterator[str]:
-    """Names that a body without loops reads before it assigns them, on some path."""
-    known: set[str] = set()
-    for stmt in block:
-        yield from (n for n in reads(stmt) if n not in known)
-        inner = [set(exposed(b)) - known for b in blocks(stmt)]
-        yield from (n for names in inner for n in names)
-        every = [assigned(b) for b in blocks(stmt)]
-        known |= set.intersection(*every) if every else assigned((stmt,))

@@ -48,8 +48,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import parameter_extents
-from stgrad.analysis.facts import Classes, aliases
 from stgrad.ir import (
     Assign,
     Block,

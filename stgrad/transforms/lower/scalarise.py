@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stgrad.analysis.facts import Classes, may_view
+from stgrad.analysis.alias import Classes, may_view
 from stgrad.analysis.integers import Integers, Sum, named
 from stgrad.ir import (
     Assign,
@@ -129,7 +129,7 @@ class Scalariser:
         read = tuple(dict.fromkeys(reads(stmt)))
         written = assigns(stmt) + ((stmt.target.name,) if isinstance(stmt, Store) else ())
         if isinstance(stmt, (Push, Pop)):
-            written += (f"stack {stmt.stack}",)
+            written += (stmt.stack,)
         if isinstance(stmt, Push) or isinstance(stmt, Assign) and may_view(stmt):
             self.exposed.update(read)
         arrays = [n for n in (*read, *assigns(stmt)) if self.types[n].array]

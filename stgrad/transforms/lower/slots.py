@@ -70,9 +70,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.dataflow import observed
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import parameter_extents
-from stgrad.analysis.facts import Classes, aliases
+from stgrad.analysis.liveness import observed
 from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,

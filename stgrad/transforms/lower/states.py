@@ -73,8 +73,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stgrad.analysis.dataflow import Classes, observed
+from stgrad.analysis.alias import Classes
 from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.liveness import observed
 from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     NONE,

@@ -50,8 +50,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import parameter_extents
-from stgrad.analysis.facts import Classes, aliases
 from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
 from stgrad.ir import (
     Assign,
@@ -171,7 +171,7 @@ class Storage:
         if not type_.array:
             return True
         known = all(d.symbol is None or d.symbol in self.extents for d in type_.dims)
-        return known and self.classes.find(f"stack {stack}") not in self.written
+        return known and self.classes.find(stack) not in self.written
 
     def _extent(self, dim: Dim, counting: Counting) -> Operand:
         if dim.symbol is None:

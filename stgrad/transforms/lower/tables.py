@@ -46,8 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.facts import Classes, aliases
 from stgrad.ir import (
     Assign,
     Block,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stgrad.analysis.facts import Classes, live_in
-from stgrad.ir import Assign, Stmt, Type, Var, assigns, rename
+from stgrad.analysis.alias import Classes
+from stgrad.ir import Assign, Stmt, Type, Var, assigns, exposed, rename
 from stgrad.names import Names
 
 
@@ -17,7 +17,7 @@ def number(
     block: Sequence[Stmt], live: frozenset[str], types: dict[str, Type], names: Names, classes: Classes
 ) -> tuple[list[Stmt], list[Assign]]:
     """The statements with every name assigned once, and the copies that give the final values back."""
-    before = live_in(tuple(block), frozenset())
+    before = exposed(tuple(block))
     last = {name: k for k, stmt in enumerate(block) for name in assigns(stmt)}
     current: dict[str, str] = {}
     result: list[Stmt] = []
@@ -29,7 +29,7 @@ def number(
             else:
                 bound[name] = names.fresh(name)
                 types[bound[name]] = types[name]
-                classes.union(bound[name], name)
+                classes.unite(bound[name], name)
         (read,) = rename((stmt,), {n: v for n, v in current.items() if n not in bound}) if not bound else (_rebind(stmt, current, bound),)
         result.append(read)
         current.update(bound)
