@@ -14,6 +14,7 @@ from stgrad.transforms.lower.agree import agree
 from stgrad.transforms.lower.casts import casts
 from stgrad.transforms.lower.columns import columns
 from stgrad.transforms.lower.growable import growable
+from stgrad.transforms.lower.hits import hits
 from stgrad.transforms.lower.hoist import hoist
 from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.layouts import layouts
@@ -40,6 +41,7 @@ _PASSES: dict[str, Pass] = {
     "columns": columns,
     "layouts": layouts,
     "tables": tables,
+    "hits": hits,
     "packed": packed,
     "growable": growable,
 }
