@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -209,22 +209,22 @@ class Programs:
                 return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
             try:
                 program = compile_program(self, fixed, keep=keep)
-            except errors.StgradError as further:  # what is left where all that can be known is
-                return self._selecting(lambda: compile_program(self, specs, keep=keep), further), nodes
+            except errors.StgradError as left:  # what is left where all that can be known is
+                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem, left), nodes
             self._values_matter = True
             return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
-    def _selecting(self, compiled: Callable[[], Compiled], problem: errors.StgradError) -> Compiled:
-        """The program with entries of lists and dicts that it finds as it runs; where that does not help, the problem is raised, or the later one."""
+    def _selecting(self, compiled: Callable[[], Compiled], *problems: errors.StgradError) -> Compiled:
+        """The program with entries of lists and dicts that it finds as it runs; where that does not help, the problem is raised that reading met last."""
         from stgrad.frontend.joins import SELECTS
 
-        if not isinstance(problem, errors.NeedStaticError) or SELECTS.get():
-            raise problem
+        if not any(isinstance(p, errors.NeedStaticError) for p in problems) or SELECTS.get():
+            raise _furthest(problems)
         token = SELECTS.set(True)
         try:
             return compiled()
         except errors.StgradError as found:
-            raise found if _behind(found, problem) else problem from None
+            raise _furthest([*problems, found]) from None
         finally:
             SELECTS.reset(token)
 
@@ -307,10 +307,12 @@ class Programs:
         self._rewrap()
 
 
-def _behind(found: errors.StgradError, problem: errors.StgradError) -> bool:
-    """Whether reading got further before one error than before another."""
-    a, b = found.loc, problem.loc
-    return a is not None and b is not None and (a.file == b.file and a.line > b.line)
+def _furthest(problems: Sequence[errors.StgradError]) -> errors.StgradError:
+    """The error at the last line that several readings of a program met; of those there the first that tells more than what must be known."""
+    file = problems[0].loc.file if problems[0].loc is not None else None
+    lines = [p.loc.line if p.loc is not None and p.loc.file == file else 0 for p in problems]
+    last = [p for p, line in zip(problems, lines, strict=True) if line == max(lines)]
+    return next((p for p in last if not isinstance(p, errors.NeedStaticError)), last[0])
 
 
 def _with_leaves(program: Program, *flat: Any) -> tuple[Program, list[Any]]:
