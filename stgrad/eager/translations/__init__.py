@@ -35,7 +35,7 @@ def install() -> None:
     HANDLERS[keras.layers.Embedding.__call__] = layer
     HANDLERS[keras.losses.Loss.__call__] = losses.loss
     for name in ("read_value", "value"):  # of variables
-        methods._METHODS.setdefault(name, lambda frame, array: array)
+        methods.METHODS.setdefault(name, lambda frame, array: array)
     read = {member for name in READ for cls in getattr(keras.layers, name).__mro__[:-3] for member in vars(cls).values() if callable(member)}
     for function in _own_functions():
         if function not in LIBRARY and function not in HANDLERS and function not in read:
