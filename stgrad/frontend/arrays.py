@@ -17,7 +17,7 @@ from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
-from stgrad.frontend.text import known_text
+from stgrad.frontend.text import known_text, known_texts
 from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
@@ -39,7 +39,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     """`owner.name`."""
     if isinstance(owner, Sym):
         found = ATTRIBUTES.get(name)
-        if found is None and not hasattr(np.ndarray, name) and not hasattr(float, name):
+        if found is None and name not in METHODS and not hasattr(np.ndarray, name) and not hasattr(float, name):
             what = f"an array of {owner.type.dtype}" if owner.type.array else f"a {owner.type}"
             missing = errors.UndefinedNameError(f"{what} has no attribute `{name}`", frame.loc(node) if node is not None else None)
             raise missing from AttributeError(name)
@@ -239,6 +239,7 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
 
         return ordering.sort(frame, owner, *args, **kwargs)
     if is_list and name in ("index", "count", "remove"):
+        known_texts(frame, owner, *args)
         return _ordering_method(frame, owner, name, *args)
     if is_list and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)

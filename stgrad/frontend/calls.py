@@ -42,7 +42,7 @@ from stgrad.frontend.iteration import iterated, known_items, once, rows
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
-from stgrad.frontend.text import UNKNOWN, RunTimeText, known_text
+from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.values import (
     Chosen,
     Closure,
@@ -214,7 +214,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return inside(frame, *args, **kwargs)
     if isinstance(getattr(function, "__self__", None), RunTimeText) and function.__name__ in ("lower", "upper", "casefold") and not args:
         return RunTimeText(function())
-    known_text(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) and function.__name__ != "join" else ()))
+    if _is_text_method(function) and function.__name__ == "join" and has_unknown(args):
+        return RunTimeText(UNKNOWN)
+    known_texts(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) else ()))
     if function in STATIC or _computes(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):

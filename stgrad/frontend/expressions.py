@@ -10,6 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, objects, tables
+from stgrad.frontend.arrays import get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comprehensions import TEST, comprehension
@@ -21,7 +22,7 @@ from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import once, static_items, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
-from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text
+from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
 from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
 from stgrad.ir import Const
 from stgrad.lookups import called
@@ -123,7 +124,7 @@ def compare(frame: Frame, node: Any) -> Value:
         left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
     if kind in (gast.In, gast.NotIn) and isinstance(right, RunTimeText) and type(left) is str:
         return holds(frame, right, left) is (kind is gast.In)
-    known_text(frame, left, right)
+    (known_text if kind in (gast.Is, gast.IsNot) else known_texts)(frame, left, right)
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
@@ -364,7 +365,7 @@ def dict_display(frame: Frame, node: Any) -> Value:
     pairs: list[Value] = []
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            pairs.extend(static_items(frame, frame.call(objects.get(frame, frame.evaluate(value), "items", node), (), {}), node))
+            pairs.extend(static_items(frame, frame.call(get(frame, frame.evaluate(value), "items", node), (), {}), node))
         else:
             pairs.append((static_of(frame.evaluate(key)), _kept(frame, value)))
     return tables.of_pairs(frame, pairs)

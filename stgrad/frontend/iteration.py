@@ -15,6 +15,7 @@ from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
+from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Generator, Growing, Method, Record, Sym, Value, Waiting, is_static, operand_of, static_of
 from stgrad.ir import Const, Effect, If
 from stgrad.lookups import ABSENT, called, look
@@ -123,6 +124,7 @@ def rows(frame: Frame, array: Sym, count: int | None, message: str, node: Any) -
 def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     """The items where their number is known and they are not numbers of a range or rows of an array."""
     value = current(value)
+    known_text(frame, value)
     if isinstance(value, Generator):
         return known_items(frame, COLLECT[0](frame, value, node), node)
     if isinstance(value, (tuple, list)):

@@ -12,17 +12,37 @@ _OF_NUMBERS = frozenset("0123456789+-.,:()[] \n\te" "nanifjTrueFals")
 
 
 class RunTimeText(str):
-    """A text with parts that only the running program knows."""
+    """A text with parts that only the running program knows. It is no key: two of them may be equal, or not."""
 
     __slots__ = ()
+
+    def __hash__(self) -> int:
+        raise _unknown()
 
 
 def known_text(frame: Frame, *values: Value) -> None:
     """Refuse texts that are not known: what is computed from them would be wrong."""
     if any(isinstance(v, RunTimeText) for v in values):
-        raise errors.NeedStaticError(
-            "a text made of values of the running program is used for more than printing", frame.builder.loc, hint="compare the values themselves"
-        )
+        raise _unknown().at(frame.builder.loc)
+
+
+def known_texts(frame: Frame, *values: Value) -> None:
+    """Refuse texts that are not known in containers, too, where these are compared item by item."""
+    if any(map(has_unknown, values)):
+        raise _unknown().at(frame.builder.loc)
+
+
+def has_unknown(value: Value) -> bool:
+    """Whether a text of the running program is a value, or in it."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_unknown, value))
+    if isinstance(value, dict):
+        return any(map(has_unknown, value.values()))
+    return isinstance(value, RunTimeText)
+
+
+def _unknown() -> errors.StgradError:
+    return errors.NeedStaticError("a text made of values of the running program is used for more than printing", hint="compare the values themselves")
 
 
 def holds(frame: Frame, text: RunTimeText, part: str) -> bool:
