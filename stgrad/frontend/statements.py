@@ -41,7 +41,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import ALL, Store, Var
+from stgrad.ir import ALL, Store, Var, walk
 from stgrad.lookups import ABSENT, lineage
 
 
@@ -163,7 +163,7 @@ def augmented(frame: Frame, node: Any) -> None:
     if isinstance(node.target, gast.Subscript):
         owner, index = tables.entry(frame, frame.evaluate(node.target.value), frame.evaluate(node.target.slice))
         if isinstance(owner, Sym):
-            update(frame, owner, index, kind, frame.evaluate(node.value), node)
+            _update_items(frame, owner, index, node)
         else:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
@@ -187,6 +187,19 @@ def augmented(frame: Frame, node: Any) -> None:
             attribute_store(frame, owner, node.target.attr, old, node.target)
     else:
         attribute_store(frame, owner, node.target.attr, _changed(frame, kind, old, frame.evaluate(node.value), node), node.target)
+
+
+def _update_items(frame: Frame, owner: Sym, index: Value, node: Any) -> None:
+    """`owner[index] op= value`: items that Python reads before it evaluates the value are what they were then, whatever that writes to the array."""
+    out, before = frame.builder.out, len(frame.builder.out)
+    value = frame.evaluate(node.value)
+    if not any(isinstance(s, Store) for s in walk(tuple(out[before:]))) or any(isinstance(i, slice) for i in (index if isinstance(index, tuple) else (index,))):
+        update(frame, owner, index, type(node.op), value, node)
+        return
+    end = len(out)
+    old = load(frame, owner, index, node.target)
+    out[before:] = [*out[end:], *out[before:end]]
+    store(frame, owner, index, binary_operator(frame, node, type(node.op), old, value), node.target)
 
 
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:

@@ -473,3 +473,37 @@ def rows_of_a_table_that_hold_results(x, a, n):
         k += 1
         table[k] = np.sqrt(table[k - 1] * a + table[k])
     return np.sum(np.tanh(table[k]))
+
+
+@example(vector(4), 0.7, jit=True)
+def items_read_before_the_value_changes_them(x, a):
+    y, i = x.copy(), 0
+
+    def step():
+        nonlocal i
+        i += 1
+        y[i] = y[i] * a
+        y[i - 1] *= 2.0
+        return y[i]
+
+    y[i] += step()
+    y[i] -= step() * 2.0
+    y[i] *= step()
+    return np.sum(y * y)
+
+
+@example(vector(4), 0.7)
+def rows_and_picked_items_that_the_value_changes(x, a):
+    y = np.outer(x, x)
+
+    def scaled(k):
+        y[k] *= a
+        return y[k, 0]
+
+    for k in range(3):
+        y[k, 0] += scaled(k)
+        y[k, k] -= scaled(k + 1)
+        y[k] += scaled(k)
+    y[np.array([0, 1, 1]), 0] += scaled(1)
+    y[y > 1.0] *= scaled(0)
+    return np.sum(y * y)
