@@ -37,7 +37,7 @@ MISTAKES = [
     (lambda: stgrad.grad(lambda x: x[0] * x[1])([1, 2]), errors.NotDifferentiableError, "a list without floats"),
     (lambda: stgrad.grad(lambda x: x * x)(3), errors.NotDifferentiableError, "it is an int"),
     (lambda: stgrad.grad(lambda x: np.sine(x))(1.0), errors.UndefinedNameError, "did you mean `sin`"),
-    (lambda: stgrad.grad(lambda x: x.summ())(np.ones(3)), errors.UnknownFunctionError, "did you mean `sum`"),
+    (lambda: stgrad.grad(lambda x: x.summ())(np.ones(3)), errors.UndefinedNameError, "did you mean `sum`"),
     (lambda: stgrad.grad(lambda x: x * float(input()))(1.0), errors.UnsupportedSyntaxError, "`input` is not supported"),
     (lambda: stgrad.grad(lambda x: x(1.0))(1.0), errors.UnknownFunctionError, "it is a float"),
 ]

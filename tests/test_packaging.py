@@ -87,6 +87,7 @@ INTERNALS = {
     "numba.core.serialize": "dumps: functions and code in the disk cache",
     "numba.core.typing": "signature: of an intrinsic",
     "numba.core.typing.npydecl": "parse_dtype: the dtype that an argument stands for",
+    "numba.cpython.unsafe.tuple": "tuple_setitem: an index of as many numbers as an array has axes",
     "numba.np.arrayobj": "how an array is laid out and made",
     "numba.np.linalg": "the kind of a number for BLAS and LAPACK, and constants for their arguments",
     "numba.np.numpy_support": "dtypes as Numba's types, and back",

@@ -41,8 +41,10 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         found = ATTRIBUTES.get(name)
         if found is None and name not in METHODS and not hasattr(np.ndarray, name) and not hasattr(float, name):
             what = f"an array of {owner.type.dtype}" if owner.type.array else f"a {owner.type}"
-            missing = errors.UndefinedNameError(f"{what} has no attribute `{name}`", frame.loc(node) if node is not None else None)
-            raise missing from AttributeError(name)
+            close = difflib.get_close_matches(name, [n for n in dir(np.ndarray) if n[0] != "_"], 1)
+            hint = f"did you mean `{close[0]}`?" if close else ""
+            place = frame.loc(node) if node is not None else None
+            raise errors.UndefinedNameError(f"{what} has no attribute `{name}`", place, hint=hint) from AttributeError(name)
         return found(frame, owner) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)

@@ -103,9 +103,16 @@ def entries(value: Value) -> Value:
     return table["held"] if value.fields["name"] == "values" else Zip((table["names"], table["held"]))
 
 
-def iterated(frame: Frame, value: Value) -> Value:
-    """What a loop over a value goes through: of an instance, what its `__iter__` gives, which is asked for once."""
+def is_cursor(value: Value) -> bool:
+    """Whether a value is an iterator over known items that stands at a known place."""
+    return isinstance(value, Record) and hasattr(value.cls, "consumes") and isinstance(value.fields["items"], (list, tuple)) and is_static(value.fields["at"])
+
+
+def iterated(frame: Frame, value: Value, *, whole: bool = True) -> Value:
+    """What a loop over a value goes through: of an instance, what its `__iter__` gives, which is asked for once. `whole`: nothing ends the loop before."""
     value = current(value)
+    if whole and is_cursor(value):
+        return value
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
         return frame.call(value.cls.__iter__, (value,), {})
     return value
@@ -148,6 +155,11 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return None
     if (held := entries(value)) is not None:
         return known_items(frame, held, node)
+    if is_cursor(value):
+        rest = value.fields["items"][value.fields["at"] :]
+        value.fields["at"] += len(rest)
+        frame.mutate(value)
+        return list(rest)
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
         return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
@@ -156,6 +168,12 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
 
 
 def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:
+    cursors = [v for v in value.inners if isinstance(v, Record) and hasattr(v.cls, "consumes")]
+    if len({id(v) for v in cursors}) < len(cursors):  # zip(it, it): each takes the next one
+        if len({id(v) for v in value.inners}) > 1 or not is_cursor(cursors[0]):
+            raise errors.UnsupportedSyntaxError("one iterator stands twice in a `zip`", frame.loc(node), hint="slice: zip(x[::2], x[1::2])")
+        rest, width = known_items(frame, cursors[0], node) or [], len(cursors)
+        return [tuple(rest[k : k + width]) for k in range(0, len(rest) - width + 1, width)]
     columns = [known_items(frame, inner, node) for inner in value.inners]
     lengths = [len(c) for c in columns if c is not None]
     if not lengths:

@@ -256,14 +256,16 @@ def _totals(frame: Frame, counted: Counted, function: Value, initial: Value) -> 
 class Cursor:
     """`iter(items)`: items and the place of the next one."""
 
+    consumes = True  # what a loop takes of it is gone, as is what its body takes by `next`
+
     def __init__(self, items):  # type: ignore[no-untyped-def]
         self.items = items
         self.at = 0
 
     def __iter__(self):  # type: ignore[no-untyped-def]
-        rest = self.items[self.at :]
-        self.at = len(self.items)
-        return rest
+        while self.at < len(self.items):
+            self.at += 1
+            yield self.items[self.at - 1]
 
 
 def stepping(frame: Frame, name: str, value: Generator) -> Value:

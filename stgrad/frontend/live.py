@@ -16,9 +16,9 @@ from stgrad import errors
 from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists
-from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, entries, first_items, known_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, entries, first_items, is_cursor, known_items
 from stgrad.frontend.operations import binary
-from stgrad.frontend.values import DictView, Growing, Sym, Value, is_static
+from stgrad.frontend.values import DictView, Growing, Record, Sym, Value, is_static
 
 Items = tuple[Callable[[], Value], Callable[[Value], Value]]  # the length and an item, as they are when asked
 
@@ -29,7 +29,7 @@ def may_change(value: Value) -> bool:
         return may_change(value.inner)
     if isinstance(value, Zip):
         return any(map(may_change, value.inners))
-    return isinstance(value, (list, dict, Growing)) or entries(value) is not None or isinstance(value, Mapped) and may_change(value.inners)
+    return isinstance(value, (list, dict, Growing)) or is_cursor(value) or entries(value) is not None or isinstance(value, Mapped) and may_change(value.inners)
 
 
 class Live:
@@ -82,6 +82,8 @@ class Live:
             return self._list(value)
         if (held := entries(value)) is not None:
             return self._table(held)
+        if is_cursor(value):
+            return self._cursor(value)
         items = known_items(frame, value, self.node)
         if items is not None:
             return lambda: len(items), lambda k: items[k] if is_static(k) else self._mixed()
@@ -118,6 +120,22 @@ class Live:
             key = keys[k]
             name = value.name if isinstance(value, DictView) else "keys"
             return {"keys": key, "values": owner[key], "items": (key, owner[key])}[name]
+
+        return length, item
+
+    def _cursor(self, value: Record) -> Items:
+        """Of an iterator that an iteration may take items from."""
+        taken, fields = [0], value.fields
+
+        def length() -> Value:
+            if not is_static(fields["at"]):
+                self._mixed()
+            return taken[0] + len(fields["items"]) - fields["at"]
+
+        def item(k: Value) -> Value:
+            self.frame.mutate(value)
+            fields["at"], taken[0] = fields["at"] + 1, taken[0] + 1
+            return fields["items"][fields["at"] - 1]
 
         return length, item
 

@@ -28,7 +28,7 @@ from stgrad.ir import Operand
 
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
-    value = frame.keep(iterated(frame, frame.evaluate(node.iter)))
+    value = frame.keep(iterated(frame, frame.evaluate(node.iter), whole=getattr(node, "until", None) is None))
     if driver(value) is not None:
         _driven(frame, node, value)
         return

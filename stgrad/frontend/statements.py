@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,7 @@ from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.generators import collected
-from stgrad.frontend.heap import State
+from stgrad.frontend.heap import State, contents
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
@@ -41,7 +42,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import ALL, Store, Var, walk
+from stgrad.ir import ALL, Store, Var, assigned, operand_vars, walk
 from stgrad.lookups import ABSENT, lineage
 
 
@@ -154,7 +155,7 @@ def augmented(frame: Frame, node: Any) -> None:
     if isinstance(node.target, gast.Name):
         old = read_name(frame, node.target)
         if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-            update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+            _update_whole(frame, old, node, lambda: read_name(frame, node.target), lambda array: frame.bind(node.target.id, array))
         else:
             result = _changed(frame, kind, old, frame.evaluate(node.value), node)
             if result is not old:
@@ -167,7 +168,8 @@ def augmented(frame: Frame, node: Any) -> None:
         else:
             old = load(frame, owner, index, node.target)
             if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-                update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+                _update_whole(frame, old, node, lambda: contents(owner).get(static_of(index)) if isinstance(owner, (list, dict)) else old,
+                              lambda array: store(frame, owner, index, array, node.target))
                 if isinstance(owner, (tuple, Record, Method)):  # Python changes the array, and then puts it back: which a tuple refuses, and `flat` needs
                     store(frame, owner, index, old, node.target)
             else:
@@ -181,7 +183,9 @@ def augmented(frame: Frame, node: Any) -> None:
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
     if isinstance(old, Sym) and old.type.array and not TENSORS.get():
-        update(frame, old, Ellipsis, kind, frame.evaluate(node.value), node)
+        name = node.target.attr
+        now = lambda: owner.fields.get(name) if isinstance(owner, Record) else old  # noqa: E731
+        _update_whole(frame, old, node, now, lambda array: attribute_store(frame, owner, name, array, node.target))
         frozen = isinstance(owner, Record) and getattr(getattr(owner.cls, "__dataclass_params__", None), "frozen", False)
         if frozen or isinstance(owner, tuple) or isinstance(owner, Sym) and node.target.attr == "T":  # Python changes the array, then fails to put it back
             attribute_store(frame, owner, node.target.attr, old, node.target)
@@ -200,6 +204,29 @@ def _update_items(frame: Frame, owner: Sym, index: Value, node: Any) -> None:
     old = load(frame, owner, index, node.target)
     out[before:] = [*out[end:], *out[before:end]]
     store(frame, owner, index, binary_operator(frame, node, type(node.op), old, value), node.target)
+
+
+def _update_whole(frame: Frame, old: Sym, node: Any, now: Callable[[], Value], put_back: Callable[[Sym], None]) -> None:
+    """`a op= value` in place: of the array that `a` was before the value, which it is again behind it, whatever the value binds `a` to."""
+    out, before = frame.builder.out, len(frame.builder.out)
+    value = frame.evaluate(node.value)
+    if len(out) == before or not _calls(node.value):
+        update(frame, old, Ellipsis, type(node.op), value, node)
+        return
+    bound, current = assigned(tuple(out[before:])), now()
+    if not isinstance(current, Sym) or current.operand == old.operand and not bound.intersection(operand_vars(old.operand)):
+        update(frame, old, Ellipsis, type(node.op), value, node)
+        return
+    end = len(out)
+    kept = frame.builder.variable("_t", old.type)
+    frame.builder.copy_to(kept, old)
+    out[before:] = [*out[end:], *out[before:end]]
+    update(frame, kept, Ellipsis, type(node.op), value, node)
+    put_back(kept)
+
+
+def _calls(node: Any) -> bool:
+    return any(isinstance(n, (gast.Call, gast.NamedExpr)) for n in gast.walk(node))
 
 
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:

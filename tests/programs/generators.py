@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .registry import example, positive
+from .registry import example, positive, vector
 
 V = positive(4)
 
@@ -311,3 +311,25 @@ def chunks(x, n):
 @example(V)
 def in_chunks(x):
     return sum(np.sum(c) ** 2 for c in chunks(x, 3))
+
+
+@example(vector(5), 0.7)
+def an_iterator_that_goes_on(x, a):
+    it = iter(x)
+    s = 0.0
+    for v in it:
+        s += v * a
+        if v < 0.0:
+            break
+    for v in it:
+        s += v * v * 3.0
+    return s
+
+
+@example(vector(4), 0.7)
+def an_iterator_in_its_own_loop(x, a):
+    it = iter([x[0], a, x[1], x[2], x[3]])
+    s = next(it)
+    for v in it:
+        s = s * 0.5 + v * next(it, a)
+    return s + sum(it) + len(list(it))

@@ -507,3 +507,29 @@ def rows_and_picked_items_that_the_value_changes(x, a):
     y[np.array([0, 1, 1]), 0] += scaled(1)
     y[y > 1.0] *= scaled(0)
     return np.sum(y * y)
+
+
+class Held:
+    def __init__(self, a):
+        self.a = a
+
+    def renew(self, w):
+        self.a = self.a * w
+        return 2.0
+
+
+@example(vector(4), 0.7)
+def the_array_that_was_there_before_the_value(x, w):
+    h, y = Held(x.copy()), x * 2.0
+    z, first = h.a, y
+
+    def other():
+        nonlocal y
+        y = y * w
+        return y[0]
+
+    h.a[1] += h.renew(w)
+    h.a += h.renew(w)
+    y += other()
+    y[1] += other()
+    return np.sum(h.a**2) + np.sum(z**3) + np.sum(y * y) + np.sum(first)
