@@ -1,6 +1,7 @@
 """Derivatives of matrix factorisations: cholesky, qr, eigh, eig, svd.
 
-cholesky and eigh read one triangle; `a` is taken to be Hermitian, and its cotangent is Hermitian. Where eigenvalues or singular
+cholesky and eigh read one triangle. The cotangent of a Hermitian `a` is Hermitian; that of another one, which eigh takes for the Hermitian
+matrix with its lower (upper) triangle, stands on that triangle. Cholesky's `a` is always taken to be Hermitian. Where eigenvalues or singular
 values repeat, the vectors are not determined: the share of those pairs is left out, which is right for functions that do not
 depend on the choice of basis. Phases of complex vectors are a choice too. Sources: Giles (2008); Walter, Lehmann &
 Lamour (2012) for qr; Seeger et al. (2017); Wan & Zhang (2019) for complex svd.
@@ -177,32 +178,49 @@ def _(rng):
 # ------------------------------------------------------------------ eigenvalues
 
 
+def is_hermitian(a):
+    """Whether the two triangles are the same up to rounding, with two axes of 1."""
+    size = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    return np.max(np.abs(a - hermitian(a)), axis=(-2, -1), keepdims=True) <= np.sqrt(np.finfo(a.dtype).eps) * size
+
+
+def on_the_half_read(a, a_bar, lower):
+    """A Hermitian cotangent of what is read of `a`."""
+    half = np.tril(a_bar, -1) if lower else np.triu(a_bar, 1)
+    return np.where(is_hermitian(a), a_bar, 2.0 * half + real_part(np.tril(np.triu(a_bar))))
+
+
+def of_the_half_read(a, a_dot, lower):
+    """The Hermitian change of what is read of `a`: the transpose of `on_the_half_read`."""
+    return np.where(is_hermitian(a), symmetrised(a_dot), mirrored(a_dot if lower else hermitian(a_dot)))
+
+
 @adjoint(np.linalg.eigh)
 def eigh(y, y_bar, a, UPLO="L"):
     """v (diag(w_bar) + f * (v^H v_bar)) v^H with f[i, j] = 1 / (w[j] - w[i]), symmetrised."""
     w, v = y[0], y[1]
     middle = inverse_gaps(w) * np.matmul(hermitian(v), y_bar[1])
     inner = np.matmul(times_columns(v, y_bar[0]) + np.matmul(v, middle), hermitian(v))
-    return symmetrised(inner)
+    return on_the_half_read(a, symmetrised(inner), UPLO in ("L", "l"))
 
 
 @tangent(np.linalg.eigh)
 def eigh_dot(y, a, a_dot, UPLO="L"):
     w, v = y[0], y[1]
-    inner = np.matmul(hermitian(v), np.matmul(symmetrised(a_dot), v))
+    inner = np.matmul(hermitian(v), np.matmul(of_the_half_read(a, a_dot, UPLO in ("L", "l")), v))
     return real_part(diagonal_of(inner)), np.matmul(v, inverse_gaps(w) * inner)
 
 
 @adjoint(np.linalg.eigvalsh)
 def eigvalsh(y, y_bar, a, UPLO="L"):
     v = np.linalg.eigh(a, UPLO)[1]
-    return np.matmul(times_columns(v, y_bar), hermitian(v))
+    return on_the_half_read(a, np.matmul(times_columns(v, y_bar), hermitian(v)), UPLO in ("L", "l"))
 
 
 @tangent(np.linalg.eigvalsh)
 def eigvalsh_dot(y, a, a_dot, UPLO="L"):
     v = np.linalg.eigh(a, UPLO)[1]
-    return real_part(np.sum(conj(v) * np.matmul(symmetrised(a_dot), v), axis=-2))
+    return real_part(np.sum(conj(v) * np.matmul(of_the_half_read(a, a_dot, UPLO in ("L", "l")), v), axis=-2))
 
 
 @adjoint(np.linalg.eig)
@@ -241,6 +259,8 @@ def eigvals_dot(y, a, a_dot):
 def _(rng):
     yield (positive(rng, 3, 3),), {}
     yield (positive(rng, 2, 3, 3), "U"), {}
+    yield (np.diag([1.0, 2.0, 4.0]) + rng.normal(size=(3, 3)),), {}
+    yield (np.diag([1.0, 2.0, 4.0]) + rng.normal(size=(2, 3, 3)), "U"), {}
 
 
 @samples(np.linalg.eigvalsh)

@@ -14,6 +14,8 @@ from .decompositions import (
     cholesky_dot,
     diagonal_of,
     inverse_gaps,
+    of_the_half_read,
+    on_the_half_read,
     positive,
     real_part,
     symmetrised,
@@ -283,18 +285,19 @@ def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
     middle = inverse_gaps(w) * turned + np.diag(y_bar[0])
     a_bar = symmetrised(np.matmul(np.matmul(v, middle), hermitian(v)))
     if b is None:
-        return a_bar
+        return on_the_half_read(a, a_bar, lower)
     scaled = times_columns(middle, w) + 0.5 * np.tril(np.triu(turned))
-    return a_bar, -symmetrised(np.matmul(np.matmul(v, scaled), hermitian(v)))
+    b_bar = -symmetrised(np.matmul(np.matmul(v, scaled), hermitian(v)))
+    return on_the_half_read(a, a_bar, lower), on_the_half_read(b, b_bar, lower)
 
 
 @tangent(sl.eigh)
 def eigh_dot(y, a, b=None, a_dot=0.0, b_dot=0.0, *, lower=True, eigvals_only=False):
     w, v = y[0], y[1]
-    inner = np.matmul(hermitian(v), np.matmul(symmetrised(a_dot), v))
+    inner = np.matmul(hermitian(v), np.matmul(of_the_half_read(a, a_dot, lower), v))
     if b is None:
         return real_part(diagonal_of(inner)), np.matmul(v, inverse_gaps(w) * inner)
-    turned = np.matmul(hermitian(v), np.matmul(symmetrised(b_dot), v))
+    turned = np.matmul(hermitian(v), np.matmul(of_the_half_read(b, b_dot, lower), v))
     inner = inner - times_columns(turned, w)
     middle = inverse_gaps(w) * inner - 0.5 * np.tril(np.triu(turned))
     return real_part(diagonal_of(inner)), np.matmul(v, middle)
@@ -304,6 +307,7 @@ def eigh_dot(y, a, b=None, a_dot=0.0, b_dot=0.0, *, lower=True, eigvals_only=Fal
 def _(rng):
     yield (positive(rng, 3, 3),), {}
     yield (positive(rng, 3, 3), positive(rng, 3, 3)), {}
+    yield (np.diag([1.0, 2.0, 4.0]) + 0.5 * rng.normal(size=(3, 3)), positive(rng, 3, 3) + np.tril(rng.normal(size=(3, 3)), -1) * 0.1), {"lower": False}
 
 
 # ------------------------------------------------------------------ functions of matrices
@@ -418,6 +422,7 @@ def _(rng):
 @samples(sl.eigvalsh)
 def _(rng):
     yield (positive(rng, 3, 3), positive(rng, 3, 3)), {}
+    yield (np.diag([1.0, 2.0, 4.0]) + 0.5 * rng.normal(size=(3, 3)), positive(rng, 3, 3)), {"lower": False}
 
 
 @samples(sl.block_diag)

@@ -16,7 +16,7 @@ import numpy as np
 from stgrad.rules.broadcasting import unbroadcast
 from stgrad.rules.core import Rule, lookup, op_name
 
-# Operations that read one triangle of a Hermitian matrix: differences go along Hermitian directions.
+# Operations that read one triangle of a matrix: at a Hermitian one, differences go along Hermitian directions.
 HERMITIAN = frozenset(
     ("np.linalg.cholesky", "np.linalg.eigh", "np.linalg.eigvalsh", "scipy.linalg.cholesky", "scipy.linalg.cho_factor", "scipy.linalg.eigh")
 )
@@ -49,6 +49,10 @@ def is_float(x: Any) -> bool:
 
 def has_float(tree: Any) -> bool:
     return any(is_float(leaf) for leaf in leaves(tree))
+
+
+def _mirrored(x: Any) -> Any:
+    return 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
 
 
 def dot(a: Any, b: Any) -> float:
@@ -192,7 +196,7 @@ class _Check:
     def proper(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         if self.rule.name not in HERMITIAN:
             return args
-        return tuple(0.5 * (x + np.conj(np.swapaxes(x, -1, -2))) if is_float(x) else x for x in args)
+        return tuple(_mirrored(x) if is_float(given) and np.allclose(given, _mirrored(given)) else x for x, given in zip(args, self.args, strict=True))
 
     def vjp(self, args: tuple[Any, ...], y_bar: Any) -> tuple[Any, ...]:
         return pull(self.rule, self.f(args), y_bar, self.proper(args), self.kwargs)
