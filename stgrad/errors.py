@@ -38,11 +38,11 @@ class Location(Protocol):
 def render(message: str, loc: Location | None = None, reason: str = "", hint: str = "", anchor: str = "") -> str:
     """The text of an error.
 
-    >>> print(render("`with` is not supported", reason="its exit code is unknown", hint="inline the body", anchor="with"))
-    `with` is not supported
-      why:     its exit code is unknown
-      instead: inline the body
-      see:     stgrad help with
+    >>> print(render("`async` is not supported", reason="it has no order", hint="write a function", anchor="async"))
+    `async` is not supported
+      why:     it has no order
+      instead: write a function
+      see:     stgrad help async
     """
     parts = [message]
     if loc is not None:

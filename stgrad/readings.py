@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad.analysis.held import check_held, keep_taken
+from stgrad.analysis.overlaps import unordered
+from stgrad.errors import AliasingError
 from stgrad.frontend import Reading, result_operand
 from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
@@ -24,10 +26,21 @@ def prepared_reading(reading: Reading, checked: bool | None) -> Reading:
     Raises:
         AliasingError: one place in memory would have two meanings.
     """
+    _check_overlaps(reading.function)
     check_held(reading.function, reading.puts, reading.moves)
     reading = replace(reading, function=keep_taken(reading.function, reading.replaced, {id(s) for s, _ in reading.puts} | {id(s) for s in reading.moves}))
     reading = _with_cells(reading)
     return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
+
+
+def _check_overlaps(fn: Function) -> None:
+    for stmt in unordered(fn):
+        raise AliasingError(
+            "the two sides of this assignment overlap, with different steps",
+            stmt.loc,
+            reason="NumPy may read items that it has just written: its result depends on the order",
+            hint="copy the right side: x[::2] = x[:3].copy()",
+        )
 
 
 def _with_cells(reading: Reading) -> Reading:

@@ -25,6 +25,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     expressions,
     functional,
     loop_statements,
+    managers,
     numpy_calls,
     operations,
     ordered,

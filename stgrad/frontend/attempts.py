@@ -11,6 +11,7 @@ The handler finds names as they were when the exception came up. What is not kno
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,9 @@ Handlers = list[tuple[Any, tuple[Any, ...]]]
 
 @executes(gast.Try)
 def try_statement(frame: Frame, node: Any) -> None:
+    manager = getattr(node, "manager", None)  # the name of what was taken for `contextlib.suppress`
+    if manager is not None and frame.evaluate(manager) is not contextlib.suppress:
+        frame.unsupported(manager, "a context manager that is called `suppress`", reason="it is not that of contextlib", hint="give it another name")
     handlers: Handlers = [(h, _classes(frame, h)) for h in node.handlers]
     if getattr(node, "swallows", False):  # what a `finally` that jumps leaves behind is no exception
         handlers.append((gast.ExceptHandler(type=None, name=None, body=[]), (BaseException,)))

@@ -7,7 +7,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import gast
 import numpy as np
@@ -67,9 +67,43 @@ for _kind, _name in {
     HANDLERS[getattr(operator, _name)] = _in_place(_kind)
 
 
-@handles(warnings.warn, warnings.simplefilter, warnings.filterwarnings)
+@handles(warnings.warn)
 def _warn(frame: Frame, *_: Value, **__: Value) -> None:
     """Warnings of the function itself: its derivative has none."""
+
+
+@handles(warnings.simplefilter, warnings.filterwarnings)
+def _filter(frame: Frame, action: Value, *_: Value, **__: Value) -> None:
+    if static_of(action) not in ("ignore", "default", "always", "all", "module", "once"):
+        _no_error(frame, "warnings that are raised are not supported")
+
+
+@handles(np.errstate, np.seterr)
+def _errors(frame: Frame, *all_: Value, **kinds: Value) -> Value:
+    """The setting before is that of compiled code: it warns of nothing."""
+    if any(static_of(kind) not in ("ignore", "warn", "print", "log") for kind in (*all_, *kinds.values())):
+        _no_error(frame, "floating-point errors that are raised are not supported")
+    return dict.fromkeys(("divide", "over", "under", "invalid"), "ignore")
+
+
+def _no_error(frame: Frame, message: str) -> NoReturn:
+    reason = "compiled code goes on with an infinity or NaN where NumPy would raise"
+    raise errors.UnsupportedSyntaxError(message, frame.builder.loc, reason=reason, hint="ask for np.isfinite(...), or test the operands")
+
+
+@handles(functools.wraps)
+def _wraps(frame: Frame, wrapped: Value, *_: Value, **__: Value) -> Value:
+    """A decorator that copies names and texts alone."""
+    return _itself
+
+
+@handles(functools.update_wrapper)
+def _update_wrapper(frame: Frame, wrapper: Value, *_: Value, **__: Value) -> Value:
+    return wrapper
+
+
+def _itself(function):  # type: ignore[no-untyped-def]
+    return function
 
 
 @handles(functools.reduce)

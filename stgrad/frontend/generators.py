@@ -41,6 +41,7 @@ class Consumer:
     trip: Callable[[Value], None]
     names: set[str]
     stopped: Callable[[], Value] | None = None
+    closes: bool = False  # the generator goes on behind its one `yield`, whatever the consumer does
 
 
 class GeneratorFrame(Frame):
@@ -201,6 +202,9 @@ def _run(frame: Frame, generator: Generator, consumer: Consumer, node: Any) -> N
     _begin(frame, generator, node)
     if generator.endless and consumer.stopped is None:
         _refuse(frame, f"all items of the generator `{generator.tree.name}`, which never ends", node, "", "leave the loop by `break` or `return`")
+    if generator.tree.closes and not consumer.closes and consumer.stopped is not None:
+        message = f"the loop may leave the generator `{generator.tree.name}` inside its `try`"
+        _refuse(frame, message, node, "when its `finally` runs then is up to Python", "let the loop take all of its items")
     tree = copied(generator.tree if consumer.stopped is None else generator.tree.stopping)
     frame.counts["_generators"] = count = frame.counts.get("_generators", 0) + 1
     names = _mark(tree, f"{MARK}{count}", consumer)

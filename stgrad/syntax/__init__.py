@@ -2,7 +2,7 @@
 
 The result is a gast tree that means the same as Python. What is gone: `break`, `continue`, early `return`, the `else` of
 loops, chained assignments and comparisons, `match`, `nonlocal`, annotations, docstrings, `pass` (blocks may be empty), `del` of names,
-and `with np.errstate(...)` around a body. What the compiler does not take at all is refused, with its place.
+and `with np.errstate(...)` around a body; a `with` has one manager. What the compiler does not take at all is refused, with its place.
 
 Contract: the tree that goes in is not changed; every new node has the place of the one it stands for; invented names start
 with an underscore and are fresh. A loop that may be left early has an attribute `until`: the name of the flag that is
@@ -96,7 +96,7 @@ def to_ast(tree: gast.FunctionDef) -> ast.FunctionDef:
     """A core function as a tree that Python compiles."""
     node = gast.gast_to_ast(tree)
     for inner in ast.walk(node):
-        if isinstance(inner, (ast.If, ast.For, ast.While)) and not inner.body:
+        if isinstance(inner, (ast.If, ast.For, ast.While, ast.With)) and not inner.body:
             inner.body = [ast.Pass()]
     return ast.fix_missing_locations(node)  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""Small gast nodes, each at the place of the node it stands for."""
+"""Small gast nodes, each at the place of the node it stands for, and the name that one calls."""
 
 from __future__ import annotations
 
@@ -40,3 +40,9 @@ def none_of(flags: Iterable[str]) -> Any:
     """`not a and not b`."""
     tests = [gast.UnaryOp(gast.Not(), load(flag)) for flag in flags]
     return tests[0] if len(tests) == 1 else gast.BoolOp(gast.And(), tests)
+
+
+def called_name(node: Any) -> str | None:
+    """The last name of what an expression calls: `errstate` of `np.errstate(...)`."""
+    function = node.func if isinstance(node, gast.Call) else None
+    return function.attr if isinstance(function, gast.Attribute) else getattr(function, "id", None)

@@ -32,7 +32,7 @@ def generator_functions(tree: gast.FunctionDef, names: Names, locate: Locate, co
     """Mark the generators of a tree, and give each its other form; the functions that are new. Changes the tree.
 
     Raises:
-        UnsupportedSyntaxError: the generator uses what is sent to it, or a `try` around a `yield`.
+        UnsupportedSyntaxError: the generator uses what is sent to it, or an `except` around a `yield`.
     """
     found = []
     for function in reversed([n for n in gast.walk(tree) if isinstance(n, gast.FunctionDef)]):
@@ -41,6 +41,7 @@ def generator_functions(tree: gast.FunctionDef, names: Names, locate: Locate, co
             continue
         _check(nodes, locate)
         function.generator, function.endless = True, any(_is_endless(n) for n in nodes)
+        function.closes = any(isinstance(n, gast.Try) and any(isinstance(i, _YIELDS) for i in own([n])) for n in nodes)
         function.body = _Rewriter(names).block(function.body)
         function.stopping = copied(function)
         function.stopping.body = _Stopping(names).block(function.stopping.body)
@@ -53,7 +54,7 @@ def _check(nodes: list[Any], locate: Locate) -> None:
     for node in nodes:
         if isinstance(node, _YIELDS) and id(node) not in plain:
             raise _error("the value of a `yield`", "it is what the consumer sends", "let the generator keep its own state", node, locate)
-        if isinstance(node, gast.Try) and any(isinstance(n, _YIELDS) for n in own([node])):
+        if isinstance(node, gast.Try) and node.handlers and any(isinstance(n, _YIELDS) for n in own([node])):
             raise _error("`try` around a `yield`", "what it catches may come from the consumer", "yield behind the `try`", node, locate)
 
 
@@ -84,7 +85,7 @@ class _Rewriter:
     def statement(self, stmt: Any) -> list[Any]:
         if isinstance(stmt, gast.FunctionDef):
             return [stmt]
-        for part in ("body", "orelse"):
+        for part in ("body", "orelse", "finalbody"):
             if isinstance(getattr(stmt, part, None), list):
                 setattr(stmt, part, self.block(getattr(stmt, part)))
         return self.yielded(stmt) if isinstance(stmt, gast.Expr) and isinstance(stmt.value, _YIELDS) else [stmt]

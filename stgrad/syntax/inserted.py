@@ -19,7 +19,7 @@ from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
 from stgrad.names import Names
 from stgrad.syntax.assigned import binders, own, parameters
-from stgrad.syntax.build import assign, at, load
+from stgrad.syntax.build import assign, at, called_name, load
 from stgrad.syntax.jumps import jumps
 
 Locate = Callable[[Any], Loc] | None
@@ -45,9 +45,7 @@ def is_block(node: Any) -> bool:
 
 
 def _is_item(item: Any) -> bool:
-    call = item.context_expr
-    function = call.func if isinstance(call, gast.Call) else None
-    return (function.attr if isinstance(function, gast.Attribute) else getattr(function, "id", None)) == "insert_grad_of"
+    return called_name(item.context_expr) == "insert_grad_of"
 
 
 def _check(function: Any, blocks: list[Any], locate: Locate) -> None:

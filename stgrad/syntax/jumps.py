@@ -46,6 +46,8 @@ def _falls(stmt: Any) -> bool:
             return False
         case gast.If():
             return falls(stmt.body) or falls(stmt.orelse)
+        case gast.With():
+            return falls(stmt.body)
         case gast.Try():
             return falls([*stmt.body, *stmt.orelse]) or any(falls(h.body) for h in stmt.handlers)
         case gast.While() if isinstance(stmt.test, gast.Constant) and stmt.test.value:
@@ -70,7 +72,7 @@ def jumps(stmts: Sequence[Any]) -> set[str]:
                 found |= jumps(stmt.body) | jumps(stmt.orelse)
             case gast.Try():
                 found |= jumps([*stmt.body, *stmt.orelse, *stmt.handlers, *stmt.finalbody])
-            case gast.ExceptHandler():
+            case gast.ExceptHandler() | gast.With():
                 found |= jumps(stmt.body)
             case gast.While() | gast.For():
                 found |= (jumps(stmt.body) & {"return"}) | jumps(stmt.orelse)
@@ -148,6 +150,10 @@ class _Function:
                 case gast.Try():
                     rest = _followed(stmt, rest)
                     kinds = self.attempt(stmt)
+                    return [*out, stmt, *self.guard(stmt, kinds, rest)]
+                case gast.With():
+                    kinds = jumps(stmt.body)
+                    stmt.body = self.block(stmt.body)
                     return [*out, stmt, *self.guard(stmt, kinds, rest)]
                 case gast.While() | gast.For():
                     returns = jumps(stmt.body) & {"return"}
@@ -302,7 +308,7 @@ def _clean(stmts: Sequence[Any], dead: set[str]) -> Stmts:
                 stmt.body, stmt.orelse = _clean(stmt.body, dead), _clean(stmt.orelse, dead)
                 out.extend(_without_empty_branches(stmt))
                 continue
-            case gast.For() | gast.While() | gast.ExceptHandler():
+            case gast.For() | gast.While() | gast.With() | gast.ExceptHandler():
                 stmt.body = _clean(stmt.body, dead)
             case gast.Try():
                 stmt.body, stmt.orelse = _clean(stmt.body, dead), _clean(stmt.orelse, dead)

@@ -21,7 +21,6 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "AsyncFor": _ASYNC,
     "AsyncWith": _ASYNC,
     "Await": _ASYNC,
-    "With": ("`with`", "what the context manager does on entry and exit is not visible", "do it outside of the function"),
     "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
     "Nonlocal": ("`nonlocal` of a variable outside", "the variable outlives the call", "pass the value in and return it"),
     "ClassDef": ("a class in a function", "it makes a new type at each call", "define the class at module level"),
@@ -34,23 +33,11 @@ def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:
     """Raise `UnsupportedSyntaxError` at the first thing that is not taken."""
     for node in gast.walk(tree):
         found = _REFUSED.get(type(node).__name__)
-        if found is not None and not ignorable_with(node) and not (isinstance(node, gast.Match) and not unsupported(node)):
+        if found is not None and not (isinstance(node, gast.Match) and not unsupported(node)):
             raise _error(*found, node, locate)
         if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _REFUSED_CALLS:
             what = f"`{node.func.id}`"
             raise _error(what, "it works on text or names at run time", "write the expression itself", node, locate)
-
-
-def ignorable_with(node: Any) -> bool:
-    """Whether it is `with np.errstate(...):` or another one that changes warnings and printing alone."""
-    return isinstance(node, gast.With) and all(_is_ignorable(item) for item in node.items)
-
-
-def _is_ignorable(item: Any) -> bool:
-    call = item.context_expr
-    function = call.func if isinstance(call, gast.Call) else None
-    name = function.attr if isinstance(function, gast.Attribute) else getattr(function, "id", None)
-    return item.optional_vars is None and name in ("errstate", "printoptions", "catch_warnings", "nullcontext")
 
 
 def _error(what: str, why: str, instead: str, node: Any, locate: Callable[[Any], Loc] | None) -> UnsupportedSyntaxError:

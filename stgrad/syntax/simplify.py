@@ -8,14 +8,21 @@ from typing import Any
 import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.names import Names
-from stgrad.syntax.build import assign, at, load
+from stgrad.syntax.build import assign, at, called_name, load
 from stgrad.syntax.patterns import match_to_if
-from stgrad.syntax.refuse import ignorable_with
 
 
 def simplify(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:
     """A function, in place, without annotations, docstrings, `pass` and chains."""
     return _Simplifier(names).visit(tree)
+
+
+_SILENT = ("errstate", "printoptions", "catch_warnings")
+
+
+def _raises_nothing(name: str, call: Any) -> bool:
+    """Whether floating-point errors stay values under a manager."""
+    return name != "errstate" or all(isinstance(k.value, gast.Constant) and k.value.value in ("ignore", "warn", "print", "log") for k in call.keywords)
 
 
 class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
@@ -41,8 +48,18 @@ class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
         return [] if node.value is None else assign(node, self.visit(node.target), self.visit(node.value))
 
     def visit_With(self, node: Any) -> Any:
-        assert ignorable_with(node)
-        return self.generic_visit(node).body
+        """One manager each; what changes warnings and printing alone is left out; `suppress(A, B)` as `try` with `except (A, B)`."""
+        node = self.generic_visit(node)
+        body = node.body
+        for item in reversed(node.items):
+            name = called_name(item.context_expr)
+            if name == "suppress" and not item.context_expr.keywords:
+                handler = gast.ExceptHandler(gast.Tuple(item.context_expr.args, gast.Load()), None, [])
+                body = [at(node, gast.Try(body, [handler], [], []))]
+                body[0].manager = item.context_expr.func
+            elif not (name in _SILENT and item.optional_vars is None and _raises_nothing(name, item.context_expr)):
+                body = [at(node, gast.With([item], body, None))]
+        return body
 
     def visit_Match(self, node: Any) -> Any:
         return [self.visit(stmt) for stmt in match_to_if(node, self.names)]

@@ -150,8 +150,10 @@ class Statements(Arrays):
         known = [p for p in self.arrays() if p.kind.rank == 1 and (p.kind.shape[0] or 0) >= 3]  # type: ignore[union-attr]
         if not known:
             return False
-        v, op = self.pick(known).text, self.rng.choice(["=", "+=", "-=", "*="])
-        left, right = self.rng.choice([("1:", ":-1"), (":-1", "1:"), (":", "::-1"), (":2", "-2:"), ("2:", ":-2"), ("::-1", ":")])
+        place, op = self.pick(known), self.rng.choice(["=", "+=", "-=", "*="])
+        v, n = place.text, place.kind.shape[0]  # type: ignore[union-attr]
+        steps = [("::2", f":{(n + 1) // 2}"), (f":{(n + 1) // 2}", "::2"), (f"{n // 2}:", f"{n % 2}::2")]
+        left, right = self.rng.choice([("1:", ":-1"), (":-1", "1:"), (":", "::-1"), (":2", "-2:"), ("2:", ":-2"), ("::-1", ":"), *steps])
         factor = self.rng.choice(["", " * 0.5", f" * {self.scalar_leaf()}"])
         self.emit(f"{v}[{left}] {op} {v}[{right}]{factor}")
         return True

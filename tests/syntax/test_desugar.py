@@ -1,6 +1,7 @@
 """The core language: what is gone is gone, and the tree that is left means the same."""
 
 import ast
+import contextlib
 import copy
 import doctest
 import inspect
@@ -30,7 +31,7 @@ def compiled(tree, namespace=None):
     return space[tree.name]
 
 
-FORBIDDEN = (gast.Break, gast.Continue, gast.AnnAssign, gast.Pass, gast.Delete, gast.With)
+FORBIDDEN = (gast.Break, gast.Continue, gast.AnnAssign, gast.Pass, gast.Delete)
 
 
 def assert_core(tree):
@@ -649,7 +650,6 @@ def test_jumps_in_try(held):
 
 REFUSED = {
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
-    "with open(x) as f:\n        pass": "`with`",
     "global y": "`global`",
     "class A:\n        pass": "class",
     "match x:\n        case P(1):\n            pass": "`match`",
@@ -692,7 +692,7 @@ def test_nonlocal_of_a_variable_outside_is_refused_with_its_place():
 def blocks(draw, depth=0, in_loop=False):
     kinds = ["add", "add", "if", "if", "return"] + ["break", "continue"] * in_loop
     if depth < 3:
-        kinds += ["for", "while", "for_else", "while_else"]
+        kinds += ["for", "while", "for_else", "while_else", "with"]
     lines = []
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(kinds))
@@ -716,10 +716,12 @@ def statement(draw, kind, depth, in_loop):
     if kind in ("break", "continue"):
         return [kind]
     test = draw(st.sampled_from([f"x % 3 == {number % 3}", f"x > {number * 3}", f"n < {number} < x"]))
-    body = indented(draw(blocks(depth + 1, in_loop if kind == "if" else True)))
+    body = indented(draw(blocks(depth + 1, in_loop if kind in ("if", "with") else True)))
     orelse = []
     if kind.endswith("else") or (kind == "if" and draw(st.booleans())):
         orelse = ["else:", *indented(draw(blocks(depth + 1, in_loop)))]
+    if kind == "with":
+        return [f"with entered({number}) as y:", *body]
     if kind == "if":
         return [f"if {test}:", *body, *orelse]
     name = f"k{depth}"
@@ -732,11 +734,11 @@ def statement(draw, kind, depth, in_loop):
 @given(blocks(), st.booleans())
 def test_random_jumps(lines, ends_with_return):
     text = "\n".join(["def f(x, n):", *indented(lines), *(["    return x"] * ends_with_return)])
-    space = {}
+    space = {"entered": contextlib.nullcontext}
     exec(text, space)
     core = desugar(gast.parse(text).body[0])
     assert_core(core)
-    rewritten = compiled(core)
+    rewritten = compiled(core, space)
     for x in range(8):
         for n in (0, 2):
             assert outcome(rewritten, (x, n)) == outcome(space["f"], (x, n)), text + "\n\n" + to_text(core)
