@@ -5,10 +5,10 @@ A symbol has a witness: an axis of an array in memory, or an integer scalar.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from stgrad.ir import Dim, Function, Operand, Type, Var, assigned
+from stgrad.ir import Block, Dim, For, Function, Operand, Type, Var, While, assigned, walk
 from stgrad.names import Names
 
 
@@ -71,6 +71,13 @@ class Extents:
         """Names that must exist where these extents are read."""
         found = [self.sources[d.symbol][0] for d in map(self.canonical, dims) if d.symbol is not None and d.symbol in self.sources]
         return tuple(dict.fromkeys(found))
+
+
+def varying(body: Block, types: Mapping[str, Type]) -> frozenset[str]:
+    """Symbols that stand for another extent in each trip of a loop, as the arrays that it binds may have other ones there; parameters tell theirs else."""
+    loops = [s for s in walk(body) if isinstance(s, (For, While))]
+    names = {name for loop in loops for name in assigned((loop,))}
+    return frozenset(d.symbol for name in names if name in types for d in types[name].dims if d.symbol is not None)
 
 
 def fixed_parameters(fn: Function) -> frozenset[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
+from stgrad.frontend.identities import Thing, assigned
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
@@ -70,6 +71,7 @@ class Builder:
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
+    things: dict[str, Thing] = field(default_factory=dict)  # the objects that names mean (see `stgrad.frontend.identities`)
     tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
@@ -90,6 +92,7 @@ class Builder:
         wish = wish.partition("@")[0]  # the mark of a generator's names
         name = self.names.fresh(wish if wish.strip("_") else "_t")
         self.types[name] = type_
+        self.things.pop(name, None)
         if self.frames and self.frames[-1].unroll:
             self.library.add(name)
         return Sym(Var(name), type_)
@@ -109,11 +112,14 @@ class Builder:
             names = {t.name for t in stmt.targets}
             own = self.frames and not self.frames[-1].unroll and not any(region.conditional for region in self.regions)
             self.readonly = self.readonly | names if own and self._is_readonly(stmt) else self.readonly - names
+            assigned(self.things, stmt, self.loops)
         self.out.append(stmt)
 
     def retargeted(self, old: str, new: str) -> None:
         """The last statement assigns to another name now."""
         self.readonly = self.readonly | {new} if old in self.readonly else self.readonly - {new}
+        if old in self.things:
+            self.things[new] = self.things.pop(old)
 
     def _is_readonly(self, stmt: Assign) -> bool:
         """Whether NumPy gives an array that cannot be written to: a broadcast one, a diagonal, or a view of such."""
@@ -224,7 +230,7 @@ class Builder:
         names, types, symbols, slices = self.names.state(), dict(self.types), self.symbols, dict(self.slices)
         least, parents, asked = dict(self.extents.least), dict(self.extents.parents), dict(self.asked)
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
-        boxed, tabled = dict(self.boxed), dict(self.tabled)
+        boxed, tabled, things = dict(self.boxed), dict(self.tabled), dict(self.things)
         places, loose, doubled = list(self.places), dict(self.loose), dict(self.doubled)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
@@ -237,7 +243,7 @@ class Builder:
             self.slices = dict(slices)
             self.extents.least, self.extents.parents, self.asked = dict(least), dict(parents), dict(asked)
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
-            self.boxed, self.tabled = dict(boxed), dict(tabled)
+            self.boxed, self.tabled, self.things = dict(boxed), dict(tabled), dict(things)
             self.places[:], self.loose, self.doubled = places, dict(loose), dict(doubled)
             out[:] = statements
             self.out = out

@@ -18,6 +18,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
+from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import once, static_items, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
@@ -185,7 +186,9 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     """`is`: of what is known at compile time, and of a flag of the running program with True or False."""
     known, other = static_of(left), static_of(right)
     if isinstance(known, Sym) and isinstance(other, Sym) and known.operand != other.operand:
-        frame.unsupported(node, "`is` of two values of the running program is not supported", hint="compare them with `==`")
+        if (found := one_object(frame, known, other)) is None:
+            frame.unsupported(node, "`is` of two values of the running program is not supported", hint="compare them with `==`")
+        return found if kind is gast.Is else not found
     flag, const = (known, other) if isinstance(known, Sym) else (other, known)
     if isinstance(flag, Sym) and isinstance(const, bool) and flag.type.dtype == "bool" and flag.type.weak:
         return flag if const is (kind is gast.Is) else frame.builder.call("not", (flag,), flag.type)

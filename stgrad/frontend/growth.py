@@ -11,9 +11,9 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.growing import append_item, buffers, empty, set_item_at
+from stgrad.frontend.growing import append_item, buffers, empty, loaded, set_item_at
 from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
-from stgrad.frontend.items import ANY, UNSET, beside, described, joined
+from stgrad.frontend.items import ANY, UNSET, beside, described, joined, row_type
 from stgrad.frontend.values import Growing, Nested, Sym, Value, leaves, map_leaves, type_of
 from stgrad.ir import Dim, Type
 
@@ -115,6 +115,42 @@ def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Valu
         else:
             set_item_at(frame, growing, k, v)
     return growing
+
+
+def at_run_time(frame: Frame, value: Value, shape: Value) -> Growing:
+    """A list of numbers, or of tuples of them, as one whose length the program decides; `shape` describes its items."""
+    if isinstance(value, Growing):
+        return value
+    grown = Growing(map_leaves(lambda t, _: empty(frame, len(value), (), t) if isinstance(t, Type) else t, shape), len(value))
+    for k, v in enumerate(value):
+        set_item_at(frame, grown, k, v)
+    return grown
+
+
+def of_two_lengths(frame: Frame, a: Value, b: Value) -> Value | None:
+    """What describes the items of two lists of numbers of which one name means either; None for anything else."""
+    if not all(isinstance(v, list) or isinstance(v, Growing) and v.cls is list and v.structure is not None for v in (a, b)):
+        return None
+    items = [described(frame, v) for side in (a, b) if isinstance(side, list) for v in side]
+    items += [map_leaves(lambda b, _: row_type(b), side.structure) for side in (a, b) if isinstance(side, Growing)]
+    if not items or not all(isinstance(t, Type) and not t.rank for v in items for t in leaves(v)):
+        return None
+    shape = items[0]
+    for v in items[1:]:
+        shape = joined(frame, shape, v)
+    return shape
+
+
+def settled(frame: Frame, before: Value, head: Value, after: Value) -> Value:
+    """The list that a trip leaves in a name. Where it had another length at the start of the trip, the program decides it, from `before` the loop on."""
+    known = isinstance(head, list) and isinstance(after, list) and len(head) == len(after)
+    shape = None if known or isinstance(head, Growing) and isinstance(after, Growing) else of_two_lengths(frame, head, after)
+    if shape is None:
+        return after
+    if isinstance(head, Growing):
+        return at_run_time(frame, after, shape)
+    item = next(v[0] if isinstance(v, list) else loaded(frame, v.structure, 0) for v in (after, head) if isinstance(v, Growing) or v)
+    raise Grows(before, len(frame.builder.regions) - 1, item, False)
 
 
 def fill_slots(frame: Frame, growing: Growing, *items: Value) -> None:

@@ -172,6 +172,9 @@ class Join:
             return Chosen(self._value(a.index, b.index, f"{what}_choice", fresh), a.options, a.error)
         if isinstance(a, Waiting) and type(a) is type(b) and all(isinstance(v, Sym) or is_number(v) for v in (*vars(a).values(), *vars(b).values())):
             return type(a)(**{k: self.number(x, y, f"{what}_{k}") for (k, x), y in zip(vars(a).items(), vars(b).values(), strict=True)})
+        if (shape := _of_two_lengths(self.frame, a, b)) is not None:
+            first, second = (self._at_run_time(k, v, shape) for k, v in enumerate((a, b)))
+            return self._together(first, second, what, True)
         if not all(isinstance(v, Sym) or is_number(v) for v in (a, b)):
             raise errors.TypeInferenceError(
                 f"`{what}` is {describe(a)} on one path and {describe(b)} on another",
@@ -199,6 +202,16 @@ class Join:
         finally:
             self.frame.builder.out = outer
 
+    def _at_run_time(self, side: int, value: Value, shape: Value) -> Value:
+        """A list at the end of its path, as one whose length the program decides."""
+        from stgrad.frontend import growth
+
+        outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
+        try:
+            return growth.at_run_time(self.frame, value, shape)
+        finally:
+            self.frame.builder.out = outer
+
     def _shared(self, a: Value, b: Value, what: str, fresh: bool) -> Sym:
         type_ = join_types(self.frame, type_of(a), type_of(b), what)
         shared = None if fresh else next((v for v in (a, b) if self._mine(v, type_, what)), None)
@@ -222,6 +235,13 @@ class Join:
             self.frame.builder.copy_to(target, value)
         finally:
             self.frame.builder.out = outer
+
+
+def _of_two_lengths(frame: Frame, a: Value, b: Value) -> Value | None:
+    """Lists that grow; they are built on this module."""
+    from stgrad.frontend import growth
+
+    return growth.of_two_lengths(frame, a, b) if isinstance(a, list) or isinstance(b, list) else None
 
 
 def _whole(value: Value) -> bool:

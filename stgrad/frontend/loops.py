@@ -116,6 +116,7 @@ class Carried:
         self.cells: list[tuple[Value, dict[Any, Value], str]] = []
         self.pairs: list[tuple[Sym, Value]] = []
         self.opened: dict[int, tuple[Value, dict[Any, Value]]] = {}  # containers made for names, and the loop's variables that they hold
+        self.before: dict[int, Value] = {}  # what stood there in front of the loop
         names = self._read_before_bound(names)
         self.names = names
         self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe) or n in settled.unreadable)
@@ -202,6 +203,7 @@ class Carried:
             new = _with_entries(value, parts)
             if isinstance(value, MUTABLE):
                 self.opened[id(new)] = (new, parts)
+                self.before[id(new)] = value
                 merge(self.frame, new, (value,), self.frame.builder.merged.get(id(value), (None, value, False))[1])
             return new
         if not isinstance(value, Sym) and not is_number(value):
@@ -248,7 +250,7 @@ class Carried:
                 self.changed = True
         for container, held, what in self.cells:
             if list(contents(container)) != list(held):
-                self._refuse(what, list(held), list(contents(container)))
+                raise self._refusal(what, list(held), list(contents(container)))
         for container, i, head, path in self.entries:
             self._close_entry(container, i, head, contents(container)[i], path)
         for region in self.regions:
@@ -285,6 +287,10 @@ class Carried:
         if isinstance(head, Chosen) or isinstance(after, Chosen):
             self._close_chosen(name, head, after, path)
             return
+        if isinstance(head, (list, Growing)) and isinstance(after, (list, Growing)) and id(head) in self.before:
+            from stgrad.frontend.growth import settled
+
+            after = settled(self.frame, self.before[id(head)], head, after)
         opened = self.opened.get(id(head))
         if head is after and opened is None:
             return
@@ -299,7 +305,7 @@ class Carried:
             if constant(head) and constant(after):
                 self._close_chosen(name, head, after, path)
             else:
-                self._refuse(path, head, after)
+                raise self._refusal(path, head, after)
 
     def _close_chosen(self, name: Any, head: Value, after: Value, path: str) -> None:
         """What is one of several known values in each trip; the number of the one is carried."""
@@ -309,7 +315,7 @@ class Carried:
             if isinstance(after, Chosen) and not same(head, after):
                 raise after.error
             if not same(head, after):
-                self._refuse(path, head, after)
+                raise self._refusal(path, head, after)
             return
         if not isinstance(head, Chosen) or len(options) > len(head.options):
             error = head.error if isinstance(head, Chosen) else after.error if isinstance(after, Chosen) else self._refusal(path, head, after)
@@ -325,9 +331,6 @@ class Carried:
                 self._close_parts(name, h, a, f"{path}_{i}")
         elif head is not after:
             self._close(name, head, after, path)
-
-    def _refuse(self, what: str, head: Value, after: Value) -> None:
-        raise self._refusal(what, head, after)
 
     def _refusal(self, what: str, head: Value, after: Value) -> errors.TypeInferenceError:
         return errors.TypeInferenceError(

@@ -133,10 +133,24 @@ def constructible(cls: Any) -> bool:
     """Whether instances of a class are made by Python code alone."""
     if not isinstance(cls, type) or issubclass(cls, BaseException) or type(cls).__call__ is not type.__call__:
         return False
-    if look("raw", cls, "__new__") is not object.__new__ or root_of(cls) in ("numpy", "builtins", "functools", "numba"):
+    if not _made_empty(cls):
         return False
     made = look("raw", cls, "__init__")
     return made is object.__init__ or isinstance(made, types.FunctionType)
+
+
+def _made_empty(cls: type) -> bool:
+    """Whether `object.__new__` makes the instances of a class."""
+    return look("raw", cls, "__new__") is object.__new__ and root_of(cls) not in ("numpy", "builtins", "functools", "numba")
+
+
+@handles(object.__new__)
+def _new(frame: Frame, cls: Value) -> Record:
+    """`object.__new__(cls)`: an instance without attributes."""
+    if not isinstance(cls, type) or not _made_empty(cls):
+        name = getattr(cls, "__name__", "object")
+        raise errors.UnknownFunctionError(f"making a `{name}` inside a differentiated function is not supported", frame.builder.loc, hint="pass the object in")
+    return Record(cls, {})
 
 
 def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import lru_cache
+from types import NoneType
 from typing import Any
 
 import gast
@@ -55,11 +56,7 @@ def without_target(frame: Frame, function: Any, args: tuple[Value, ...], kwargs:
         args = args[:at] if isinstance(function, np.ufunc) else (*args[:at], None, *args[at + 1 :])
     if isinstance(target, tuple):
         target = None if all(t is None for t in target) else target
-    if isinstance(target, tuple):
-        if len(target) != 1:
-            raise errors.UnsupportedSyntaxError("`out=` with several arrays is not supported", frame.builder.loc, hint="assign the results to the arrays")
-        (target,) = target
-    return args, kwargs, target
+    return args, kwargs, target[0] if isinstance(target, tuple) and len(target) == 1 else target
 
 
 @lru_cache(maxsize=1024)
@@ -76,6 +73,8 @@ def _out_position(function: Any) -> int | None:
 
 def into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], target: Value) -> Value:
     """`f(x, out=y)` as `y[...] = f(x)`; with `where`, only these elements are computed and stored."""
+    if isinstance(target, tuple):
+        return _into_each(frame, function, args, kwargs, target)
     kwargs = dict(kwargs)
     where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
     if static_of(where) is True:
@@ -86,6 +85,17 @@ def into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
     taken = tuple(load(frame, _broadcast(frame, a, target, shape), mask, None) if isinstance(a, Sym) and a.type.rank else a for a in args)
     store(frame, target, mask, frame.call(function, taken, kwargs), None)
     return target
+
+
+def _into_each(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], targets: tuple[Value, ...]) -> Value:
+    """`f(x, out=(y, z))` of a function with several results; None stands for a new array."""
+    if static_of(kwargs.get("where", True)) is not True:
+        raise errors.UnsupportedSyntaxError("`where=` with several results is not supported", frame.builder.loc, hint="use np.where(...) for each of them")
+    results = frame.call(function, args, {k: v for k, v in kwargs.items() if k != "where"})
+    for target, result in zip(targets, results, strict=True):
+        if target is not None:
+            store(frame, target, Ellipsis, result, None)
+    return tuple(r if t is None else t for t, r in zip(targets, results, strict=True))
 
 
 def _broadcast(frame: Frame, value: Value, target: Sym, shape: tuple[Value, ...]) -> Value:
@@ -101,6 +111,16 @@ def masked(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[st
             "`where=` without `out=` leaves elements undefined", frame.builder.loc, hint="pass out=np.zeros(...), or use np.where(...)"
         )
     return frame.call(_MASKED[function], args, kwargs)
+
+
+_OF_UFUNCS = {"order": ("K", "A", "C"), "subok": (True, False), "where": (True,), "dtype": (None,)}
+_CASTING = ("same_kind", "unsafe")
+
+
+def without_settings(function: Any, kwargs: dict[str, Value]) -> dict[str, Value]:
+    """The options of a call without those that tell NumPy what it does anyway."""
+    inert = {"casting": _CASTING, **(_OF_UFUNCS if isinstance(function, np.ufunc) else {})}
+    return {k: v for k, v in kwargs.items() if not (isinstance(v, (str, bool, NoneType)) and v in inert.get(k, ()))}
 
 
 def in_dtype(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:

@@ -32,6 +32,7 @@ import numpy as np
 
 from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.extents import varying
 from stgrad.analysis.places import Place, Region, every, layout
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value
@@ -192,7 +193,7 @@ class _Reverse:
             if self.seeded:
                 wish = f"{leaf.name}_bar" if isinstance(leaf, Var) else "y_bar"
                 t = self.builder.types[leaf.name] if isinstance(leaf, Var) else Type("float64", weak=True)
-                seed = self.builder.variable("y_bar" if wish.startswith("_") else wish, replace(t, value=None))
+                seed = self.builder.variable("y_bar" if wish.startswith("_") else wish, self._seed_type(t))
                 self.seed_params.append(Var(seed.name))
                 g: Value = seed
             else:
@@ -200,6 +201,12 @@ class _Reverse:
             if active:
                 assert isinstance(leaf, Var)
                 self._add_seed(leaf.name, g)
+
+    def _seed_type(self, t: Type) -> Type:
+        """The type of a cotangent: a parameter tells extents for the whole call, and must not tell those of one trip of a loop."""
+        given = {d.symbol for p in self.fn.params for d in self.builder.types[p.name].dims}
+        moving = varying(self.fn.body, self.builder.types) - given
+        return replace(t, dims=tuple(self.builder.fresh_dim() if d.symbol in moving else d for d in t.dims), value=None)
 
     def _add_seed(self, name: str, g: Value) -> None:
         a = self.adjoints

@@ -73,6 +73,11 @@ def shifted(f: Any, i: int, direction: np.ndarray, h: float) -> Any:
 
 
 EXPRESSIONS = """\
+np.square(x, dtype=None)
+np.multiply(x, v, order="K", casting="same_kind", subok=True, where=True)
+np.vstack([v, v * v], casting="same_kind")
+np.stack([v, v * v], casting="same_kind", dtype=float)
+np.concatenate([v, v * v], casting="unsafe")
 x.sum(axis=1, keepdims=True)
 x.sum()
 x.sum(0)
@@ -507,6 +512,18 @@ x.compress([True, False, True], axis=0)
 
 # fmt: off
 PROGRAMS = [p.strip("\n") for p in """
+a, b = np.empty((3, 4)), np.empty((3, 4))
+np.modf(x * v, out=(a, b))
+r = a * x + b * v
+---
+a, b = np.empty((3, 4)), np.empty((3, 4))
+c, d = np.divmod(x, 0.37, a, b)
+r = a * c + b * d * x
+---
+a = np.empty((3, 4))
+c, d = np.modf(x * v, out=(None, a))
+r = a * x + c
+---
 y = x.copy()
 y.sort()
 r = y

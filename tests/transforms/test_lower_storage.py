@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from lowering import check, to_source
 
+import stgrad
 from stgrad.ir import (
     Assign,
     Const,
@@ -107,3 +109,39 @@ def test_an_unknown_trip_count_keeps_the_stack() -> None:
     forward = While((let("p", "np.less", "x", 3.5),), Var("p"), (*FORWARD, let("c", "np.add", "c", 1)))
     fn = program(let("c", "alias", 0), forward, loop("i", 0, "c", 1, *REVERSE))
     check(fn, 0.5, 7, 3)
+
+
+def lengthened(x):
+    y = np.array([])
+    for v in x:
+        if v < 1.0:
+            y = np.append(y, v * v)
+    return y
+
+
+def joined(x):
+    y = x[:0]
+    for k in range(len(x)):
+        if x[k] < 1.0:
+            y = np.concatenate((y, x[k : k + 1] * x[0]))
+    return y
+
+
+def shortened(x):
+    y = x
+    while y[0] < 3.0:
+        y = y[:-1] * 2.0
+    return y
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+@pytest.mark.parametrize("function", [lengthened, joined, shortened])
+def test_a_cotangent_does_not_tell_the_extents_of_earlier_trips(function, jit) -> None:
+    x = np.array([0.3, 0.7, 1.1, 0.4, 0.2])
+    value, pullback = stgrad.vjp(function, x, jit=jit)
+    weights = np.cos(np.arange(len(value)))
+    steps = 1e-6 * np.eye(len(x))
+    expected = [weights @ (function(x + s) - function(x - s)) / 2e-6 for s in steps]
+    np.testing.assert_allclose(pullback(weights)[0], expected, rtol=1e-6, atol=1e-9)
+    total = stgrad.grad(lambda x: np.sum(function(x) ** 2 * np.arange(len(x))[0 : len(function(x))]), jit=jit)  # a scalar, where no cotangent is given
+    np.testing.assert_allclose(total(x), pullback(2.0 * value * np.arange(len(value)))[0], rtol=1e-12)

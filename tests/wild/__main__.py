@@ -120,14 +120,17 @@ def collect(names: Annotated[list[str] | None, typer.Argument(help="only these s
 
 def _collected(name: str, wanted: int, limit: float) -> list[Case]:
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        found = f"collecting.collect({name!r}, {wanted})"
-        program = f"from pathlib import Path; from wild import cases, collecting; cases.save({found}, Path({file.name!r}))"
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "MPLBACKEND": "Agg"}
-        try:
-            subprocess.run([sys.executable, "-c", program], env=environment, timeout=limit, capture_output=True, cwd=Path(__file__).parent.parent)
-        except subprocess.TimeoutExpired:
-            return []
-        return load(Path(file.name)) if Path(file.name).stat().st_size else []
+        drawn = f"collecting.collect({name!r}, {wanted})"
+        program = f"from pathlib import Path; from wild import cases, collecting; cases.save({drawn}, Path({file.name!r}))"
+        for compiler in ("1", "0"):  # some packages cannot be imported without Numba's compiler
+            environment = {**os.environ, "NUMBA_DISABLE_JIT": compiler, "MPLBACKEND": "Agg"}
+            try:
+                subprocess.run([sys.executable, "-c", program], env=environment, timeout=limit, capture_output=True, cwd=Path(__file__).parent.parent)
+            except subprocess.TimeoutExpired:
+                return []
+            if found := load(Path(file.name)) if Path(file.name).stat().st_size else []:
+                return found
+        return []
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Drawing the cases: functions that run on drawn floats and have a derivative there, with differences as the judge.
 
-It runs with NUMBA_DISABLE_JIT=1, so that nothing is compiled; stgrad is not imported. Sources: their modules are walked, and
-functions in random but fixed order get arguments of a few patterns until they return floats that change smoothly.
+It runs with NUMBA_DISABLE_JIT=1, so that nothing is compiled (but for packages that cannot be imported so); stgrad is not imported. Sources:
+their modules are walked, and functions in random but fixed order get arguments of a few patterns until they return floats that change smoothly.
 """
 
 from __future__ import annotations
@@ -58,11 +58,16 @@ def functions(name: str) -> dict[str, Callable[..., Any]]:
     found: dict[str, Callable[..., Any]] = {}
     for module in modules(name):
         for key, value in sorted(vars(module).items()):
-            if isinstance(value, types.FunctionType) and value.__module__ == module.__name__:
+            if isinstance(plain(value), types.FunctionType) and value.__module__ == module.__name__:
                 found[f"{module.__name__}:{key}"] = value
             elif isinstance(value, type) and name.startswith("numba.") and value.__module__ == module.__name__:
                 found.update(_inner(module, value))
     return found
+
+
+def plain(function: Any) -> Any:
+    """What Numba compiles, where it has been handed to Numba."""
+    return getattr(function, "py_func", function)
 
 
 def _inner(module: types.ModuleType, owner: type) -> dict[str, Callable[..., Any]]:
@@ -178,4 +183,4 @@ def collect(name: str, wanted: int) -> list[Case]:
 
 
 def _loops(function: Callable[..., Any]) -> bool:
-    return any("FOR_ITER" in i.opname or i.opname == "JUMP_BACKWARD" for i in dis.get_instructions(function))
+    return any("FOR_ITER" in i.opname or i.opname == "JUMP_BACKWARD" for i in dis.get_instructions(plain(function)))

@@ -40,6 +40,22 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "attitude": ("ahrs",),
     "fields": ("magpylib", "lenstronomy"),
     "control": ("control",),
+    "economics": ("quantecon",),
+    "pricing": ("financepy",),
+    "music": ("librosa", "resampy", "pyloudnorm"),
+    "seismology": ("disba", "eqsig", "bruges"),
+    "geostatistics": ("skgstat",),
+    "hydrology": ("pastas", "pyflwdir", "hydrostats", "HydroErr", "pymannkendall"),
+    "oceanography": ("seawater",),
+    "robotics": ("pytransform3d", "spatialmath"),
+    "dynamical systems": ("EntropyHub",),
+    "curves": ("similaritymeasures", "geomdl", "splines"),
+    "neuroscience": ("neurodsp",),
+    "ratings": ("openskill", "glicko2"),
+    "rotations": ("quaternionic", "spherical"),
+    "geodesics": ("geographiclib",),
+    "aggregation": ("numbagg",),
+    "reliability": ("reliability",),
 }
 NUMBA = tuple(
     f"numba.tests.{name}"

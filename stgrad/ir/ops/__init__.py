@@ -9,5 +9,6 @@ from stgrad.ir.ops.core import operation as operation
 from stgrad.ir.ops.numbers import FUNCTION as FUNCTION
 from stgrad.ir.ops.numbers import MODES as MODES
 from stgrad.ir.ops.reading import contents as contents
+from stgrad.ir.ops.reading import makes_an_object as makes_an_object
 from stgrad.ir.ops.reading import read_operands as read_operands
 from stgrad.ir.ops.reading import readonly as readonly

@@ -39,3 +39,15 @@ def readonly(stmt: Assign, types: Mapping[str, Type]) -> bool:
     """
     said, first = operation(stmt.op).readonly, stmt.args[0] if stmt.args else None
     return said == "always" or (said == "smaller" and isinstance(first, Var) and types[stmt.targets[0].name].rank < types[first.name].rank)
+
+
+def makes_an_object(name: str) -> bool:
+    """Whether what an operation gives is an object that was not there before, if it is an array: new memory, or a new view.
+
+    >>> makes_an_object("np.exp"), makes_an_object("getitem"), makes_an_object("np.asarray"), makes_an_object("alias")
+    (True, True, False, False)
+    """
+    known = operation(name)
+    if known.kind in ("move", "element") or known.kind == "copy" and known.like:
+        return True
+    return known.known and known.kind not in ("copy", "identity", "call", "choice") and known.views is None and not known.sharing
