@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from stgrad.analysis.extents import Extents
 from stgrad.analysis.trips import Definitions
@@ -28,6 +29,13 @@ class Sum:
 
     terms: tuple[tuple[str, Fraction], ...] = ()
     constant: Fraction = Fraction(0)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.terms, self.constant))  # facts are looked up again and again, and the hash of a fraction is slow
 
     def __add__(self, other: Sum) -> Sum:
         terms = Counter[str](dict(self.terms))  # type: ignore[arg-type]

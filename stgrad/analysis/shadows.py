@@ -13,7 +13,8 @@ from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
 
-Pairs = frozenset[frozenset[str]]
+Pairs = dict[str, frozenset[str]]  # the other names that may look into the array of a name; never changed in place
+NONE: frozenset[str] = frozenset()
 
 
 def shadowed(fn: Function, classes: Classes) -> frozenset[str]:
@@ -42,7 +43,7 @@ class _Conflicts:
         self.contents = ContentLiveness(fn.body, live_out)
         self.found: set[str] = set()
         self.seen: set[tuple[str, str]] = set()
-        self.block(fn.body, frozenset())
+        self.block(fn.body, {})
 
     def block(self, block: Block, pairs: Pairs) -> Pairs:
         for stmt in block:
@@ -58,14 +59,14 @@ class _Conflicts:
                         pairs = self.bind(pairs, target, source)
                 return pairs
             case Push() if isinstance(stmt.value, Var) and self.types[stmt.value.name].array:
-                return pairs | self.joined(pairs, stmt.stack, stmt.value.name)
+                return _tied(pairs, stmt.stack, pairs.get(stmt.stack, NONE) | _around(pairs, stmt.value.name))
             case Pop() if self.types[stmt.target.name].array:
                 return self.bind(pairs, stmt.target.name, stmt.stack)
             case Store():
                 self.update(stmt, pairs)
                 return pairs
             case If():
-                return self.block(stmt.then, pairs) | self.block(stmt.orelse, pairs)
+                return _either(self.block(stmt.then, pairs), self.block(stmt.orelse, pairs))
             case For() | While():
                 return self.loop(stmt, pairs)
             case Custom():
@@ -73,19 +74,11 @@ class _Conflicts:
         return pairs
 
     def bind(self, pairs: Pairs, target: str, source: str | None) -> Pairs:
-        if source is None:
-            return frozenset(p for p in pairs if target not in p) if any(target in p for p in pairs) else pairs
-        partners = {n for p in pairs if source in p for n in p} | {source}
-        kept = frozenset(p for p in pairs if target not in p)
-        return kept | frozenset(frozenset((target, n)) for n in partners if n != target)
-
-    def joined(self, pairs: Pairs, stack: str, name: str) -> Pairs:
-        partners = {n for p in pairs if name in p for n in p} | {name}
-        return frozenset(frozenset((stack, n)) for n in partners if n != stack)
+        return _tied(pairs, target, NONE if source is None else _around(pairs, source))
 
     def update(self, stmt: Store, pairs: Pairs) -> None:
         target, live = stmt.target.name, self.contents.after[id(stmt)]
-        others = {n for p in pairs if target in p for n in p - {target} if n in live}
+        others = {n for n in pairs.get(target, NONE) if n in live}
         if others:
             self.found.add(self.classes.find(target))
             self.seen |= {(target, n) for n in others}
@@ -96,7 +89,7 @@ class _Conflicts:
             if self.types[name].array and self._bound_anew(body, name):
                 self.found.add(self.classes.find(name))
         while True:
-            after = self.block(body, pairs) | pairs
+            after = _either(self.block(body, pairs), pairs)
             if after == pairs:
                 return pairs
             pairs = after
@@ -105,3 +98,30 @@ class _Conflicts:
         """Whether a trip starts without the last one's value and extents may vary: then its adjoint would be a zero of unknown shape."""
         varying = any((d.symbol or "").startswith("~") for d in self.types[name].dims)
         return varying and name not in Liveness(body, {name}).before
+
+
+def _around(pairs: Pairs, name: str) -> frozenset[str]:
+    """The names that may look into the array of a name, itself among them."""
+    return pairs.get(name, NONE) | {name}
+
+
+def _tied(pairs: Pairs, name: str, partners: frozenset[str]) -> Pairs:
+    """The pairs where a name looks into the arrays of these names, and of no others."""
+    before, partners = pairs.get(name, NONE), partners - {name}
+    if before == partners:
+        return pairs
+    found = dict(pairs)
+    for other in before ^ partners:
+        found[other] = found.get(other, NONE) ^ {name}
+    found[name] = partners
+    for other in (name, *before):
+        if not found[other]:
+            del found[other]
+    return found
+
+
+def _either(a: Pairs, b: Pairs) -> Pairs:
+    """The pairs of two paths."""
+    if a is b or not b:
+        return a
+    return {n: a.get(n, NONE) | b.get(n, NONE) for n in (*a, *(n for n in b if n not in a))}
