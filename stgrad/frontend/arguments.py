@@ -49,7 +49,7 @@ _TAKES_STRUCTURE = frozenset({np.broadcast_shapes, np.unravel_index, np.ravel_mu
 
 def array_of(frame: Frame, value: Value) -> Value:
     """A list or tuple of numbers as an array, and an instance that says what it is as one; anything else as it is."""
-    if isinstance(value, np.ndarray) or isinstance(value, Record) and _is_array_like(value.cls):
+    if isinstance(value, np.ndarray) or type(value).__name__ == "Range" or isinstance(value, Record) and _is_array_like(value.cls):
         return frame.call(np.array, (value,), {})
     if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
         return value
@@ -73,6 +73,9 @@ def _signature(function: Any) -> inspect.Signature | None:
 def canonical(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:
     """Arguments as the operation names them: options by keyword, the rest by position."""
     signature = None if isinstance(function, np.ufunc) else _signature(function)
+    if function is np.arange and ("start" in kwargs or "stop" in kwargs and not args):  # its first argument has two names
+        kwargs = dict(kwargs)
+        args = (kwargs.pop("start" if "start" in kwargs else "stop"), *args)
     if signature is None or any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
         return args, dict(kwargs)
     try:

@@ -96,7 +96,7 @@ def _len(frame: Frame, value: Value) -> Value:
         return len(value)
     if is_static(value):
         return called(len, value)
-    raise errors.TypeInferenceError("this value has no length", frame.builder.loc)
+    raise errors.TypeInferenceError("this value has no length", frame.builder.loc) from TypeError("a number has no len()") if isinstance(value, Sym) else None
 
 
 @handles(enumerate)

@@ -217,10 +217,11 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if _is_text_method(function) and function.__name__ == "join" and has_unknown(args):
         return RunTimeText(UNKNOWN)
     known_texts(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) else ()))
-    if function in STATIC or _computes(function) or _is_text_method(function):
+    if function in STATIC or _computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
-            return _computed(frame, function, known_args, known_kwargs)
+            result = _computed(frame, function, known_args, known_kwargs)
+            return frame.call(np.array, (result,), {}) if isinstance(result, np.ndarray) and _is_native_of_scipy(function) else result
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
     return _call_source(frame, function, args, kwargs)
@@ -269,6 +270,8 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
             return RunTimeText(UNKNOWN)
         owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
         return frame.call(function.__func__, (owner, *args), kwargs)
+    if isinstance(function, types.MethodDescriptorType) and args and isinstance(args[0], (Sym, list, dict, Growing)):  # `np.ndarray.sum(x)`
+        return frame.call(Method(args[0], function.__name__), args[1:], kwargs)
     if is_dispatcher(function):
         return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
     if isinstance(function, types.FunctionType):
@@ -302,6 +305,11 @@ def _computes(function: Any) -> bool:
     if module == "inspect":
         return function.__name__ in _SAID_OF_FUNCTIONS
     return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
+
+
+def _is_native_of_scipy(function: Any) -> bool:
+    """A function of SciPy's that is no Python: of known numbers it gives known ones (Bernoulli's numbers, orders and zeros of special functions)."""
+    return not isinstance(function, (types.FunctionType, type, np.ufunc)) and (getattr(function, "__module__", "") or "").startswith("scipy.")
 
 
 _PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype)

@@ -18,6 +18,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
+from stgrad.frontend.iteration import Range
 from stgrad.frontend.library import unit
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
@@ -166,6 +167,8 @@ def _array(frame: Frame, object: Value, dtype: Value = None, *, copy: Value = Tr
 
 
 def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
+    if isinstance(value, Range):
+        value = frame.call(np.arange, (value.start, value.stop, value.step), {})
     if isinstance(value, Growing):
         named = references(frame)[id(value)] > 0
         value = growing.as_array(frame, value)

@@ -260,6 +260,8 @@ def _truth_of_instance(frame: Frame, record: Record, node: Any) -> Value:
 
 def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
     """`float(x)`, `int(x)`, `bool(x)`, `complex(x)` of a scalar or a 0-d array."""
+    if dtype == "int" and isinstance(known := static_of(value), int):  # a name that stands for a constant here
+        value = known
     if not isinstance(value, Sym):
         known_text(frame, value)
         return called({"float": float, "int": int, "bool": bool, "complex": complex}[dtype], static_of(value))

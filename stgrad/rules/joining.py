@@ -60,7 +60,7 @@ def column_stack(tup):
 @composite(np.append)
 def append(arr, values, axis=None):
     if axis is None:
-        return np.concatenate((np.ravel(arr), np.ravel(values)))
+        return np.concatenate(tuple(raised(a, 1) if np.ndim(a) == 0 else np.ravel(a) for a in (arr, values)))
     return np.concatenate((arr, values), axis=axis)
 
 

@@ -74,6 +74,11 @@ def shifted(f: Any, i: int, direction: np.ndarray, h: float) -> Any:
 
 EXPRESSIONS = """\
 np.square(x, dtype=None)
+x * np.arange(start=0, stop=4, step=1)
+x * np.arange(stop=len(v))
+v * np.array(range(1, len(v) + 1))
+v * np.mean(range(len(v)))
+np.ndarray.flatten(x) * np.ndarray.sum(v * v)
 np.multiply(x, v, order="K", casting="same_kind", subok=True, where=True)
 np.vstack([v, v * v], casting="same_kind")
 np.stack([v, v * v], casting="same_kind", dtype=float)
@@ -512,6 +517,24 @@ x.compress([True, False, True], axis=0)
 
 # fmt: off
 PROGRAMS = [p.strip("\n") for p in """
+from scipy.special import bernoulli
+r = v * bernoulli(4)[1:]
+---
+y = np.array([])
+for a in v:
+    if a > 0.0:
+        y = np.append(y, a * a)
+r = np.sum(y) * v
+---
+items = []
+for a in v:
+    list.append(items, a * a)
+r = sum(items) * v
+---
+r = v[0] * v
+if v[1] > 100.0:
+    r = r * len(v[2])
+---
 a, b = np.empty((3, 4)), np.empty((3, 4))
 np.modf(x * v, out=(a, b))
 r = a * x + b * v
