@@ -4,8 +4,8 @@
         for o in range(m):                 ->         for o in range(m):
             k_bar[c, o] += out_bar[o] * x[c]              k_bar[c, o] += out_bar[o] * x[c]
 
-Trips commute if none hands a number to the next, and what they write is added to elements that no trip reads, or lies where the other trips
-neither read nor write. A position that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding,
+Trips commute if none hands anything but a sum to the next, and what they write is added to elements that no trip reads, or lies where the other trips
+neither read nor write. Tests of extents may stand between, if all say the same and the caller sees nothing of what is written. A position that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding,
 as everywhere here. Loops that run up are simpler to read, and processors are built for them.
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from stgrad.analysis.alias import Classes
 from stgrad.analysis.bounds import Bounds
-from stgrad.ir import Assign, For, If, Operand, Pack, Stmt, Store, Type, Var, assigned, exposed, operand_vars, reads, walk
+from stgrad.ir import Assign, Effect, For, If, Operand, Pack, Stmt, Store, Type, Var, While, assigned, exposed, operand_vars, reads, walk
 from stgrad.ir.ops import operation
 
 Places = frozenset[tuple[int, object]]  # axes, and how the position on each moves with a counter
@@ -24,19 +24,38 @@ Places = frozenset[tuple[int, object]]  # axes, and how the position on each mov
 
 @dataclass(frozen=True)
 class Orders:
-    """`once`: names that are bound once."""
+    """`once`: names that are bound once. `callers`: classes of the arrays that the caller sees."""
 
     types: Mapping[str, Type]
     classes: Classes
     once: Mapping[str, Stmt]
     bounds: Bounds
+    callers: frozenset[str] = frozenset()
 
     def commute(self, loop: For, live: frozenset[str]) -> bool:
         """Whether the trips of a loop may run in any order. `live`: names that are needed behind it."""
         bound = assigned(loop.body)
-        if bound & live or loop.var.name in live or bound.intersection(exposed(loop.body)):
+        sums = frozenset(n for n in bound.intersection(exposed(loop.body)) if self.sum(n, loop))
+        if (bound - sums) & live or loop.var.name in live or bound.intersection(exposed(loop.body)) - sums:
             return False
-        return all(self.pure(s) for s in walk(loop.body)) and self.apart(loop, adding=True)
+        statements = [s for s in walk(loop.body) if not isinstance(s, Effect)]
+        return all(self.pure(s) for s in statements) and self.apart(loop, adding=True) and self.one_error(loop)
+
+    def sum(self, name: str, loop: For) -> bool:
+        """Whether all that the trips of a loop do to a name is to add to it."""
+        type_ = self.types[name]
+        touching = (s for s in walk(loop.body) if name in reads(s) or not isinstance(s, (For, If, While)) and name in assigned((s,)))
+        return not type_.array and type_.dtype.startswith("float") and all(
+            isinstance(s, Assign) and is_sum(s) and [t.name for t in s.targets] == [name] for s in touching
+        )
+
+    def one_error(self, loop: For) -> bool:
+        """Whether it does not matter which trip raises first."""
+        effects = [s for s in walk(loop.body) if isinstance(s, Effect)]
+        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
+        if any(s.op != "check_equal" or s.args[2:] != effects[0].args[2:] for s in effects):
+            return False
+        return not effects or not any(self.classes.find(s.target.name) in self.callers for s in stores)
 
     def pure(self, stmt: Stmt) -> bool:
         """Whether a statement makes numbers from numbers and elements, or writes elements, and does nothing else."""
@@ -91,6 +110,13 @@ class Orders:
             return None
         other = [a for a in stmt.args if a != loop.var]
         return (stmt.op, stmt.args) if len(other) == 1 and not moving.intersection(operand_vars(other[0])) else None
+
+
+def is_sum(stmt: Assign) -> bool:
+    """`s = s + v`, `s = v + s` or `s = s - v`, with a `v` that is something else."""
+    if len(operation(stmt.op).signs) != 2:
+        return False
+    return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
 
 
 def accesses(loop: For) -> Iterator[tuple[str, Operand, bool]]:

@@ -142,7 +142,18 @@ def to_the_end(x, w):
     return np.sum(y * y)
 
 
+def ragged(x, w):
+    """Rows of a sparse matrix: tests of extents in each trip, and a sum from trip to trip."""
+    total = 0.0
+    for i in range(2):
+        picked = np.arange(i, 2 * i + 3)
+        values = w[0, i : 2 * i + 3]
+        total += x[4] * (values @ x[picked[: len(values)]])
+    return total * total
+
+
 PROGRAMS = [
+    ragged,
     from_both_ends, to_the_end, triangle, convolution, rows_of_one_matrix, last_one_stays, stale_position, reads_sums, hands_on, needed_behind, through_a_view,
     under_branches
 ]  # fmt: skip
@@ -180,6 +191,31 @@ def test_commuting_loops_of_the_reverse_sweep_run_up():
     args = arguments()
     assert "for c in range(n):" in value_and_grad(convolution, (0, 1)).lowered(*args).split("# grad of")[1]
     assert value_and_grad(triangle, 1).lowered(*args).count("for k in range(j):") == 2
+
+
+def sparse(rows, cols, vals, x):
+    y = np.empty(rows.size - 1)
+    for i in range(rows.size - 1):
+        y[i] = vals[rows[i] : rows[i + 1]] @ x[cols[rows[i] : rows[i + 1]]]
+    return np.sum(y * y)
+
+
+def test_rows_that_follow_one_another_are_walked_upwards_and_read_in_place():
+    rows, cols = np.array([0, 2, 2, 5]), np.array([1, 0, 2, 2, 0])
+    vals, x = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0.5, -1.0, 2.0])
+    gradient = value_and_grad(sparse, (2, 3))
+    text = gradient.lowered(rows, cols, vals, x)
+    assert ", -1, -1)" not in text
+    assert text.count("runtime.empty(") == 4  # y, its cotangent and the two results: what is gathered is not kept
+    value, (vals_bar, x_bar) = gradient(rows, cols, vals, x)
+    dense = np.zeros((3, 3))
+    np.add.at(dense, (np.repeat(np.arange(3), np.diff(rows)), cols), vals)
+    y = dense @ x
+    assert value == pytest.approx(y @ y)
+    np.testing.assert_allclose(x_bar, 2.0 * dense.T @ y)
+    np.testing.assert_allclose(vals_bar, 2.0 * y[np.repeat(np.arange(3), np.diff(rows))] * x[cols])
+    with pytest.raises(ValueError, match="broadcast"):
+        gradient(rows, cols, vals[:4], x)
 
 
 def test_others_run_as_they_are_written():

@@ -113,6 +113,7 @@ define("runtime.expit", "function", cost=FUNCTION)
 define("runtime.radd", "arithmetic", signs=(1, 1), vector=True)  # an addition of floats in any order
 define("runtime.vmax runtime.vmin", "arithmetic")
 define("runtime.opaque", "identity", total=True)  # hides a number from LLVM
+define("runtime.clipped", "arithmetic", arity=2, differentiable=False, natural="always", cost=3, total=True)  # the position that a bound of a slice means
 define("runtime.unsigned", "cast", signs=(1,), total=True)
 
 # How a loop nest joins a value to what it adds up, and the operation that does it.

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.orders import is_sum
 from stgrad.ir import Assign, Block, Const, If, Operand, Stmt, Type, Var, assigned, reads, walk
-from stgrad.ir.ops import operation
 from stgrad.names import Names
 
 
@@ -31,13 +31,6 @@ def sink_sums(body: Block, sums: Iterable[str], types: dict[str, Type], names: N
         if types[name].dtype == "float64" and not types[name].array and all(_adds(s, name) for s in walk(body)):
             body = tuple(new for stmt in body for new in _behind(stmt, name, types, names))
     return body
-
-
-def is_sum(stmt: Assign) -> bool:
-    """`s = s + v`, `s = v + s` or `s = s - v`, with a `v` that is something else."""
-    if len(operation(stmt.op).signs) != 2:
-        return False
-    return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
 
 
 def _adds(stmt: Stmt, name: str) -> bool:

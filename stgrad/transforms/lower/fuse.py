@@ -43,14 +43,16 @@ before). A finished reduction does not move with the loop, so its readers stay b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from stgrad.ir import Effect
+from stgrad.ir import Dim, Effect
 from stgrad.transforms.lower.nest import (
     Access,
     Axis,
     Entry,
     Fixed,
     Gather,
+    Guard,
     Index,
     Kernel,
     Loop,
@@ -73,7 +75,7 @@ def fuse(units: Sequence[Unit], shares: Same) -> list[Node]:
 
 
 def sink(units: Sequence[Unit], shares: Same) -> list[Unit]:
-    """Move each definition of a buffer down to its first reader, where nothing between conflicts."""
+    """Move each definition of a buffer down to its first reader, where nothing between conflicts; behind a test of extents it runs over the one of the reader."""
     result = list(units)
     for unit in reversed(list(units)):
         if not isinstance(unit, Kernel) or unit.mode != "def" or is_fill(unit):
@@ -83,13 +85,22 @@ def sink(units: Sequence[Unit], shares: Same) -> list[Unit]:
         while stop < len(result) and not conflict(unit, result[stop], shares):
             stop += 1
         if stop < len(result) and any(a.buffer == unit.target for a in result[stop].accesses()):
-            result.insert(stop, unit)
+            passed = [(u.a, u.b) for u in result[at:stop] if isinstance(u, Guard) and u.b is not None]
+            result.insert(stop, replace(unit, space=tuple(_agreed(d, result[stop].space, passed) for d in unit.space)))
             del result[at]
     return result
 
 
+def _agreed(dim: Dim, wanted: Sequence[Dim], tested: Sequence[tuple[Dim, Dim]]) -> Dim:
+    """The extent of those `wanted` that a test has found to equal this one; itself where none is."""
+    others = [b if a == dim else a for a, b in tested if dim in (a, b)]
+    return dim if dim in wanted else next((d for d in others if d in wanted), dim)
+
+
 def conflict(a: Unit, b: Unit, shares: Same) -> bool:
-    """Whether the order of two statements matters."""
+    """Whether `a` must stay before `b`. A statement in front of a test does not rely on it, and may as well run behind it."""
+    if isinstance(a, Kernel) and isinstance(b, Guard):
+        return any(x.write and x.buffer in b.witnesses for x in a.accesses())
     if isinstance(a, Raw) and a.barrier or isinstance(b, Raw) and b.barrier:
         return True
     if _is_check(a) and _gathers(b) or _is_check(b) and _gathers(a):

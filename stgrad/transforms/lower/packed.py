@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, replace
 from stgrad.analysis.alias import aliases
 from stgrad.analysis.bounds import Bounds, bindings
 from stgrad.analysis.liveness import Liveness, observed
-from stgrad.analysis.orders import Orders
+from stgrad.analysis.orders import Orders, is_sum
 from stgrad.ir import (
     Assign,
     Block,
@@ -63,12 +63,12 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
-from stgrad.transforms.lower.branches import is_sum, sink_sums
+from stgrad.transforms.lower.branches import sink_sums
 from stgrad.transforms.lower.registers import definitions
 
 MAX_DEPTH = 3  # branches in branches: all arms are computed
 INT = Type("int64", weak=True)
-MAX_WRITES = 8  # arrays written: LLVM tests each pair for overlap, and gives up beyond
+MAX_WRITES = 16  # arrays written: LLVM tests each pair for overlap, and gives up beyond
 
 
 def packed(fn: Function) -> Function:
@@ -77,7 +77,9 @@ def packed(fn: Function) -> Function:
     names, live = Names([*fn.types, *(p.name for p in fn.params)]), Liveness(fn.body, observed(fn))
     types = dict(fn.types)
     bounds = Bounds(bindings(fn))
-    state = _Packing(types, names, defined, bounds, live, Orders(types, aliases(fn), defined, bounds))
+    classes = aliases(fn)
+    orders = Orders(types, classes, defined, bounds, frozenset(classes.find(p.name) for p in fn.params))
+    state = _Packing(types, names, defined, bounds, live, orders)
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
@@ -201,8 +203,8 @@ class _Packing:
         return result
 
     def around(self, loop: For, before: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
-        """A loop that is not packed: run up, if its trips commute and packed ones stand in it."""
-        if loop.step != Const(-1) or not self.stores_in(loop) or not self.orders.commute(loop, live):
+        """A loop that is not packed: run up, if its trips commute and it gains by that."""
+        if loop.step != Const(-1) or not (self.stores_in(loop) or goes_on(loop)) or not self.orders.commute(loop, live):
             return [self.hidden(loop)]
         ahead, loop = self.upwards(loop, before)
         return [*ahead, loop]
@@ -262,6 +264,25 @@ class _Packing:
             added = replace(stmt, op="runtime.radd", args=(stmt.target, negative))
             return [Assign((negative,), "np.negative", (stmt.args[1],), loc=stmt.loc), added]
         return [stmt]
+
+
+def goes_on(loop: For) -> bool:
+    """Whether a loop has no other inside, or each trip walks on where the one before ended: processors look ahead along such a walk, and only along it.
+
+    Others had better run down: what the forward loop left in the cache is at its end.
+    """
+    inner = [s for s in walk(loop.body) if isinstance(s, For)]
+    moving = {loop.var.name}
+    for stmt in loop.body:
+        if isinstance(stmt, Assign) and moving.intersection(reads(stmt)):
+            moving.update(assigns(stmt))
+    return not inner or any(_starts_with(s, moving) for s in inner)
+
+
+def _starts_with(inner: For, moving: set[str]) -> bool:
+    """Whether a loop starts at a position that moves with the loop around, or has positions that do."""
+    sums = (s for s in walk(inner.body) if isinstance(s, Assign) and s.op == "np.add" and inner.var in s.args)
+    return bool(moving.intersection([*operand_vars(inner.start), *(n for s in sums for n in reads(s))]))
 
 
 def at_least_zero(least: int | None) -> bool:
