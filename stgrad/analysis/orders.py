@@ -4,9 +4,10 @@
         for o in range(m):                 ->         for o in range(m):
             k_bar[c, o] += out_bar[o] * x[c]              k_bar[c, o] += out_bar[o] * x[c]
 
-Trips commute if none hands anything but a sum to the next, and what they write is added to elements that no trip reads, or lies where the other trips
-neither read nor write. Tests of extents may stand between, if all say the same and the caller sees nothing of what is written. A position that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding,
-as everywhere here. Loops that run up are simpler to read, and processors are built for them.
+Trips commute if none hands anything but a sum to the next, and what they write is added to elements that no trip reads, or lies where the other
+trips neither read nor write. Tests of extents may stand between, if all say the same and the caller sees nothing of what is written. A position
+that may be negative counts from the end: two trips may mean one element. Additions commute up to rounding, as everywhere here. Loops that run
+up are simpler to read, and processors are built for them.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def fuse(units: Sequence[Unit], shares: Same) -> list[Node]:
 
 
 def sink(units: Sequence[Unit], shares: Same) -> list[Unit]:
-    """Move each definition of a buffer down to its first reader, where nothing between conflicts; behind a test of extents it runs over the one of the reader."""
+    """Move each definition of a buffer down to its first reader, where nothing between conflicts; behind tests of extents it runs over the reader's."""
     result = list(units)
     for unit in reversed(list(units)):
         if not isinstance(unit, Kernel) or unit.mode != "def" or is_fill(unit):
