@@ -7,20 +7,36 @@
         u = new
 
 `u` and `new` share memory at the end of a trip, never where `new` is written: what the stores overwrite has no reader, so nothing has to
-be put back. A store changes the array that its own trip has made; only names that got it since then can show what it held before.
+be put back. A store changes the array that its own trip has made; only names that got it since then can show what it held before, and only
+to statements that run between the making and the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from stgrad.analysis.alias import viewed
-from stgrad.analysis.places import Place
+from stgrad.analysis.places import Place, Region
 from stgrad.ir import Assign, Custom, Pop, Push, Stmt, Store, Type, Var, assigns, walk
 
 
-def holders(store: Place, places: Sequence[Place], types: Mapping[str, Type]) -> frozenset[str] | None:
-    """The names that may stand for the array that a store changes, before it does; None where the array is not new."""
+@dataclass(frozen=True)
+class Fresh:
+    """What is known of the array that a store changes: `names` may stand for it before, and `region` is the block that makes it anew in each run."""
+
+    names: frozenset[str]
+    region: Region
+
+    def runs_before(self, place: Place, store: Place) -> bool:
+        """Whether a statement may see the array before the store changes it: it stands before, or a loop runs both again between two makings."""
+        loops = [loop for loop in store.loops() if any(r is self.region for r in loop.region.chain())]
+        around = set(map(id, place.loops()))
+        return place.number < store.number or place is store or any(id(loop) in around for loop in loops)
+
+
+def fresh(store: Place, places: Sequence[Place], types: Mapping[str, Type]) -> Fresh | None:
+    """Who sees the array that a store changes, before it does; None where the array is not new."""
     assert isinstance(store.stmt, Store)
     name = store.stmt.target.name
     made = [p for p in places if name in assigns(p.stmt)]
@@ -34,7 +50,7 @@ def holders(store: Place, places: Sequence[Place], types: Mapping[str, Type]) ->
     between = [s for p in at.region.places[made[0].index + 1 : at.index + 1] for s in walk((p.stmt,))]
     if at.index <= made[0].index or any(isinstance(s, Custom) for s in between):
         return None
-    return _spread(name, between, types)
+    return Fresh(_spread(name, between, types), made[0].region)
 
 
 def _spread(name: str, statements: Sequence[Stmt], types: Mapping[str, Type]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.alias import Classes
-from stgrad.analysis.fresh import holders
+from stgrad.analysis.fresh import Fresh, fresh
 from stgrad.analysis.places import Place, Region, Version, every, reassigned, version
 from stgrad.analysis.subscripts import Access, Subscripts
 from stgrad.frontend.builder import Builder
@@ -82,7 +82,7 @@ class Saver:
         self.needs: dict[Version, Need] = {}
         self.names: dict[str, Operand] = {}
         self.plan = Plan()
-        self.holders: dict[int, frozenset[str] | None] = {}  # of stores, by the number of their place
+        self.fresh: dict[int, Fresh | None] = {}  # of stores, by the number of their place
         self.contents: list[Content] = []
         self.put_back: set[int] = set()  # stores, by the number of their place: before their adjoints the array is as it was before them
 
@@ -248,16 +248,16 @@ class Saver:
             self.classes.same(content.name, store.stmt.target.name)
             and (place.number < store.number or shares_loop(place, store))
             and (place is not store or access is not None)
-            and self._sees(content.name, store)
+            and self._sees(content, store)
             and self.subscripts.overwritten(access, store)
         )
 
-    def _sees(self, name: str, store: Place) -> bool:
-        """Whether a name can stand for the array that a store changes before it does; see `fresh`."""
-        if store.number not in self.holders:
-            self.holders[store.number] = holders(store, self.places, self.builder.types)
-        known = self.holders[store.number]
-        return known is None or name in known
+    def _sees(self, content: Content, store: Place) -> bool:
+        """Whether a reader can see the array that a store changes before it does; see `fresh`."""
+        if store.number not in self.fresh:
+            self.fresh[store.number] = fresh(store, self.places, self.builder.types)
+        known = self.fresh[store.number]
+        return known is None or content.name in known.names and known.runs_before(content.place, store)
 
     def _restore(self, place: Place) -> None:
         """Push what a store overwrites, and put it back at the start of its adjoint."""

@@ -78,6 +78,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.rows import finished
 
 Path = tuple[Stmt, ...]
 
@@ -87,7 +88,8 @@ def storage(fn: Function) -> Function:
     names = Names([*fn.types, *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
     classes = aliases(fn)
     written = frozenset(classes.find(name) for name in stored(fn.body))
-    state = Storage(dict(fn.types), names, Definitions.of(fn), classes, written, parameter_extents(fn))
+    fn, rows = finished(fn, classes, written)
+    state = Storage(dict(fn.types), names, Definitions.of(fn), classes, written, parameter_extents(fn), rows)
     body = state.block(fn.body)
     return replace(fn, body=body, types=state.types)
 
@@ -102,6 +104,7 @@ class Storage:
     classes: Classes
     written: frozenset[str]  # classes of arrays that are written in place
     extents: dict[str, tuple[str, int | None, int]]  # where the extents of parameters are read
+    rows: frozenset[str] = frozenset()  # stacks of arrays that are finished when they are pushed
     pushes: dict[str, list[Stmt]] = field(default_factory=dict)  # what a push becomes, `value` for the operand pushed
     pops: dict[str, list[Stmt]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
@@ -166,12 +169,12 @@ class Storage:
         self.pops[stack] = [Assign((HOLE,), "alias", (name,))]
 
     def _copyable(self, stack: str) -> bool:
-        """Whether items may be copied: scalars, and arrays that nothing writes in place, of known extents."""
+        """Whether items may be copied: scalars, and arrays of known extents that nothing writes in place any more."""
         type_ = self.types[stack]
         if not type_.array:
             return True
         known = all(d.symbol is None or d.symbol in self.extents for d in type_.dims)
-        return known and self.classes.find(stack) not in self.written
+        return known and (stack in self.rows or self.classes.find(stack) not in self.written)
 
     def _extent(self, dim: Dim, counting: Counting) -> Operand:
         if dim.symbol is None:
