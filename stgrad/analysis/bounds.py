@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Var, assigns, walk
+from stgrad.ir.ops import operation
 
 
 def bindings(fn: Function) -> dict[str, list[Stmt]]:
@@ -49,12 +50,14 @@ class Bounds:
         return None if last is None else last + 1
 
     def _made(self, stmt: Assign, depth: int) -> int | None:
-        if stmt.op == "shape":
+        if operation(stmt.op).natural == "always":
             return 0
         if stmt.op == "np.multiply" and self._neighbours(stmt.args):
             return 0  # k * (k - 1) of an integer
         known = [self.least(a, depth) for a in stmt.args]
         lows = [k for k in known if k is not None]
+        if stmt.op == "np.remainder" and (known[1] or 0) > 0:
+            return 0
         if stmt.op == "max" and lows:
             return max(lows)
         if stmt.op == "np.subtract" and isinstance(stmt.args[1], Const) and known[0] is not None:
@@ -86,4 +89,4 @@ def _combined(stmt: Assign, lows: list[int]) -> int | None:
         return lows[0] * lows[1]
     if stmt.op == "np.floor_divide" and isinstance(stmt.args[1], Const) and lows[1] > 0:
         return lows[0] // lows[1]
-    return 0 if stmt.op == "np.remainder" and lows[1] > 0 else None
+    return None

@@ -173,6 +173,8 @@ class Integers:
                 self.bounds[key] = Bounds(low=(share - Sum((), (by - 1) / by),), high=(share,))
             case "np.remainder", [_, Sum(terms=(), constant=by)] if by > 0:
                 self.bounds[key] = Bounds(low=(number(0),), high=(Sum((), by - 1),))
+            case "np.remainder", [_, by] if self.nonnegative(by):
+                self.bounds[key] = Bounds(low=(number(0),), high=(by,))
             case "runtime.clipped", [_, n]:
                 self.bounds[key] = Bounds(low=(number(0),), high=(n,))
 

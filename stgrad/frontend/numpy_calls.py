@@ -343,7 +343,8 @@ HANDLERS[np.full_like] = _given_shape(_full_like, np.full)
 @handles(np.transpose)
 def _transpose(frame: Frame, a: Value, axes: Value = None) -> Value:
     """Of what has no axes to exchange, the array itself."""
-    if isinstance(a, Sym) and a.type.rank < 2 and axes is None:
+    order = [i % max(a.type.rank, 1) for i in axes] if isinstance(a, Sym) and isinstance(axes, (tuple, list)) and all(type(i) is int for i in axes) else None
+    if isinstance(a, Sym) and (a.type.rank < 2 and axes is None or order == list(range(a.type.rank))):
         return a
     return operations.emit(frame, np.transpose, (a,), {} if axes is None else {"axes": axes})
 

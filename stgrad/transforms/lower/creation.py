@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
 from stgrad.ir.ops import TABLE
 from stgrad.transforms.lower.indexing import gather
@@ -15,6 +17,7 @@ from stgrad.transforms.lower.scalarise import (
     elementwise,
     handles,
 )
+from stgrad.transforms.lower.slices import span, wrapped
 from stgrad.transforms.lower.views import View, compose
 
 HANDLERS.update(dict.fromkeys((name for name, known in TABLE.items() if known.fused), elementwise))
@@ -335,3 +338,39 @@ def triangle(state: Scalariser, stmt: Assign) -> bool:
         return False
     chosen = element("np.where", (inside, value, Lit(literal(0, type_.dtype), type_.dtype, weak=False)), type_.dtype)
     return chosen is not None and state.define(stmt.target.name, chosen, dims, stmt)
+
+
+@handles("np.roll")
+def roll(state: Scalariser, stmt: Assign) -> bool:
+    """The parts of an array before and behind a place on each axis that is rolled, in the other order."""
+    source, rank = stmt.args[0], state.types[stmt.target.name].rank
+    shift, axis = argument(stmt, 1, "shift", Const(None)), argument(stmt, 2, "axis", Const(None))
+    axes = [0] if axis == Const(None) and rank == 1 else axes_of(axis, rank)
+    shifts = shift.items if isinstance(shift, Pack) else (shift,)
+    if not isinstance(source, Var) or axes is None or not len(axes) == len(shifts) == len({*axes}):
+        return False
+    if not all(isinstance(s, Const) and type(s.value) is int or state.integers.value(s) is not None for s in shifts):
+        return False
+    view = state.view(source.name)
+    space, places = state.layout(view.dims)
+    if not state.extents.known(space):
+        return False
+    found = {at.depth: halves(state, shifts[axes.index(k)], space[at.depth]) for k, at in enumerate(places) if k in axes and isinstance(at, Axis)}
+    state.new_buffer(stmt.target.name, view.dims)
+    for chosen in itertools.product(*found.values()):
+        part = dict(zip(found, chosen, strict=True))
+        to, taken = ([Axis(p.depth, 1, part[p.depth][end]) if isinstance(p, Axis) and p.depth in part else p for p in places] for end in (0, 1))
+        index = compose(view.index, taken)
+        if index is None:
+            return False
+        dtype = state.types[stmt.target.name].dtype
+        sizes = tuple(part[d][2] if d in part else e for d, e in enumerate(space))
+        state.units.append(Kernel(sizes, stmt.target.name, tuple(to), Load(view.base, index, dtype), "set", dtype, stmt.loc, stmt.note))
+    return True
+
+
+def halves(state: Scalariser, shift: Operand, extent: Dim) -> list[tuple[Dim, Dim, Dim]]:
+    """The two parts of an axis that is rolled: where each goes, where it comes from, and how long it is."""
+    gap = wrapped(state, shift, extent)
+    rest = span(state, gap, extent)
+    return [part for part in ((gap, ZERO, rest), (ZERO, rest, gap)) if part[2] != ZERO]

@@ -107,6 +107,25 @@ def _natural(state: Scalariser, size: Dim) -> Dim:
     return _operation(state, "max", (integers.of(size), number(0)), size, ZERO)
 
 
+def wrapped(state: Scalariser, shift: Operand, extent: Dim) -> Dim:
+    """A shift as a position on an axis that closes to a ring."""
+    if isinstance(shift, Const) and extent.symbol is None:
+        return Dim(None, shift.value % max(extent.offset, 1))
+    integers = state.integers
+    ring = _operation(state, "max", (integers.of(extent), number(1)), extent, Dim(None, 1))
+    total = integers.value(shift)
+    assert total is not None
+    return _operation(state, "np.remainder", (total, integers.of(ring)), state.number(shift), ring)
+
+
+def span(state: Scalariser, start: Dim, stop: Dim) -> Dim:
+    """How many places there are from one to another that is not before it: written so that later passes see that it is not negative."""
+    integers = state.integers
+    length = integers.of(stop) - integers.of(start)
+    size = integers.dim(length) or _computed(state, length, "np.subtract", Extent(stop), Extent(start))
+    return size if size.symbol is None else _operation(state, "max", (integers.of(size), number(0)), size, ZERO)
+
+
 # ----------------------------------------------------------------- computation
 
 
