@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import inside, jacobians, pushforwards, tangent_calls
@@ -33,26 +34,21 @@ def vjp(
         `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
         cotangents, one for each primal (None for what has no derivative).
     """
-    primals = copies(primals)  # the pullback is of this moment
     chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked, memory)
-    primal, run = kept(f, ("vjp", chosen, has_aux, given), _primal_and_vjp, chosen, has_aux, given)
-    value = primal(*copies(primals))
-    aux: tuple[Any, ...] = ()
+    value, held, later = kept(f, ("vjp", chosen, has_aux, given), _make_vjp, chosen, has_aux, given)(*primals)
+    count, all_chosen = len(primals), len(primals) == len(chosen)
     if has_aux:
-        value, aux = value[0], (value[1],)
-
-    pull = run.pullback(primals, frozen=True)
+        whole, value = value, value[0]
 
     def pullback(cotangents: Any) -> tuple[Any, ...]:
-        return spread(pull(cotangents, value), chosen, len(primals))
+        found: tuple[Any, ...] = later(held, cotangents, value)
+        return found if all_chosen else spread(found, chosen, count)
 
-    return (value, pullback, *aux)
+    return (value, pullback, whole[1]) if has_aux else (value, pullback)
 
 
-def _primal_and_vjp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Any) -> tuple[Transformed, Transformed]:
-    options = options_of(given)
-    run = Transformed(Derivative(f, "vjp", parameter_names(f, chosen), False, has_aux), options)
-    return Transformed(Derivative(f, "primal"), options), run
+def _make_vjp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Any) -> Transformed:
+    return Transformed(Derivative(f, "vjp", parameter_names(f, chosen), False, has_aux), replace(options_of(given), apart=True))
 
 
 def linearize(
@@ -86,6 +82,16 @@ def linearize(
 def _primal_and_linear(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Any) -> tuple[Transformed, Transformed]:
     options = options_of(given)
     return Transformed(Derivative(f, "primal"), options), pushforward(f, chosen, has_aux, options, pushforwards.linear_of)
+
+
+def pullback_program(f: Any, argnums: Argnums, **options: Any) -> Transformed:
+    """What `vjp` calls, as text is printed of it: the value with what the pullback keeps, and the pullback; options are those of `vjp`."""
+    given = (options.get(name, default) for name, default in _VJP.items())
+    derivative = Derivative(as_python(f), "vjp", parameter_names(f, argnums), single=False)
+    return Transformed(derivative, replace(options_of(tuple(given)), apart=True))  # type: ignore[arg-type]
+
+
+_VJP: dict[str, Any] = {"jit": "auto", "parallel": False, "precise": False, "without": None, "checked": None, "memory": None}
 
 
 def tangent_program(f: Any, argnums: Argnums, *, precise: bool = False, without: Collection[str] = ()) -> Transformed:

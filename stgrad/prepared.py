@@ -37,4 +37,5 @@ def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
     params = tuple(Param(p.name, fn.types[p.name].array, p.name in fn.written) for p in fn.params)
     captures = lookups.carried(record, program.reading.captures)
-    return Ready(fn.name, program.text, params, program.reading.result, captures, program.optimistic, program.short, program.plain)
+    then = None if program.then is None else ready_program(program.then, {})
+    return Ready(fn.name, program.text, params, program.reading.result, captures, program.optimistic, program.short, program.plain, then)

@@ -21,13 +21,13 @@ from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
-from stgrad.ir import Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
+from stgrad.ir import NONE, Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
-from stgrad.request import DEFAULT, Derivative, described, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
-from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise
+from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 
@@ -288,6 +288,7 @@ class Compiled:
     optimistic: bool = False  # whether it has tests of extents that a valid call may fail (see `stgrad.frontend.broadcasting`)
     short: bool = False  # whether it has tests that arrays shorter than what a slice leaves out fail
     plain: str = ""  # with `lazy`, the text before it is lowered
+    then: Compiled | None = None  # with `apart`, the program that takes what this one keeps
 
 
 def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
@@ -338,9 +339,24 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     if request.mode == "primal":
         reading = _primal(reading, trace)
     flat = replace(reading.function, result=_result_operand(reading), doc=described(getattr(target, "derivative", target)))
+    if getattr(target, "options", DEFAULT).apart:
+        return _apart(request, flat, reading, trace, target.options)
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))
     options = getattr(target, "options", DEFAULT)
     return Compiled(reading, fn, text_of(fn, options), trace, plain=text_of(flat, options) if options.lazy and _runs_first(flat) else "")
+
+
+def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, options: Options) -> Compiled:
+    """A value with what the pullback reads, and the pullback: two programs."""
+    value, gradients = reading.result
+    seeds = [leaf.name for name, given in reading.arguments.items() if name.startswith("_seed") for leaf in leaves(given) if isinstance(leaf, Sym)]
+    count = sum(isinstance(leaf, Sym) for leaf in leaves(value))
+    made = specialise_apart(flat, seeds, count, trace, options)
+    forward = replace(made.forward, doc=f"Value of {function_name(request)}, and what its pullback keeps.")
+    reverse = replace(made.reverse, doc=f"Pullback of {function_name(request)} with respect to {', '.join(request.wrt)}.")
+    kept = tuple(Sym(NONE, replace(t, value=None)) for t in made.kept)
+    then = Compiled(replace(reading, result=gradients, captures=()), reverse, text_of(reverse, options), trace)
+    return Compiled(replace(reading, result=(value, kept)), forward, text_of(forward, options), trace, then=then)
 
 
 def _runs_first(fn: Function) -> bool:

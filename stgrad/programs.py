@@ -19,10 +19,12 @@ from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, has
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.foreign_arrays import refuse_foreign
 from stgrad.calls.guards import guards
+from stgrad.calls.later import Later
 from stgrad.calls.program_cache import Ready
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
 from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
+from stgrad.values import Sym, Value
 
 if TYPE_CHECKING:
     from stgrad.calls.direct import Entry
@@ -63,6 +65,7 @@ class Programs:
         self._known: dict[tuple[Any, ...], Program] = {}
         self._refused: dict[tuple[Any, ...], errors.StgradError] = {}  # for what plain Python is allowed
         self._dispatchers: dict[tuple[Any, ...], Any] = {}
+        self._laters: dict[tuple[str, bool], Later] = {}
         self._record: dict[tuple[Any, ...], Lookup] = {}
         self._signature = signature_of(self.derivative.function)
         self._values_matter = False  # whether some program was compiled for certain integers
@@ -236,7 +239,17 @@ class Programs:
     def _called_by(self, compiled: Callable[..., Any], ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool) -> calling.Run:
         compiled = calling.guarded(compiled, ready.params)
         boxed = [i for i, node in enumerate(passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
-        return calling.Run(compiled, boxed, hidden, ready.result, jit)
+        return calling.Run(compiled, boxed, hidden, self._result(ready, jit), jit)
+
+    def _result(self, ready: Ready, jit: bool) -> Value:
+        """The structure of what a call returns: behind what a program keeps for another one stands that one."""
+        if ready.then is None:
+            return ready.result
+        if (ready.then.text, jit) not in self._laters:
+            made = Later(ready.then, ready.result[0], self._load, jit=jit, falls_back=self.options.falls_back)
+            self._laters[ready.then.text, jit] = made
+        value, held = ready.result
+        return (value, tuple(map(_native, held)) if jit else held, self._laters[ready.then.text, jit])
 
     def _lazy(self, ready: Ready) -> Lazy:
         """A program that runs as it was before it was lowered, while another process compiles it."""
@@ -259,20 +272,21 @@ class Programs:
         from stgrad.calls import direct
 
         ready, given, hidden = program.ready, passed(program.nodes), program.hidden
+        result = self._result(ready, True)
         compiled = self._load(ready)
         if calling.guarded(compiled, ready.params) is not compiled:
             return None
-        whole = direct.nests(ready.result)
+        whole = direct.nests(result)
         described = [*given, *map(wrapper.describe, hidden)]
-        entry = direct.entry(compiled, described, [*flat, *hidden], ready.result if whole else None, hand_on=ready.hands_on)
+        entry = direct.entry(compiled, described, [*flat, *hidden], result if whole else None, hand_on=ready.hands_on)
         if entry is None:
             return None
         if whole and not hidden and given == program.nodes and self._positional:
             if self._entry is not None:  # its functions are called from a wrapper now, which makes the test
                 self._entry.guard_by(None)
             self._entry = entry
-        otherwise = calling.Run(compiled, [], [], ready.result, True) if whole else compiled
-        return calling.Run(entry.function(otherwise), [], hidden, ready.result, True, whole=whole)
+        otherwise = calling.Run(compiled, [], [], result, True) if whole else compiled
+        return calling.Run(entry.function(otherwise), [], hidden, result, True, whole=whole)
 
     @property
     def _positional(self) -> bool:
@@ -313,6 +327,12 @@ def _furthest(problems: Sequence[errors.StgradError]) -> errors.StgradError:
     lines = [p.loc.line if p.loc is not None and p.loc.file == file else 0 for p in problems]
     last = [p for p, line in zip(problems, lines, strict=True) if line == max(lines)]
     return next((p for p in last if not isinstance(p, errors.NeedStaticError)), last[0])
+
+
+def _native(leaf: Sym) -> Sym:
+    """What a program keeps, as compiled code returns it: it goes to compiled code again, to which a NumPy number is no other than Python's."""
+    plain = not leaf.type.array and leaf.type.dtype in ("float64", "int64", "bool", "complex128")
+    return Sym(leaf.operand, replace(leaf.type, weak=True)) if plain else leaf
 
 
 def _with_leaves(program: Program, *flat: Any) -> tuple[Program, list[Any]]:

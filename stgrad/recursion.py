@@ -7,12 +7,13 @@ from dataclasses import replace
 from stgrad import errors
 from stgrad.analysis.alias import Classes
 from stgrad.frontend import result_operand, splice
-from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks, stored, walk
+from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Stmt, Store, Type, Var, map_blocks, stored, walk
 from stgrad.ir.units import UNITS, Unit
 from stgrad.names import Names
 from stgrad.printer import Line, to_lines, to_source
 from stgrad.readings import prepared_reading
 from stgrad.request import Options
+from stgrad.transforms.ownership import own_results
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, specialise
 
 DEPTH = 3000  # of calls, of which each takes some hundred bytes of a stack of 8 MB
@@ -77,7 +78,7 @@ def _named(fn: Function, names: dict[str, str], depth: Operand) -> Function:
 def array_program_of(unit: Unit, checked: bool | None) -> Function:
     """The array-level program of a unit; results are memory of its own."""
     if unit.function is None:
-        unit.function = _own_results(_primal(unit, checked) if unit.base is None else _derived(unit, unit.base, checked))
+        unit.function = own_results(_primal(unit, checked) if unit.base is None else _derived(unit, unit.base, checked))
     return unit.function
 
 
@@ -104,31 +105,6 @@ def _derived(unit: Unit, base: Unit, checked: bool | None) -> Function:
         return push_forward(fn, [wrt], splice, Trace(), outputs=base.outputs)
     pull = unit.kind == "vjp"
     return differentiate(fn, wrt, splice, Trace(), seeds=pull, with_value=not pull, outputs=base.outputs)
-
-
-def _own_results(fn: Function) -> Function:
-    """A program whose array results are neither its parameters nor each other."""
-    classes, names, types = Classes(fn.body, fn.types), Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
-    taken = {classes.find(p.name) for p in fn.params}
-    copies: list[Stmt] = []
-
-    def own(operand: Operand) -> Operand:
-        if not isinstance(operand, Var) or not fn.types[operand.name].array:
-            return operand
-        if classes.find(operand.name) not in taken:
-            taken.add(classes.find(operand.name))
-            return operand
-        copy = Var(names.fresh(operand.name))
-        types[copy.name] = _plain(fn.types[operand.name])
-        copies.append(Assign((copy,), "np.copy", (operand,)))
-        return copy
-
-    result = Pack(tuple(map(own, fn.result.items))) if isinstance(fn.result, Pack) else own(fn.result)
-    return replace(fn, body=(*fn.body, *copies), result=result, types=types)
-
-
-def _plain(t: Type) -> Type:
-    return replace(t, value=None)
 
 
 def text_of(fn: Function, options: Options, *, nest: bool = True) -> str:

@@ -25,6 +25,7 @@ class Options:
     `memory`: bytes that a reverse sweep may take, beside arguments and results.
     `plain`: where the compiler refuses a function, its derivative is recorded in plain Python.
     `lazy`: another process compiles, and until it has, the program runs as it was before it was lowered.
+    `apart`: a pullback is a program of its own, which takes what a first one keeps that gives the value.
     """
 
     jit: bool = True
@@ -38,12 +39,13 @@ class Options:
     check_nan: bool = False
     memory: int | None = None
     lazy: bool = False
+    apart: bool = False
 
     @property
     def key(self) -> str:
         """What the text of a program depends on; the same text serves with and without `jit` and `outside`."""
         tests = [] if self.checked is None else ["checked" if self.checked else "unchecked"]
-        flags = [name for name in ("parallel", "precise", "broadcast", "check_nan") if getattr(self, name)]
+        flags = [name for name in ("parallel", "precise", "broadcast", "check_nan", "apart") if getattr(self, name)]
         tests += [] if self.memory is None else [f"memory={self.memory}"]
         chosen = [*tests, *flags, *(f"-{name}" for name in sorted(self.without))]
         return " ".join(chosen)

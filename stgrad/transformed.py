@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from stgrad.memory import MemoryReport
     from stgrad.program import Compiled
 
+BETWEEN = "\n\n"  # programs that are shown together
 LAST_RESORT: list[Callable[[], Any]] = []  # gives the module that runs refused programs in plain Python; it is built on this one
 OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes extents to be equal, where they are not
 
@@ -63,21 +64,16 @@ class Transformed(Programs):
         """The gradients of a 'vjp' derivative for given cotangents, which have the structure of the value."""
         return self.pullback(primals)(cotangents, value)
 
-    def pullback(self, primals: tuple[Any, ...], *, frozen: bool = False) -> Callable[[Any, Any], Any]:
-        """What gives the gradients of a 'vjp' derivative for cotangents and the value that they are of.
-
-        A frozen one is of this moment, whatever changes outside; the primals must be copies.
-        """
+    def pullback(self, primals: tuple[Any, ...]) -> Callable[[Any, Any], Any]:
+        """What gives the gradients of a 'vjp' derivative for cotangents and the value that they are of, by one program of both sweeps."""
         try:
             program, flat = self._found(primals)
         except errors.StgradError as refused:
             resort = self._last_resort(refused)
             return cast("Callable[[Any, Any], Any]", resort.pullback(self.derivative, self._bind(primals, {}), refused))
-        if frozen and program.hidden and program.ready.optimistic and not self.options.broadcast:
-            return self._other().pullback(primals, frozen=True)  # a second program must see what this one sees
         result = program.ready.result[0]
         listed = has_lists(result)
-        run = self._run(program.ready, program.nodes, [h.copy() for h in program.hidden]) if frozen and program.hidden else program.run
+        run = program.run
 
         def pulled_back(cotangents: Any, value: Any) -> Any:
             def plainly(resort: Any, refused: errors.StgradError) -> Any:
@@ -104,11 +100,12 @@ class Transformed(Programs):
         from stgrad.recursion import text_of
         from stgrad.stage_texts import readable_of
 
-        return text_of(readable_of(self._program(args, kwargs, keep=True)), self.options)
+        return BETWEEN.join(text_of(fn, self.options) for fn in readable_of(self._program(args, kwargs, keep=True)))
 
     def lowered(self, *args: Any, **kwargs: Any) -> str:
         """The text that runs for arguments like these: loops over numbers, which Numba compiles."""
-        return self._program(args, kwargs, keep=False).text
+        program = self._program(args, kwargs, keep=False)
+        return program.text if program.then is None else BETWEEN.join((program.text, program.then.text))
 
     def path(self, *args: Any, **kwargs: Any) -> Path:
         """The file of that text, for debuggers and editors: with `jit=False` its lines are those that run, and breakpoints in it hold."""

@@ -29,6 +29,7 @@ from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
+from stgrad.calls.later import Later
 from stgrad.calls.sentry import Table, check_address
 from stgrad.calls.wrapper import Array, Node, Scalar
 from stgrad.values import Sym, Value
@@ -291,6 +292,10 @@ class _Writer:
         """The result around the values that the program returned, in order."""
         if isinstance(result, tuple):
             return self._tuple([self._nested(inner, items) for inner in result])
+        if isinstance(result, Later):
+            thing = self._object(result)
+            self._api.incref(thing)
+            return thing
         kind, value = next(items)
         if isinstance(result, Sym) and _is_numpy_float(result):
             return self._numpy_float(value)
@@ -324,7 +329,7 @@ def nests(result: Value) -> bool:
     """Whether a structure is made of plain tuples and of leaves that native code builds as they are to be."""
     if type(result) is tuple:
         return all(map(nests, result))
-    return isinstance(result, Sym) and (result.type.array or result.type.weak or _is_numpy_float(result))
+    return isinstance(result, Later) or isinstance(result, Sym) and (result.type.array or result.type.weak or _is_numpy_float(result))
 
 
 def _is_numpy_float(leaf: Sym) -> bool:

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -58,6 +58,7 @@ class Ready:
     optimistic: bool = False  # whether a ValueError may mean that extents differ which broadcast (see `request.Options.broadcast`)
     short: bool = False  # whether it may mean that an array is shorter than what a slice leaves out
     plain: str = ""  # of a program that was made now and is to run at once: its text before it was lowered
+    then: Ready | None = None  # the program that takes what this one keeps (see `request.Options.apart`)
 
     @property
     def second_try(self) -> bool:
@@ -164,12 +165,15 @@ def _described(target: Any, ready: Ready) -> Any:
     identity = Identity()
     identity.describe(target)
     captures = [line for lookup in ready.captures if lookup.kind != "form" for line in _lines(identity, lookup)]
+    return {**_described_program(ready), "captures": captures, "then": ready.then and _described_program(ready.then)}
+
+
+def _described_program(ready: Ready) -> dict[str, Any]:
     return {
         "name": ready.name,
         "text": ready.text,
         "params": [[p.name, p.array, p.written] for p in ready.params],
         "result": _structure(ready.result),
-        "captures": captures,
         "optimistic": ready.optimistic,
         "short": ready.short,
         "sum": _sum(ready.text),
@@ -225,14 +229,20 @@ def _entries(path: Path) -> list[Any]:
 def _revived(entry: Any, target: Any, nodes: Sequence[wrapper.Node]) -> Ready | None:
     """The program of an entry, or None where something in it is another thing now."""
     try:
-        if entry["sum"] != _sum(entry["text"]):
-            return None
+        classes = {**dict(_classes(nodes)), class_name(Listed): Listed}
+        ready = _program(entry, classes)
         captures = _captures(entry["captures"], target)
-        result = _value(entry["result"], {**dict(_classes(nodes)), class_name(Listed): Listed})
-        params = tuple(Param(*p) for p in entry["params"])
-        return Ready(entry["name"], entry["text"], params, result, captures, entry["optimistic"], entry["short"])
+        return replace(ready, captures=captures, then=_program(entry["then"], classes) if entry["then"] else None)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, StgradError, Unknown):
         return None
+
+
+def _program(entry: Any, classes: dict[str, type]) -> Ready:
+    """A program of an entry; ValueError where its text is not what was written."""
+    if entry["sum"] != _sum(entry["text"]):
+        raise ValueError(entry["name"])
+    params = tuple(Param(*p) for p in entry["params"])
+    return Ready(entry["name"], entry["text"], params, _value(entry["result"], classes), (), entry["optimistic"], entry["short"])
 
 
 def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:

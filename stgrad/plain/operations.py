@@ -201,7 +201,7 @@ def _pullback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     key = (function, text, turned, tuple(type(x) is Tracked for x in leaves), *map(_hashable, constants))
     known = _PROGRAMS.get(key)
     program, widened = known or (_program(function, text, leaves, constants), False)
-    pullback = program.pullback(tuple([_given(x, widened) for x in leaves]), frozen=False)
+    pullback = program.pullback(tuple([_given(x, widened) for x in leaves]))
     if known is None:
         read = [x for x in leaves if type(x) is Tracked]
         try:
@@ -210,7 +210,7 @@ def _pullback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
             if not turned:
                 raise
             widened = True  # the values decide that it is complex: see it as a function of complex numbers
-            pullback = program.pullback(tuple([_given(x, widened) for x in leaves]), frozen=False)
+            pullback = program.pullback(tuple([_given(x, widened) for x in leaves]))
             _try(pullback, value, read)
         _PROGRAMS[key] = program, widened
     return pullback  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ import numpy as np
 
 from stgrad import errors, source
 from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
+from stgrad.points import copies
 from stgrad.request import Derivative, Options, function_name, signature_of
 
 _SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningregistry__`
@@ -36,6 +37,9 @@ def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
     """What a call gives: the value, a gradient, or both."""
     if derivative.mode == "primal":
         return _value(derivative, arguments, refused)
+    if derivative.mode == "vjp":  # the value, nothing that a program would keep, and the pullback
+        found = record(derivative, {name: copies((value,))[0] for name, value in arguments.items()}, refused)
+        return found.value, (), lambda _, cotangents, __: found.pullback((cotangents, None) if derivative.has_aux else cotangents)
     found = record(derivative, arguments, refused)
     value, aux = found.value if derivative.has_aux else (found.value, None)
     if not isinstance(value, (float, np.floating)) and not (isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind == "f"):

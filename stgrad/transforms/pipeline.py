@@ -14,10 +14,12 @@ from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.budget import BUDGET, at_fault, settle_budget, within
+from stgrad.transforms.buffers import buffered
 from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.counters import counted
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
+from stgrad.transforms.halves import Halves, halves, repeated
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
 from stgrad.transforms.lower.carried import carried
@@ -134,6 +136,8 @@ def push_series(fn: Function, directions: Sequence[Sequence[str]], splice: Any, 
 
 
 Pass = Callable[[Function], Function]
+FORWARD, REVERSE = "forward sweep", "reverse sweep"  # of a derivative in two programs
+CUT = "storage"  # behind it sweeps can part: what one keeps for the other is in arrays, and statements work on arrays still
 OPTIONAL = frozenset({*(p.name for p in REGISTRY if p.optional), *SWITCHES})
 
 
@@ -187,13 +191,65 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
 
 def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Function:
     """The program as it is compiled: loops over scalars, typed storage."""
-    fn = without_rules(fn.with_body(unmarked(fn.body)) if marked(fn.body) else fn)
-    if options.check_nan:
-        fn = check_nans(fn)
+    fn = _tested(fn, options)
     lists = frozenset(s.name for s in walk(fn.body) if isinstance(s, Stack))
     for name, step in passes(options).items():
         fn = trace.add(name, step(fn))
     return trace.add("specialised", settle_budget(fn, lists))
+
+
+def specialise_apart(fn: Function, late: Sequence[str], values: int, trace: Trace, options: Options = DEFAULT) -> Halves:
+    """A derivative as two programs: the second is what depends on the parameters `late`, and what the first one keeps for it.
+
+    They part once lists have their places. With a budget of memory, and where lists would have to be passed on that are none of numbers, nothing is
+    kept but the arguments: the second program does all over again.
+    """
+    found = None if options.memory is not None else _parted(fn, late, values, trace, options)
+    whole = found is None
+    found = found or repeated(_tested(fn, options), late, values)
+    trace.add(FORWARD, found.forward)
+    trace.add(REVERSE, found.reverse)
+    behind = Trace(trace.keep)
+    left = {} if whole else _rest(options)
+    forward, reverse = (_lowered(half, steps, options, left) for half, steps in ((found.forward, trace), (found.reverse, behind)))
+    for name, stage in behind.stages.items():
+        trace.add(f"{name} (reverse)", stage)
+    return Halves(forward, reverse, found.kept)
+
+
+def _parted(fn: Function, late: Sequence[str], values: int, trace: Trace, options: Options) -> Halves | None:
+    """The two programs before they are lowered; None where they share what cannot be passed on."""
+    fn = _tested(fn, options)
+    for name, step in passes(_unmixed(options)).items():
+        fn = trace.add(name, step(fn))
+        if name == CUT:
+            return halves(buffered(fn, late), late, values)
+    raise AssertionError(CUT)
+
+
+def _rest(options: Options) -> dict[str, Pass]:
+    """The passes behind the cut."""
+    steps = passes(_unmixed(options))
+    names = list(steps)
+    return {name: steps[name] for name in names[names.index(CUT) + 1 :]}
+
+
+def _unmixed(options: Options) -> Options:
+    """Without the pass that unites sweeps, as one of them is to run without the other."""
+    return replace(options, without=options.without | {"sweeps"})
+
+
+def _lowered(fn: Function, trace: Trace, options: Options, rest: dict[str, Pass]) -> Function:
+    if not rest:
+        return specialise(fn, trace, options)
+    for name, step in rest.items():
+        fn = trace.add(name, step(fn))
+    return trace.add("specialised", fn)
+
+
+def _tested(fn: Function, options: Options) -> Function:
+    fn = without_rules(fn.with_body(unmarked(fn.body)) if marked(fn.body) else fn)
+    return check_nans(fn) if options.check_nan else fn
 
 
 def annotate(fn: Function, active: frozenset[str]) -> Function:
