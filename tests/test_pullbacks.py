@@ -38,6 +38,21 @@ def overwrites(u, n):
     return u
 
 
+def recurrent(w, h, x):
+    """States of an extent that only running tells."""
+    h = h[h > 0.0]
+    for row in x:
+        h = np.tanh(w * np.sum(h) + row)
+    return h
+
+
+def matrices(a):
+    """A `while` loop that keeps matrices."""
+    while np.sum(a * a) < 50.0:
+        a = a @ a + a
+    return a
+
+
 def several(p, scale):
     x = p["x"] * scale
     return {"sum": np.sum(x * x), "rest": (x, [p["y"] * 2.0])}
@@ -48,6 +63,8 @@ CASES = [
     (until, (1.2,)),
     (chain, (np.array([0.1, 0.2]), np.array([[0.5, -0.2], [0.3, 0.4]]))),
     (overwrites, (np.array([0.5, 0.1, 0.9, -0.4]), 3)),
+    (recurrent, (np.array([0.4, -0.3]), np.array([0.5, -1.0, 0.2]), np.array([[0.1, 0.2], [0.3, -0.1], [0.2, 0.2]]))),
+    (matrices, (np.array([[0.5, 0.2], [0.1, 0.7]]),)),
 ]
 
 
@@ -113,8 +130,11 @@ def test_the_pullback_does_not_run_the_function_again():
     assert "math.sin(" in forward and "math.sin(" not in reverse and "cos(" in reverse
     forward, reverse = halves_of(until, CASES[1][1])
     assert "while" in forward and "while" not in reverse and "for" in reverse
-    forward, reverse = halves_of(chain, CASES[2][1])
-    assert "tanh(" in forward and "tanh(" not in reverse
+    for case in (2, 4):
+        forward, reverse = halves_of(*CASES[case])
+        assert "tanh(" in forward and "tanh(" not in reverse
+    forward, reverse = halves_of(*CASES[5])
+    assert "while" in forward and "while" not in reverse
 
 
 def test_what_reads_no_cotangent_is_done_once():

@@ -44,6 +44,25 @@ def f(x: float, y_bar: float):
     return x, g
 """
 
+ARRAYS = """
+def f(x: float64['n', 2], y_bar: float64['n', 2]):
+    s: float64['n', 2] = stack()
+    trips: int = 0
+    while True:
+        total: float64 = np.sum(x)
+        more: bool = total < 100.0
+        if not more: break
+        push(s, x)
+        x = x * x
+        trips = trips + 1
+    g: float64['n', 2] = y_bar
+    k: int
+    for k in range(0, trips, 1):
+        z: float64['n', 2] = pop(s)
+        g = g * z
+    return total, g
+"""
+
 EMPTIED_BY_BOTH = STACK.replace("    g: float = y_bar\n", "    first: float = pop(s)\n    g: float = y_bar\n").replace("return x, g", "return first, g")
 
 
@@ -69,6 +88,18 @@ def test_a_stack_of_numbers_is_a_growing_array():
     found = halves(fn, ["y_bar"], 1)
     assert [p.name for p in found.reverse.params] == ["s_2", "s_top", "trips", "y_bar"]
     assert "np.empty(" in dump(found.forward) and "np." not in dump(found.reverse)
+
+
+def test_a_stack_of_arrays_is_their_numbers_and_extents():
+    fn = buffered(parse(ARRAYS), ["y_bar"])
+    assert "push(" not in dump(fn) and "np.reshape(" in dump(fn)
+    found = halves(fn, ["y_bar"], 1)
+    assert {p.name for p in found.reverse.params} == {"s_2", "s_top", "s_sizes_2", "s_sizes_top", "trips", "y_bar"}
+
+
+def test_a_stack_of_arrays_that_something_writes_to_stays():
+    fn = parse(ARRAYS.replace("        g = g * z\n", "        g = g * z\n        z[...] = 0.0\n"))
+    assert buffered(fn, ["y_bar"]) is fn and halves(fn, ["y_bar"], 1) is None
 
 
 def test_a_stack_that_both_take_from_stays():
