@@ -309,7 +309,8 @@ def _computes(function: Any) -> bool:
 
 def _is_native_of_scipy(function: Any) -> bool:
     """A function of SciPy's that is no Python: of known numbers it gives known ones (Bernoulli's numbers, orders and zeros of special functions)."""
-    return not isinstance(function, (types.FunctionType, type, np.ufunc)) and (getattr(function, "__module__", "") or "").startswith("scipy.")
+    native = type(function).__name__ in ("builtin_function_or_method", "cython_function_or_method")
+    return native and (getattr(function, "__module__", "") or "").startswith("scipy.")
 
 
 _PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype)

@@ -66,6 +66,10 @@ def again(frame: Frame, growing: Growing, value: Value, exact: bool) -> None:
     if growing.structure is None:
         lists_begin().fill_slots(frame, growing, value)
         return
+    if (shape := lists_begin().of_two_lengths(frame, growing, [value])) is not None:  # integers, of which floats are appended
+        frame.mutate(growing)
+        growing.structure = _paired(lambda b, t: frame.call(np.astype, (b, np.dtype(t.dtype)), {}) if isinstance(b, Sym) else b, growing.structure, shape)
+        return
     raise errors.TypeInferenceError(
         "an item of another kind is appended to a list that was filled in a loop", frame.builder.loc, hint="use a second list, or float items from the start"
     )

@@ -24,6 +24,8 @@ Y = np.array([0.3, -0.7, 1.1, 0.4, -0.2])
 MODES = pytest.mark.parametrize("mode", [Mode(order=2), Mode(jit=True, order=2)], ids=["plain", "numba"])
 
 LENGTHS = [
+    "g, t = [0], 0.0\nfor v in y:\n    if v < 0:\n        t = t + max(g) ** 2\n        g = []\n    g.append(v * v)\nreturn t + sum(g)",
+    "g = [1]\nif y[0] > 0:\n    g = []\ng.append(y[1])\nreturn sum(v * v for v in g)",
     "g = [1.0]\nif y[0] > 0:\n    g = [y[0], y[1], y[2]]\nreturn sum(v * v for v in g) + len(g) * y[1]",
     "g = [1]\nfor v in y:\n    if v > 0.35:\n        g = [1.5 * v, v]\nreturn sum(g) * y[0]",
     "s, t = [0], 0.0\nfor i in range(len(y)):\n    if y[i] > 0:\n        t = t + y[s[-1]] * y[i]\n        s = []\n    s.append(i)\nreturn t",
