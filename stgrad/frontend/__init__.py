@@ -19,6 +19,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     attempts,
     calls,
     complex_functions,
+    copies,
     custom,
     custom_rules,
     deques,

@@ -218,7 +218,10 @@ def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
     return frame.lookup(name)
 
 
-def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = None) -> Value:
+NO_DEFAULT = object()
+
+
+def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = NO_DEFAULT) -> Value:
     if key is not None:
         from stgrad.frontend import ordering
 
@@ -227,10 +230,12 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     if len(args) == 1 and not isinstance(args[0], (Sym, Growing, Range)) and known_items(frame, args[0], None) is None:
         args = (_numbers(frame, frame.call(list, args, {})),)
     if len(args) == 1 and isinstance(args[0], Sym):
-        return operations.operation(frame, getattr(np, name), args)
+        return _extreme_of(frame, args[0], name, default)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
-    if not items and default is not None:
+    if not items and default is not NO_DEFAULT:
         return default
+    if not items:
+        raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc)
     objects_of().check_order(frame, items)
     best = items[0]
     for item in items[1:]:
@@ -241,6 +246,21 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
         else:
             best = _choose(frame, kind, best, item)
     return best
+
+
+def _extreme_of(frame: Frame, array: Sym, name: str, default: Value) -> Value:
+    """Of the items of one axis."""
+    if array.type.rank > 1:
+        message = f"`{name}` of an array with {array.type.rank} axes compares rows, which have no order"
+        raise errors.TypeInferenceError(message, frame.builder.loc, hint=f"use np.{name}(...)")
+
+    def found() -> Value:
+        return operations.operation(frame, getattr(np, name), (array,))
+
+    if default is NO_DEFAULT:
+        return found()
+    some = operations.binary(frame, gast.Gt, operations.extent(frame, array, 0), 0)
+    return branch(frame, some, found, lambda: default, "_t") if isinstance(some, Sym) else found() if some else default
 
 
 def _choose(frame: Frame, kind: type, best: Value, item: Value) -> Value:

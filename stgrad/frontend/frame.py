@@ -19,7 +19,7 @@ import numpy as np
 from stgrad import errors, lookups
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
-from stgrad.frontend.heap import MUTABLE, Grows, Region, containers, contents, frames_of, key, put, reachable
+from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable
 from stgrad.frontend.places import changing
 from stgrad.frontend.values import (
     UNDEFINED,
@@ -170,6 +170,8 @@ class Frame:
     def mutate(self, container: Value, node: Any = None, *, through: bool = False) -> None:
         """Announce a change of what a container holds; `through`: lists of run-time length that hold it are told behind it."""
         changing(self, container, through)
+        if isinstance(container, Attributes) and container.record is not None:
+            raise errors.UnsupportedSyntaxError("a change of what `vars(...)` returns is not supported", self.builder.loc, hint="set the attribute: setattr(...)")
         outside = self.captured.name_of(container)
         if outside is not None:
             raise errors.AliasingError(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stgrad import errors
 from stgrad.frontend.values import Chosen, Closure, DictView, Growing, Maybe, Record, Value
 
 MUTABLE = (list, dict, Record, Growing)
@@ -177,6 +178,14 @@ class Moved:
     to: Value
 
 
+class Attributes(dict[str, Value]):
+    """What `vars(record)` finds: it can be read until the object changes."""
+
+    def __init__(self, record: Record | None = None) -> None:
+        super().__init__({} if record is None else record.fields)
+        self.record = record
+
+
 def current(container: Value) -> Value:
     """The container that stands for one which was evaluated before it was replaced: `xs` in `xs.append(f())`, where `f` lets it grow."""
     while isinstance(container, (list, dict)) and len(container) == 1:
@@ -184,7 +193,13 @@ def current(container: Value) -> Value:
         if not isinstance(held, Moved):
             break
         container = held.to
+    if isinstance(container, Attributes) and container.record is not None and _differ(container, container.record.fields):
+        raise errors.UnsupportedSyntaxError("the attributes of an object changed behind `vars(...)`", None, hint="write vars(...) again")
     return container
+
+
+def _differ(a: dict[str, Value], b: dict[str, Value]) -> bool:
+    return a.keys() != b.keys() or any(a[name] is not b[name] for name in a)
 
 
 def replace_container(frame: Any, old: Value, new: Value, viewed: Callable[[str], Value] | None = None) -> None:

@@ -6,7 +6,6 @@ place; `__init__` runs on an empty record, that of a dataclass is what its field
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 import inspect
@@ -104,7 +103,7 @@ def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> N
     params = look("raw", record.cls, "__dataclass_params__")
     if params is not ABSENT and params.frozen:
         frame.unsupported(node, f"`{record.cls.__name__}` is frozen", hint="use dataclasses.replace(...)")
-    if look("raw", record.cls, "__setattr__") is not object.__setattr__:
+    if record.cls is not types.SimpleNamespace and look("raw", record.cls, "__setattr__") is not object.__setattr__:
         frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
     _set(frame, record, name, value)
 
@@ -136,11 +135,13 @@ def constructible(cls: Any) -> bool:
     if not _made_empty(cls):
         return False
     made = look("raw", cls, "__init__")
-    return made is object.__init__ or isinstance(made, types.FunctionType)
+    return made is object.__init__ or cls is types.SimpleNamespace or isinstance(made, types.FunctionType)
 
 
 def _made_empty(cls: type) -> bool:
     """Whether `object.__new__` makes the instances of a class."""
+    if cls is types.SimpleNamespace:
+        return True
     return look("raw", cls, "__new__") is object.__new__ and root_of(cls) not in ("numpy", "builtins", "functools", "numba")
 
 
@@ -158,7 +159,9 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
     record = Record(cls, {})
     name = frame.hidden_name("self")
     frame.env[name] = record
-    if _generated_init(cls):
+    if cls is types.SimpleNamespace:
+        record.fields.update({name: frame.keep(v) for given in (*args, kwargs) for name, v in dict(given).items()})
+    elif _generated_init(cls):
         _fill(frame, record, args, kwargs)
     elif cls.__init__ is not object.__init__:
         frame.call(cls.__init__, (record, *args), kwargs)
@@ -265,7 +268,9 @@ def _super(frame: Frame, *args: Value) -> Value:
 
 
 @handles(type)
-def _type(frame: Frame, value: Value) -> Value:
+def _type(frame: Frame, value: Value, *made_of: Value, **_: Value) -> Value:
+    if made_of:
+        raise errors.UnsupportedSyntaxError("a class made in a function is not supported", frame.builder.loc, hint="define the class at module level")
     if isinstance(value, Record):
         return getattr(value.cls, "stands_for", value.cls)
     if isinstance(value, Growing):
@@ -284,44 +289,6 @@ def _replace(frame: Frame, record: Value, **changes: Value) -> Value:
         raise errors.TypeInferenceError("`replace` of what is no dataclass made here", frame.builder.loc)
     init = {f.name: record.fields[f.name] for f in dataclasses.fields(record.cls) if f.init}
     return construct(frame, record.cls, (), {**init, **changes})
-
-
-@handles(dataclasses.asdict)
-def _asdict(frame: Frame, record: Record) -> Value:
-    return {k: _asdict(frame, v) if isinstance(v, Record) else v for k, v in record.fields.items()}
-
-
-@handles(dataclasses.astuple)
-def _astuple(frame: Frame, record: Record) -> Value:
-    return tuple(_asdict(frame, record).values())
-
-
-@handles(vars)
-def _vars(frame: Frame, record: Value) -> Value:
-    if not isinstance(record, Record):
-        raise errors.TypeInferenceError("`vars` of what is no instance made here", frame.builder.loc)
-    return dict(record.fields)
-
-
-@handles(copy.copy, copy.deepcopy)
-def _copy(frame: Frame, value: Value, memo: Value = None) -> Value:
-    import numpy as np
-
-    if isinstance(value, Sym):
-        return frame.call(np.copy, (value,), {}) if value.type.rank else value
-    if isinstance(value, Growing):
-        from stgrad.frontend import growing
-
-        return growing.copy(frame, value)
-    return _deep(frame, value)
-
-
-def _deep(frame: Frame, value: Value) -> Value:
-    if isinstance(value, (list, dict, Record)):
-        new = Record(value.cls, {}) if isinstance(value, Record) else type(value)()
-        put(new, {k: _copy(frame, v) for k, v in contents(value).items()})
-        return new
-    return tuple(_copy(frame, v) for v in value) if type(value) is tuple else value
 
 
 @handles(setattr)

@@ -15,6 +15,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, growth, objects, operations, places
+from stgrad.frontend.builtins import NO_DEFAULT
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
@@ -138,7 +139,7 @@ def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) 
         if is_static(known) and known:
             return items[(min if name == "min" else max)(range(len(items)), key=known.__getitem__)]
         if not items:
-            if default is None:
+            if default is NO_DEFAULT:
                 raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc)
             return default
         counted = _reached(frame, items)
@@ -149,7 +150,7 @@ def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) 
         return counted.item(_first(frame, _keys(frame, counted, key), name))
 
     some = operations.binary(frame, gast.Gt, counted.length, 0)
-    return branch(frame, some, item, lambda: default, "_t") if default is not None and isinstance(some, Sym) else item()
+    return branch(frame, some, item, lambda: default, "_t") if default is not NO_DEFAULT and isinstance(some, Sym) else item()
 
 
 def _first(frame: Frame, keys: Value, name: str) -> Value:
