@@ -18,7 +18,6 @@ import gast
 from stgrad import errors
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import contents, put
 from stgrad.frontend.values import Growing, Record, Sym, Value
 from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
