@@ -141,19 +141,19 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     outer = closure.frame
     specs = [t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)]
     builder = Builder(symbols=max(outer.builder.symbols, last_symbol(specs)))
-    copies = Copies(builder)
-    inner = Closure(closure.tree, copies.frame(outer), copies.value(closure.defaults), copies.value(closure.kw_defaults))
+    copied = Copies(builder)
+    inner = Closure(closure.tree, copied.frame(outer), copied.value(closure.defaults), copied.value(closure.kw_defaults))
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     given = _as_given(values)
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     frame = Frame(builder, outer.source, {}, inner.frame, {}, outer.depth + 1, captured=inner.frame.captured)
     builder.loc = outer.builder.loc
     positional, keywords = _as_called(closure.tree, values)
-    frame.env = dict(values)  # what it is given, and what it sees around it, must not change: it works on copies
+    frame.env = dict(values)  # what it is given, and what it sees around it, must not change: it works on copied
     with frame.active(), frame.speculate(closed=True):
         result = _result(frame, unwrapped(frame, frame.call(inner, positional, keywords)))
     used = read_names(tuple(builder.out)) | set(operand_vars(result_operand(result)))
-    around = {name: value for name, value in copies.around.items() if name in used}
+    around = {name: value for name, value in copied.around.items() if name in used}
     captures = _used(frame.captured, used)
     program = _program(builder, "function", (*params, *(Var(n) for n in around)), result, captures)
     return Reading(program, result, given, captures, around, frozenset(builder.tested), frozenset(builder.library), **_held(builder))

@@ -171,7 +171,8 @@ class Frame:
         """Announce a change of what a container holds; `through`: lists of run-time length that hold it are told behind it."""
         changing(self, container, through)
         if isinstance(container, Attributes) and container.record is not None:
-            raise errors.UnsupportedSyntaxError("a change of what `vars(...)` returns is not supported", self.builder.loc, hint="set the attribute: setattr(...)")
+            message = "a change of what `vars(...)` returns is not supported"
+            raise errors.UnsupportedSyntaxError(message, self.builder.loc, hint="set the attribute: setattr(...)")
         outside = self.captured.name_of(container)
         if outside is not None:
             raise errors.AliasingError(
