@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 import operator
@@ -104,6 +105,21 @@ def _update_wrapper(frame: Frame, wrapper: Value, *_: Value, **__: Value) -> Val
 
 def _itself(function):  # type: ignore[no-untyped-def]
     return function
+
+
+@handles(collections.namedtuple)
+def _namedtuple(frame: Frame, typename: Value, field_names: Value, *, rename: Value = False, defaults: Value = None, module: Value = None) -> Value:
+    """A class that is made while the function is read, once for each of its descriptions."""
+    names = field_names if isinstance(field_names, str) else tuple(field_names)
+    given = (typename, names, rename, () if defaults is None else tuple(defaults))
+    if not is_static(static_of(given)):
+        raise errors.NeedStaticError("the names and defaults of a named tuple must be known at compile time", frame.builder.loc)
+    return _named(*static_of(given))
+
+
+@functools.lru_cache(maxsize=256)
+def _named(typename: str, names: Any, rename: bool, defaults: tuple[Any, ...]) -> type:
+    return collections.namedtuple(typename, names, rename=rename, defaults=defaults)  # type: ignore[no-any-return]  # noqa: PYI024
 
 
 @handles(functools.reduce)

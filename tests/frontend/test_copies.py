@@ -148,6 +148,13 @@ def namespace(w, x):
     return n.c * vars(n)["a"]
 
 
+def named_tuples(w, x):
+    pair = collections.namedtuple("pair", ["a", "b"], defaults=[2.0])
+    rows = collections.namedtuple("row", "v, w, i")
+    q = pair(w)._replace(b=x[0])
+    return q.a * q.b + pair(w).b * w + sum(r.v * r.w * r.i for r in [rows(x[i], w, i) for i in range(3)])
+
+
 def defaults(w, x):
     low = min((v * w for v in x if v > 0.9), default=w)
     none = max((v for v in x if v > 9.0), default=w * w)
@@ -157,7 +164,7 @@ def defaults(w, x):
 
 TAKEN = [
     list_keeps_its_arrays, object_keeps_its_items, dict_and_tuple_keep_theirs, a_view_becomes_an_array, deep_twice_is_twice, deep_is_apart, deep_in_a_loop,
-    lists_that_grow, as_dict, as_tuple, attributes, namespace, defaults,
+    lists_that_grow, as_dict, as_tuple, attributes, namespace, named_tuples, defaults,
 ]  # fmt: skip
 
 
