@@ -20,7 +20,7 @@ from typing import Any
 import numba
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import ForceLiteralArg, NumbaError, NumbaPerformanceWarning
+from numba.core.errors import ForceLiteralArg, NumbaPerformanceWarning
 
 from stgrad import progress
 from stgrad.cache import write_source
@@ -134,16 +134,16 @@ def _hush(dispatcher: Any) -> None:
             warnings.simplefilter("ignore", NumbaPerformanceWarning)
             try:
                 return original(args, return_type)
-            except ForceLiteralArg:  # Numba's own way to ask for another type
+            except (ForceLiteralArg, StgradError, MemoryError):  # the first is Numba's own way to ask for another type
                 raise
-            except (NumbaError, NotImplementedError) as problem:  # the second of a dtype that it has no model of, such as float16
+            except Exception as problem:  # its passes raise what they like: NotImplementedError of float16, AttributeError of code that never runs
                 raise _translated(dispatcher.py_func, problem) from problem
 
     dispatcher._compiler.compile = compiled
 
 
-def _translated(function: Any, problem: NumbaError | NotImplementedError) -> StgradError:
-    said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines()
+def _translated(function: Any, problem: Exception) -> StgradError:
+    said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines() or [type(problem).__name__]
     message = f"Numba does not compile the program `{function.__name__}`"
     return NotCompiledError(message, reason=said[0].strip(), hint='jit="auto" runs it in plain Python; please report the function')
 

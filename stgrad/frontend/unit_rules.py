@@ -59,11 +59,14 @@ def _called(frame: Frame, unit: Unit, args: tuple[Value, ...], types: tuple[Type
     return results
 
 
-@cache
 def _rule(op: str) -> Rule | None:
+    """The rule of a unit, of which nobody may know the results yet: it is asked for while the unit is read, too."""
     unit = UNITS.get(op)
-    if unit is None:
-        return None
+    return None if unit is None else _made(unit, "adjoint" if unit.outputs and unit.moving else "nondiff")
+
+
+@cache
+def _made(unit: Unit, kind: str) -> Rule:
     pull, push = Pull(unit), Push(unit)
 
     def adjoint(y, y_bar, *args):  # type: ignore[no-untyped-def]
@@ -72,8 +75,7 @@ def _rule(op: str) -> Rule | None:
     def tangent(y, *operands_and_dots):  # type: ignore[no-untyped-def]
         return push(y, *operands_and_dots)
 
-    kind = "adjoint" if unit.outputs and unit.moving else "nondiff"
-    return Rule(pull, op, kind, adjoint=adjoint, tangent=tangent)
+    return Rule(pull, unit.op, kind, adjoint=adjoint, tangent=tangent)
 
 
 UNIT_RULE.append(_rule)

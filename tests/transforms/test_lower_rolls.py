@@ -36,6 +36,17 @@ def test_axes_of_no_item_and_of_one(shape):
     np.testing.assert_array_equal(roll(x, 2), np.roll(x, (2, 1), (0, 1)))
 
 
+def test_a_part_that_begins_where_only_running_tells():
+    def summed(y, n):
+        return np.sum(np.roll(y[n:1], 0) ** 2)
+
+    gradient = stgrad.value_and_grad(summed)
+    for y, n in (([-0.3], 0), ([-0.3, 1.0], 0), ([-0.3, 1.0], 1)):
+        value, bar = gradient(np.array(y), n)
+        assert value == summed(np.array(y), n)
+        np.testing.assert_array_equal(bar, stgrad.grad(summed, jit=False)(np.array(y), n))
+
+
 def test_a_roll_is_two_loops():
     after = run_pass("loops", """
 def f(x: float64['n'], k: int('k')):

@@ -356,16 +356,17 @@ def roll(state: Scalariser, stmt: Assign) -> bool:
     if not state.extents.known(space):
         return False
     found = {at.depth: halves(state, shifts[axes.index(k)], space[at.depth]) for k, at in enumerate(places) if k in axes and isinstance(at, Axis)}
-    state.new_buffer(stmt.target.name, view.dims)
+    dtype, kernels = state.types[stmt.target.name].dtype, []
     for chosen in itertools.product(*found.values()):
         part = dict(zip(found, chosen, strict=True))
         to, taken = ([Axis(p.depth, 1, part[p.depth][end]) if isinstance(p, Axis) and p.depth in part else p for p in places] for end in (0, 1))
         index = compose(view.index, taken)
         if index is None:
             return False
-        dtype = state.types[stmt.target.name].dtype
         sizes = tuple(part[d][2] if d in part else e for d, e in enumerate(space))
-        state.units.append(Kernel(sizes, stmt.target.name, tuple(to), Load(view.base, index, dtype), "set", dtype, stmt.loc, stmt.note))
+        kernels.append(Kernel(sizes, stmt.target.name, tuple(to), Load(view.base, index, dtype), "set", dtype, stmt.loc, stmt.note))
+    state.new_buffer(stmt.target.name, view.dims)
+    state.units += kernels
     return True
 
 

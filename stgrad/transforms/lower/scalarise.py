@@ -116,7 +116,7 @@ class Scalariser:
             return
         if isinstance(stmt, Assign):
             handler = HANDLERS.get(stmt.op)
-            if handler is not None and len(stmt.targets) == 1 and handler(self, stmt):
+            if handler is not None and len(stmt.targets) == 1 and self._written(handler, stmt):
                 return
         self.units[mark:] = [u for u in self.units[mark:] if isinstance(u, Guard) or isinstance(u, Kernel) and u.target in self.kept]
         self.raw(stmt)
@@ -317,6 +317,14 @@ class Scalariser:
             Kernel(space, name, index, as_dtype(expr, type_.dtype) if type_.array else expr, "def", type_.dtype, stmt.loc, stmt.note)
         )
         return True
+
+    def _written(self, handler: Handler, stmt: Assign) -> bool:
+        """Whether a handler has written a statement; what one that declines may leave are statements of integers, not a buffer without items."""
+        name = stmt.targets[0].name
+        before = self.buffers.get(name)
+        done = handler(self, stmt)
+        assert done or self.buffers.get(name) is before, f"{stmt.op} declined after it had made a buffer"
+        return done
 
     def new_buffer(self, name: str, dims: tuple[Dim, ...]) -> None:
         dims = tuple(map(self.extents.canonical, dims))
