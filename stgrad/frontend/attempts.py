@@ -40,6 +40,25 @@ def try_statement(frame: Frame, node: Any) -> None:
     handlers: Handlers = [(h, _classes(frame, h)) for h in node.handlers]
     if getattr(node, "swallows", False):  # what a `finally` that jumps leaves behind is no exception
         handlers.append((gast.ExceptHandler(type=None, name=None, body=[]), (BaseException,)))
+    try:
+        _guarded(frame, node, handlers)
+    except Grows:
+        raise
+    except Leaves as leaves:
+        if leaves.kind is not None:  # what is certain to raise is the last statement
+            raised = frame.builder.out.pop()
+            frame.execute(node.finalbody)
+            frame.builder.out.append(raised)
+        raise
+    except Exception as error:
+        if not isinstance(error, errors.StgradError) or raised_by_python(error) is not None:
+            frame.execute(node.finalbody)
+        raise
+    frame.execute(node.finalbody)
+
+
+def _guarded(frame: Frame, node: Any, handlers: Handlers) -> None:
+    """All but the `finally`."""
     attempt = _Attempt(frame, node, handlers)
     state, start = State(frame), len(frame.builder.out)
     leaves: Leaves | None = None
@@ -63,7 +82,6 @@ def try_statement(frame: Frame, node: Any) -> None:
         attempt.handler(next(h for h, classes in handlers if isinstance(raised, classes)), raised)
     if node.finalbody and not getattr(node, "swallows", False):
         _no_way_out(frame, node, tuple(frame.builder.out[start:]))
-    frame.execute(node.finalbody)
 
 
 def _no_way_out(frame: Frame, node: Any, block: Block) -> None:

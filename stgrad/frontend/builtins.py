@@ -11,7 +11,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, operations
-from stgrad.frontend.comprehensions import chosen
+from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
@@ -117,7 +117,10 @@ def _float(frame: Frame, value: Value = 0.0) -> Value:
 
 
 @handles(int)
-def _int(frame: Frame, value: Value = 0) -> Value:
+def _int(frame: Frame, value: Value = 0, base: Value = None) -> Value:
+    if base is not None:
+        known_text(frame, value)
+        return called(int, static_of(value), static_of(base))
     if isinstance(value, Record):
         return objects_of().special(frame, value, "__int__", (), "is no number")
     return operations.cast_scalar(frame, value, "int")
@@ -302,13 +305,13 @@ def _all_any(frame: Frame, values: Value, kind: str) -> Value:
 @handles(all)
 def _all(frame: Frame, values: Value) -> Value:
     values = _numbers(frame, values)
-    return operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "all")
+    return operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "all"), "`all`", None)
 
 
 @handles(any)
 def _any(frame: Frame, values: Value) -> Value:
     values = _numbers(frame, values)
-    return operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else _all_any(frame, values, "any")
+    return operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "any"), "`any`", None)
 
 
 @handles(tuple)
@@ -349,11 +352,14 @@ def _map(frame: Frame, function: Value, *values: Value) -> Value:
 
 @handles(filter)
 def _filter(frame: Frame, function: Value, values: Value) -> Value:
-    """As the list of a comprehension with a condition."""
-    def keep(v: Value) -> Value:
-        return operations.truth(frame, v if function is None else frame.call(function, (v,), {}))
+    return frame.call(filtered, (function, values, True), {})
 
-    return chosen(frame, values, keep)
+
+def filtered(function, values, wanted):  # type: ignore[no-untyped-def]
+    """What `filter` and `itertools.filterfalse` are short for."""
+    for v in values:
+        if bool(v if function is None else function(v)) == wanted:
+            yield v
 
 
 @handles(sorted)

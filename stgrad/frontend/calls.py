@@ -33,12 +33,14 @@ from stgrad.frontend import (
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.choices import passed
+from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import iterated, known_items, once, rows
+from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
@@ -74,7 +76,7 @@ def call_expression(frame: Frame, node: Any) -> Value:
         if isinstance(arg, gast.Starred):
             args.extend(_starred(frame, arg, function, len(node.args) - 1))
         else:
-            args.append(frame.evaluate_raw(arg))
+            args.append(argument(frame, arg, function, sum(isinstance(a, gast.GeneratorExp) for a in node.args) - 1))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
         value = frame.evaluate_raw(keyword.value)
@@ -130,7 +132,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
             args = tuple(iterated(frame, a) for a in args)
         if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
-            args = tuple(collected(frame, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
+            args = tuple(_collected(frame, function, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
@@ -160,8 +162,15 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
 CALL.append(call)
 _PYTHON = (types.FunctionType, types.MethodType)
 _CONSUMING = (list, tuple, dict, set, frozenset, collections.OrderedDict, collections.Counter, collections.deque)
+CONSUMING += _CONSUMING
 _ITERATING = {sum, list, tuple, set, sorted, any, all, zip, enumerate}  # they ask each argument for its items
 _LAZY = {next, iter, enumerate, zip, map, filter, itertools.islice, itertools.filterfalse}  # they take items when theirs are asked for
+
+
+def _collected(frame: Frame, function: Value, value: Value) -> Value:
+    if not (_hashable(function) and function in STEPWISE):
+        return collected(frame, value)
+    return unseen(frame, lambda: collected(frame, value), f"`{function.__name__}`", None)
 
 
 def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:

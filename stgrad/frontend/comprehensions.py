@@ -1,4 +1,4 @@
-"""Comprehensions, `filter` and their like: what they take from other values, as a list."""
+"""Comprehensions: what they take from other values, as a list; and whether it is seen that items are computed at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from stgrad import errors
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.generators import Consumer, drive, driver
+from stgrad.frontend.heap import contents, reachable
 from stgrad.frontend.iteration import few_items, iterated, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.rolling import long, roll
 from stgrad.frontend.values import Method, Sym, Value, is_static
+from stgrad.ir import Effect, Store, assigned, walk
 
 
 def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any, *, rolls: bool = False) -> None:
@@ -74,24 +76,26 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
     return inner.env[name]
 
 
-def chosen(frame: Frame, values: Value, keep: Callable[[Value], Value]) -> Value:
-    """The items for which `keep` holds, as a list; one that grows where that is not known at compile time."""
-    name = frame.hidden_name("items")
-    frame.env[name] = []
+def unseen(frame: Frame, made: Callable[[], Value], who: str, node: Any) -> Value:
+    """What is computed before it is asked for, or in vain; refused where that is seen: something outside changes, or is printed."""
+    builder, start = frame.builder, len(frame.builder.out)
+    names, held = set(builder.types), {k: contents(c) for k, c in reachable(frame).items()}
+    value = made()
+    block = tuple(builder.out[start:])
+    stored = {s.target.name for s in walk(block) if isinstance(s, Store)}
+    changed = any(_differ(held[k], contents(c)) for k, c in reachable(frame).items() if k in held and c is not value)
+    if changed or names & (stored | set(assigned(block))) or any(isinstance(s, Effect) and s.op == "print" for s in walk(block)):
+        raise errors.UnsupportedSyntaxError(
+            f"{who} may leave items whose evaluation changes something",
+            builder.loc if node is None else frame.loc(node),
+            reason="the items are computed at once here",
+            hint="write a loop with `break`",
+        )
+    return value
 
-    def trip(item: Value) -> None:
-        cond = keep(item)
-        if isinstance(cond, Sym):
-            branch(frame, cond, lambda: _add(frame, name, item), lambda: None, "_t")
-        elif cond:
-            _add(frame, name, item)
 
-    _each(frame, values, trip, None)
-    return frame.env.pop(name)
-
-
-def _add(frame: Frame, name: str, item: Value) -> None:
-    frame.call(Method(frame.env[name], "append"), (item,), {})
+def _differ(before: dict[Any, Value], now: dict[Any, Value]) -> bool:
+    return before.keys() != now.keys() or any(before[k] is not now[k] for k in before)
 
 
 TEST: list[Callable[..., Value]] = []  # `stgrad.frontend.expressions.condition`, which is built on this module

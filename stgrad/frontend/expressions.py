@@ -20,7 +20,7 @@ from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
-from stgrad.frontend.iteration import once, static_items, used_once
+from stgrad.frontend.iteration import static_items, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
@@ -412,12 +412,6 @@ def closure(frame: Frame, tree: Any) -> Closure:
 @evaluates(gast.ListComp)
 def list_comprehension(frame: Frame, node: Any) -> Value:
     return comprehension(frame, node, lambda inner: inner.evaluate(node.elt))
-
-
-@evaluates(gast.GeneratorExp)
-def generator_expression(frame: Frame, node: Any) -> Value:
-    """Its items, computed at once."""
-    return once(frame, list_comprehension(frame, node))
 
 
 @evaluates(gast.SetComp)

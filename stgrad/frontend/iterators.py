@@ -17,9 +17,8 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, operations
-from stgrad.frontend.builtins import handles
+from stgrad.frontend.builtins import filtered, handles
 from stgrad.frontend.certainties import emit_raise
-from stgrad.frontend.comprehensions import chosen
 from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.generators import driver, first, first_few, stepped
@@ -195,11 +194,7 @@ def _starmap(frame: Frame, function: Value, values: Value) -> Value:
 
 @handles(itertools.filterfalse)
 def _filterfalse(frame: Frame, function: Value, values: Value) -> Value:
-    def keep(v: Value) -> Value:
-        cond = operations.truth(frame, v if function is None else frame.call(function, (v,), {}))
-        return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
-
-    return chosen(frame, values, keep)
+    return frame.call(filtered, (function, values, False), {})
 
 
 @handles(itertools.takewhile)

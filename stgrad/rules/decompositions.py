@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .core import _register, adjoint, composite, refuse, samples, tangent
+from .linalg import epsilon
 from .products import conj, hermitian
 
 
@@ -181,7 +182,7 @@ def _(rng):
 def is_hermitian(a):
     """Whether the two triangles are the same up to rounding, with two axes of 1."""
     size = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
-    return np.max(np.abs(a - hermitian(a)), axis=(-2, -1), keepdims=True) <= np.sqrt(np.finfo(a.dtype).eps) * size
+    return np.max(np.abs(a - hermitian(a)), axis=(-2, -1), keepdims=True) <= np.sqrt(epsilon(a.dtype)) * size
 
 
 def on_the_half_read(a, a_bar, lower):

@@ -22,7 +22,7 @@ from stgrad.ir import Loc
 from stgrad.names import Names
 from stgrad.syntax.assigned import mark_unassigned
 from stgrad.syntax.cells import share_nonlocals
-from stgrad.syntax.generators import generator_functions
+from stgrad.syntax.generators import generator_expressions, generator_functions
 from stgrad.syntax.inserted import inserted_blocks
 from stgrad.syntax.jumps import remove_jumps
 from stgrad.syntax.refuse import refuse
@@ -66,9 +66,11 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
     names = Names(_names(tree))
     tree = share_nonlocals(inserted_blocks(copied(tree), names, locate), names)
     refuse(tree, locate)
-    for other in generator_functions(tree, names, locate, copied):
-        _core(other, names)
-    return _core(tree, names)
+    others = generator_functions(tree, names, locate, copied)
+    for whole in [_core(other, names) for other in (*others, tree)]:
+        for function in generator_expressions(whole, names, copied):
+            gast.fix_missing_locations(remove_jumps(mark_unassigned(function, names), names))
+    return tree
 
 
 def _core(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:

@@ -107,4 +107,36 @@ class _Stopping(_Rewriter):
         return [assign(stmt, stopped, stmt.value), at(stmt, gast.If(load(stopped), [gast.Return(None)], []))]
 
 
-__all__ = ["endless", "generator_functions"]
+def generator_expressions(tree: gast.FunctionDef, names: Names, copied: Callable[[Any], Any]) -> list[gast.FunctionDef]:
+    """Give each generator expression the generator function that it is short for, as an attribute `function`; those functions. Changes the tree.
+
+        (f(v) for v in values if v > w)     ->      def genexpr(_items):
+                                                        for v in _items:
+                                                            if v > w:
+                                                                yield f(v)
+
+    One that binds names by `:=` has none: they are names of the function around it.
+    """
+    found = []
+    for node in reversed([n for n in gast.walk(tree) if isinstance(n, gast.GeneratorExp)]):  # inner ones first: they are parts of the others
+        if any(isinstance(n, gast.NamedExpr) for n in gast.walk(node)):
+            continue
+        items = names.fresh("_items")
+        function = gast.parse(f"def genexpr({items}):\n    pass").body[0]
+        for part in gast.walk(function):
+            part.lineno, part.end_lineno = getattr(node, "lineno", 1), getattr(node, "lineno", 1)
+        inner = copied(node)
+        body: list[Any] = [at(node, gast.Expr(gast.Yield(inner.elt)))]
+        for position, generator in reversed(list(enumerate(inner.generators))):
+            for condition in reversed(generator.ifs):
+                body = [at(node, gast.If(condition, body, []))]
+            body = [at(node, gast.For(generator.target, generator.iter if position else load(items), body, [], None))]
+        function.body, function.generator, function.endless, function.closes = body, True, False, False
+        function.stopping = copied(function)
+        function.stopping.body = _Stopping(names).block(function.stopping.body)
+        node.function = function
+        found += [function, function.stopping]
+    return found
+
+
+__all__ = ["endless", "generator_expressions", "generator_functions"]
