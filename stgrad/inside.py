@@ -15,7 +15,7 @@ from stgrad.as_python import as_python
 from stgrad.jacobians import Pullback
 from stgrad.pushforwards import product_along, product_of
 from stgrad.tangent_calls import Tangent
-from stgrad.values import Growing, Sym, Value, leaves, map_leaves
+from stgrad.values import Growing, Sym, Value, leaves
 
 
 def _is_float(leaf: Value) -> bool:
@@ -76,13 +76,12 @@ class _Linear:
     """What `linearize` and `vjp` give: a linear function at a point, which is of that moment."""
 
     def __init__(self, frame: Any, f: Any, primals: tuple[Value, ...], has_aux: bool) -> None:
-        def own(leaf: Value, _: str) -> Value:
-            return frame.call(np.copy, (leaf,), {}) if isinstance(leaf, Sym) and leaf.type.rank else leaf
+        from stgrad.frontend.copies import own
 
         self.f, self.has_aux, self.chosen = f, has_aux, _floats(primals)
-        self.primals = map_leaves(own, primals)
+        self.primals = own(frame, primals)
         self.names = parameter_names(f, self.chosen)
-        self.value = frame.call(f, map_leaves(own, self.primals), {})
+        self.value = frame.call(f, own(frame, primals), {})
 
     def __call__(self, *args: Any) -> Any:
         raise TypeError("it is called in programs that are read")

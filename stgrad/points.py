@@ -6,7 +6,7 @@ And where the programs of functions are kept that are passed anew at each call: 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType, MethodType
 from typing import Any
@@ -131,8 +131,31 @@ _PLAIN = frozenset({float, int, bool, complex, type(None), str})
 
 
 def copies(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments whose arrays belong to nobody else."""
-    return tuple([v if type(v) in _PLAIN else v.copy() if type(v) is np.ndarray else closed(map_leaves(_copied, opened(v))) for v in values])
+    """Arguments whose arrays belong to nobody else; those that share memory do so in the copies."""
+    if len(values) == 1 and type(values[0]) is np.ndarray:
+        return (values[0].copy(),)
+    trees = [v if type(v) in _PLAIN or type(v) is np.ndarray else opened(v) for v in values]
+    roots = Counter(id(_root(leaf)) for tree in trees for leaf in leaves(tree) if isinstance(leaf, np.ndarray))
+    shared = {root for root, count in roots.items() if count > 1}
+    if not shared:
+        return tuple([closed(map_leaves(_copied, tree)) if type(tree) not in _PLAIN else tree for tree in trees])
+    made: dict[int, np.ndarray[Any, Any]] = {}
+
+    def copied(leaf: Any, path: str) -> Any:
+        if not isinstance(leaf, np.ndarray) or id(_root(leaf)) not in shared:
+            return _copied(leaf, path)
+        root = _root(leaf)
+        new = made.setdefault(id(root), root.copy(order="K"))
+        start = leaf.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        return np.ndarray(leaf.shape, leaf.dtype, new.data, start, leaf.strides)
+
+    return tuple([closed(map_leaves(copied, tree)) for tree in trees])
+
+
+def _root(leaf: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array that owns the memory of a view, where that is an array without gaps."""
+    base = leaf.base
+    return base if isinstance(base, np.ndarray) and (base.flags.c_contiguous or base.flags.f_contiguous) else leaf
 
 
 def _copied(leaf: Any, _: str) -> Any:

@@ -15,6 +15,7 @@ from stgrad import implicit_calls as _implicit_calls  # noqa: F401  (says what i
 from stgrad import source as sources
 from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import Classes
+from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
@@ -78,7 +79,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
         inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
-    return _derive(request, inner, trace)
+    return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)))
 
 
 def _read(function: Any, specs: Mapping[str, Spec]) -> Reading:

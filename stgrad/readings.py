@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stgrad.analysis.apart import asked, written_parameters
 from stgrad.analysis.held import check_held, keep_taken
 from stgrad.analysis.overlaps import unordered
 from stgrad.errors import AliasingError
@@ -29,7 +30,9 @@ def prepared_reading(reading: Reading, checked: bool | None) -> Reading:
     _check_overlaps(reading.function)
     check_held(reading.function, reading.puts, reading.moves)
     reading = replace(reading, function=keep_taken(reading.function, reading.replaced, {id(s) for s, _ in reading.puts} | {id(s) for s in reading.moves}))
+    apart = asked(reading.function, reading.apart)
     reading = _with_cells(reading)
+    reading = replace(reading, function=replace(reading.function, written=written_parameters(reading.function)), apart=apart)
     return reading if checked is False else replace(reading, function=_guarded(reading, everything=bool(checked)))
 
 

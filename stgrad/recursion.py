@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from stgrad import errors
 from stgrad.analysis.alias import Classes
+from stgrad.analysis.apart import refused
 from stgrad.frontend import result_operand, splice
 from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Stmt, Store, Type, Var, map_blocks, stored, walk
 from stgrad.ir.units import UNITS, Unit
@@ -84,6 +85,8 @@ def array_program_of(unit: Unit, checked: bool | None) -> Function:
 
 def _primal(unit: Unit, checked: bool | None) -> Function:
     reading = prepared_reading(unit.reading, checked)
+    for pair in reading.apart:  # its calls cannot be asked
+        raise refused(pair)
     fn = replace(reading.function, result=result_operand(reading.result), name=unit.name)
     classes = Classes(fn.body, fn.types)
     params = {classes.find(p.name) for p in fn.params}

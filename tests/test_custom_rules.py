@@ -615,3 +615,21 @@ def test_no_rule():
     refused(lambda x: g(x), "has no derivative rule yet", 2.0)
     with pytest.raises(TypeError, match="takes a function"):
         stgrad.custom_vjp(3.0)
+
+
+@pytest.mark.parametrize("make", [stgrad.custom_vjp, stgrad.custom_jvp, stgrad.checkpoint])
+def test_a_rule_is_never_left_out(make):
+    """A function of the function that is differentiated is not called as if it had no rule."""
+
+    def outer(x):
+        def f(y):
+            return x * y
+
+        wrapped = make(f)
+        return wrapped(x)
+
+    if make is stgrad.checkpoint:
+        assert stgrad.grad(outer, jit=False)(2.0) == 4.0
+    else:
+        with pytest.raises(errors.StgradError):
+            stgrad.grad(outer, jit=False)(2.0)

@@ -45,6 +45,7 @@ from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents
+from stgrad.frontend.identities import Apart
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
 from stgrad.frontend.optionals import unwrapped
@@ -96,6 +97,7 @@ class Reading:
     looks: Mapping[str, str] = field(default_factory=dict)  # numbers that are views of arrays (see `stgrad.transforms.cells`)
     puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.analysis.held` asks for
     moves: tuple[Stmt, ...] = ()
+    apart: tuple[Apart, ...] = ()  # arrays that must share no memory; of a prepared program, parameters
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -161,7 +163,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
 
 def _held(builder: Builder) -> dict[str, Any]:
     looks = {n: base for n, base in builder.boxed.items() if base and n in builder.types and builder.types[n].rank == 0} if builder.boxed else {}
-    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced), "looks": looks}
+    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced), "looks": looks, "apart": tuple(builder.apart)}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:
@@ -373,6 +375,7 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
         stands_for = frame.captured.take(builder, capture)
         if capture.variable is not None:
             builder.copy_to(Sym(Var(names[capture.variable]), fn.types[capture.variable]), stands_for)
+    builder.apart += [Apart(names[p.left], names[p.right], builder.loc) for p in reading.apart if {p.left, p.right} <= names.keys()]
     for stmt in rename(fn.body, names):
         builder.emit(stmt)
 

@@ -12,7 +12,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
-from stgrad.frontend.identities import Thing, assigned
+from stgrad.frontend.identities import Apart, Thing, assigned
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
@@ -58,6 +58,7 @@ class Builder:
     loose: dict[int, Value] = field(default_factory=dict)  # containers that may be in such lists, at places that are not known
     doubled: dict[int, Value] = field(default_factory=dict)  # such lists, where one container may have two places
     serial: int = 0  # of the last place
+    hidden_names: int = 0  # how many local names were made that the user's code cannot use
     marks: list[int] = field(default_factory=list)  # the last place when each open statement began
     raised: dict[tuple[str, str], type[BaseException]] = field(default_factory=dict)  # classes of users, by what the program raises in their place
     sure: dict[int, Stmt] = field(default_factory=dict)  # statements that never raise, by identity
@@ -70,6 +71,7 @@ class Builder:
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
+    apart: list[Apart] = field(default_factory=list)  # arrays that must share no memory
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     things: dict[str, Thing] = field(default_factory=dict)  # the objects that names mean (see `stgrad.frontend.identities`)
     tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)

@@ -18,6 +18,7 @@ from stgrad.frontend.heap import current
 from stgrad.frontend.items import Slot
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.purity import changes_nothing
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import (
     Growing,
@@ -347,7 +348,13 @@ def _list(frame: Frame, values: Value = ()) -> Value:
 
 @handles(map)
 def _map(frame: Frame, function: Value, *values: Value) -> Value:
-    return Mapped(function, Zip(values))
+    return Mapped(function, Zip(values)) if changes_nothing(function) else frame.call(mapped, (function, *values), {})
+
+
+def mapped(function, *values):  # type: ignore[no-untyped-def]
+    """What `map` is short for."""
+    for items in zip(*values):  # noqa: B905  (the shortest ends it)
+        yield function(*items)
 
 
 @handles(filter)

@@ -136,6 +136,12 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
+        if hasattr(function.cls, "_stgrad_call_"):  # its Python method does not know what it means in a program
+            raise errors.UnsupportedSyntaxError(
+                f"`{function.cls.__name__}` of a function that is made here is not supported",
+                frame.builder.loc,
+                hint="define the function and its rule outside of this one, and pass what they read as arguments",
+            )
         return (
             objects.special(frame, function, "__call__", args, "cannot be called")
             if not kwargs

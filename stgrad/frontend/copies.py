@@ -17,8 +17,8 @@ from stgrad.frontend import boxes
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Attributes, contents, current, put
-from stgrad.frontend.identities import one_object
-from stgrad.frontend.values import Growing, Record, Sym, Value, rebuild
+from stgrad.frontend.identities import Apart, one_object
+from stgrad.frontend.values import Growing, Record, Sym, Value, leaves, rebuild
 from stgrad.lookups import ABSENT, look
 
 _Memo = list[tuple[Value, Value]]
@@ -47,13 +47,18 @@ def _deep(frame: Frame, value: Value, memo: _Memo) -> Value:
     value = current(value)
     if not isinstance(value, (Sym, list, dict, Record, Growing, tuple)):
         return value
+    doubtful: _Memo = []
     for old, new in memo:
-        if old is value or isinstance(old, Sym) and isinstance(value, Sym) and _one(frame, old, value):
+        one = old is value or isinstance(old, Sym) and isinstance(value, Sym) and _one(frame, old, value)
+        if one:
             return new
+        if one is None:
+            doubtful.append((old, new))
     if isinstance(value, tuple):
         return rebuild(value, [_deep(frame, v, memo) for v in value])
     if isinstance(value, (Sym, Growing)):
         copied = _array(frame, value) if isinstance(value, Sym) else _growing(frame, value)
+        frame.builder.apart += [Apart(old.name, value.name, frame.builder.loc, (new.name, copied.name)) for old, new in doubtful]
         memo.append((value, copied))
         return copied
     if isinstance(value, Record):
@@ -64,14 +69,22 @@ def _deep(frame: Frame, value: Value, memo: _Memo) -> Value:
     return copied
 
 
-def _one(frame: Frame, old: Sym, value: Sym) -> bool:
-    if not (old.type.array and value.type.array):
+def own(frame: Frame, value: Value) -> Value:
+    """A structure with arrays of its own; where the program writes to these, the arrays they were made of must share no memory."""
+    made = _deep(frame, value, [])
+    arrays = [(a, b) for a, b in zip(leaves(value), leaves(made), strict=True) if isinstance(a, Sym) and a.type.array and isinstance(b, Sym)]
+    for k, (a, first) in enumerate(arrays):
+        for b, second in arrays[k + 1 :]:
+            if first.operand != second.operand:
+                frame.builder.apart.append(Apart(a.name, b.name, frame.builder.loc, (first.name, second.name)))
+    return made
+
+
+def _one(frame: Frame, old: Sym, value: Sym) -> bool | None:
+    """Whether two arrays are one object; None where nobody can tell."""
+    if not (old.type.array and value.type.array) or (old.type.rank, old.type.dtype) != (value.type.rank, value.type.dtype):
         return False
-    found = old.operand == value.operand or one_object(frame, old, value)
-    if found is None:
-        reason = "their copies would be one, or two"
-        raise errors.AliasingError("two arrays of a deep copy may be one", frame.builder.loc, reason=reason, hint="copy the arrays themselves")
-    return found
+    return old.operand == value.operand or one_object(frame, old, value)
 
 
 def _array(frame: Frame, value: Sym) -> Value:

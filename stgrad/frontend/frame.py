@@ -297,8 +297,8 @@ class Frame:
 
     def hidden_name(self, wish: str) -> str:
         """A local name that the user's code cannot use."""
-        self.counts["_hidden"] = self.counts.get("_hidden", 0) + 1
-        return f"{wish} {self.counts['_hidden']}"
+        self.builder.hidden_names += 1  # one count for all frames: some share their names with others
+        return f"{wish} {self.builder.hidden_names}"
 
     def keep(self, value: Value) -> Value:
         """A value as what outlives its expression holds it: what a name stands for now, whatever the name is bound to later."""

@@ -129,18 +129,19 @@ def _drive_counted(frame: Frame, value: Enumerate, consumer: Consumer, node: Any
 
 
 def _drive_zip(frame: Frame, value: Zip, consumer: Consumer, node: Any) -> None:
-    """A generator beside values that have a k-th item: they end it, or it ends them."""
+    """A generator beside values that have a k-th item: they end it, or it ends them. Those behind it do so once it has made one item more."""
     (place,) = (i for i, inner in enumerate(value.inners) if driver(inner) is not None)
     others = [v for i, v in enumerate(value.inners) if i != place]
     live = [Live(frame, v, node) if may_change(v) else count_items(frame, v, node) for v in others]
     counter = _counter(frame, 0)
 
-    def more() -> Value:
+    def more(asked: bool = False) -> Value:
         for column in live:
             if isinstance(column, Live):
                 column.check(False if consumer.stopped is None else consumer.stopped())
         ends = [length() if callable(length := column.length) else length for column in live]
-        tests = [operations.binary(frame, gast.Lt, _here(frame, counter), n) for n in ends if n is not None]
+        behind = [asked and i >= place for i in range(len(live))]
+        tests = [operations.binary(frame, gast.LtE if b else gast.Lt, _here(frame, counter), n) for n, b in zip(ends, behind, strict=True) if n is not None]
         return _all_of(frame, tests)
 
     def trip(item: Value) -> None:
@@ -153,7 +154,7 @@ def _drive_zip(frame: Frame, value: Zip, consumer: Consumer, node: Any) -> None:
         _next_one(frame, counter)
 
     def stopped() -> Value:
-        enough = _not(frame, more())
+        enough = _not(frame, more(asked=True))
         if consumer.stopped is None:
             return enough
         before = consumer.stopped()
@@ -283,11 +284,18 @@ def _early(frame: Frame, generator: Generator, node: Any) -> Value:
     """The items of a generator, made before their consumer asks for them."""
     if generator.items is None:
         _untouched(frame, generator, node)
-        generator.items = collected(frame, generator, node)
+        generator.items = _at_once(frame, generator, node)
     return generator.items
 
 
 COLLECT.append(_early)
+
+
+def _at_once(frame: Frame, value: Value, node: Any = None) -> Value:
+    """All items; refused where somebody sees that they are made before they are asked for."""
+    from stgrad.frontend.comprehensions import unseen
+
+    return unseen(frame, lambda: collected(frame, value, node), "a generator whose items are not used one by one", node)
 
 
 def _untouched(frame: Frame, generator: Generator, node: Any) -> None:
@@ -349,7 +357,7 @@ def _is_next(node: Any) -> bool:
 
 def first_few(frame: Frame, value: Value, count: Value) -> Value:
     """The first items, or all, as a list."""
-    return collected(frame, value if count is None else first(value, count))
+    return _at_once(frame, value if count is None else first(value, count))
 
 
 def first(value: Value, count: Value) -> Value:

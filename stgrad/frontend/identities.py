@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stgrad.ir import Assign, Var
+from stgrad.ir import Assign, Loc, Var
 from stgrad.ir.ops import makes_an_object
 
 
@@ -24,6 +24,16 @@ class Thing:
     made: bool
     certain: bool
     loops: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Two names of arrays that must share no memory; with `copies`, made of them, only where these are written (see `stgrad.analysis.apart`)."""
+
+    left: str
+    right: str
+    loc: Loc | None
+    copies: tuple[str, ...] = ()
 
 
 def assigned(things: dict[str, Thing], stmt: Assign, loops: Sequence[Any]) -> None:

@@ -41,6 +41,7 @@ from stgrad.frontend.iteration import (
 )
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.objects import construct
+from stgrad.frontend.purity import changes_nothing
 from stgrad.frontend.values import DictView, Generator, Growing, Method, Record, Sym, Value, is_static, static_of
 
 
@@ -185,11 +186,18 @@ def _zip_longest(frame: Frame, *values: Value, fillvalue: Value = None) -> Value
 
 @handles(itertools.starmap)
 def _starmap(frame: Frame, function: Value, values: Value) -> Value:
+    if not changes_nothing(function):
+        return frame.call(_starred, (function, values), {})
     items = known_items(frame, values, None)
     if items is not None:
         return [frame.call(function, tuple(v), {}) for v in items]
     counted = count_items(frame, values, None)
     return Counted(counted.length, lambda k: frame.call(function, tuple(counted.item(k)), {}))
+
+
+def _starred(function, values):  # type: ignore[no-untyped-def]
+    for v in values:
+        yield function(*v)
 
 
 @handles(itertools.filterfalse)
@@ -199,12 +207,31 @@ def _filterfalse(frame: Frame, function: Value, values: Value) -> Value:
 
 @handles(itertools.takewhile)
 def _takewhile(frame: Frame, function: Value, values: Value) -> Value:
+    if driver(values) is not None or not changes_nothing(function):
+        return frame.call(_taken, (function, values), {})
     return list(itertools.takewhile(_known(frame, function, "takewhile"), static_items(frame, values, None)))
+
+
+def _taken(function, values):  # type: ignore[no-untyped-def]
+    for v in values:
+        if not function(v):
+            break
+        yield v
 
 
 @handles(itertools.dropwhile)
 def _dropwhile(frame: Frame, function: Value, values: Value) -> Value:
+    if driver(values) is not None or not changes_nothing(function):
+        return frame.call(_dropped, (function, values), {})
     return list(itertools.dropwhile(_known(frame, function, "dropwhile"), static_items(frame, values, None)))
+
+
+def _dropped(function, values):  # type: ignore[no-untyped-def]
+    dropping = True
+    for v in values:
+        dropping = dropping and bool(function(v))
+        if not dropping:
+            yield v
 
 
 def _known(frame: Frame, function: Value, what: str) -> Callable[[Value], bool]:

@@ -20,10 +20,11 @@ from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
-from stgrad.frontend.loops import bound_names, counted_loop, while_loop
+from stgrad.frontend.loops import TestChanges, bound_names, counted_loop, while_loop
 from stgrad.frontend.rolling import Long, long, roll
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
 from stgrad.ir import Operand
+from stgrad.syntax.build import assign, at, constant, load
 
 
 @executes(gast.For)
@@ -265,4 +266,17 @@ def while_statement(frame: Frame, node: Any) -> None:
         body()
         read()
 
-    _or_first_alone(frame, read, apart)
+    state = State(frame)
+    try:
+        _or_first_alone(frame, read, apart)
+    except TestChanges:
+        state.restore()
+        frame.execute(_tested_inside(frame, node))
+
+
+def _tested_inside(frame: Frame, node: Any) -> list[Any]:
+    """`go = True`, and `while go:` with `if test: body` and `else: go = False` in it."""
+    go = frame.hidden_name("go")
+    frame.counts[go] = 2
+    inner = gast.If(node.test, node.body, [assign(node, go, constant(False))])
+    return [assign(node, go, constant(True)), at(node, gast.While(load(go), [at(node, inner)], []))]

@@ -35,7 +35,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import Dim, For, Operand, Stmt, Type, Var, While
+from stgrad.ir import Dim, For, Operand, Stmt, Type, Var, While, assigned, stored
 
 COUNTER = Type("int64", weak=True)
 
@@ -66,6 +66,10 @@ def counted_loop(
     _fixpoint(frame, names or set(), read, lambda: range_length(frame, bounds))
 
 
+class TestChanges(Exception):
+    """The condition of a `while` changes what is there before it: it is evaluated once more than the body runs."""
+
+
 def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None], names: set[str]) -> None:
     """`while test(): body()`."""
 
@@ -73,6 +77,8 @@ def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None]
         with frame.builder.block() as head, frame.speculate() as region:
             carried.regions.append(region)
             cond = test()
+        if region.changed or stored(tuple(head)) - assigned(tuple(head)):
+            raise TestChanges
         with frame.builder.block() as block, frame.speculate() as region:
             carried.regions.append(region)
             if static_of(cond) is not False:  # else not even the first trip runs, and what it would do may make no sense

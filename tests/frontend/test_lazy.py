@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from thorough import check_gradient
@@ -311,3 +313,164 @@ def test_what_changes_nothing_may_be_computed_in_vain():
         return w * first if some else w
 
     check_gradient(asked, (W, X))
+
+
+# ----------------------------------------------------------------- functions that change something
+
+
+def logging(w):
+    log = []
+
+    def t(v):
+        log.append(v * w)
+        return v
+
+    return log, t
+
+
+def zip_asks_the_first_before_the_second_ends(w, x):
+    log, t = logging(w)
+    y = list(zip(map(t, [1.0, 2.0, 3.0]), [1, 2]))
+    return sum(log) * len(y)
+
+
+def zip_ends_before_it_asks_the_second(w, x):
+    log, t = logging(w)
+    y = list(zip([1, 2], map(t, [1.0, 2.0, 3.0])))
+    return sum(log) * len(y)
+
+
+def zip_of_arrays_ends_at_run_time(w, x):
+    log, t = logging(w)
+    s = 0.0
+    for a, b in zip(map(t, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), x):
+        s += a * b
+    return sum(log) * s
+
+
+def each_item_of_a_map_once(w, x):
+    log, t = logging(w)
+    s = 0.0
+    for v in map(t, [1.0, 2.0, 3.0]):
+        s += sum(log) * v
+    return s + sum(log)
+
+
+def items_of_starmap(w, x):
+    log, t = logging(w)
+    y = itertools.starmap(lambda a, b: t(a * b), [(1.0, 2.0), (3.0, 4.0)])
+    n = len(log)
+    return sum(y) * w * (n + 1)
+
+
+def taken_while(w, x):
+    log, t = logging(w)
+    y = list(itertools.takewhile(lambda v: t(v) < 2.5, [1.0, 2.0, 3.0, 4.0]))
+    return sum(log) * sum(y)
+
+
+def dropped_while(w, x):
+    log, t = logging(w)
+    y = list(itertools.dropwhile(lambda v: t(v) < 1.5, [1.0, 2.0, 3.0, 4.0]))
+    return sum(log) * sum(y)
+
+
+def generators_in_a_dict(w, x):
+    d = {k: (k * w for _ in range(2)) for k in (1, 2, 3)}
+    return sum(sum(g) for g in d.values()) * x[0]
+
+
+def a_condition_that_logs(w, x):
+    log, t = logging(w)
+    s = 0.0
+    while t(s) < 2.0:
+        s += 1.0
+    return sum(log) + w * s
+
+
+def a_condition_that_adds_to_a_list(w, x):
+    c = [0.0]
+
+    def t(v):
+        c[0] += w
+        return v
+    s = w
+    while t(s) < 2:
+        s += w
+    return c[0] * s
+
+
+def a_condition_that_shortens_a_list(w, x):
+    l = [x[0], x[1], x[2], w]
+    s = 0.0
+    while l.pop() > 0.5:
+        s += w
+    return s * len(l) * w
+
+
+def a_condition_that_writes_to_an_array(w, x):
+    y = x.copy()
+
+    def bump():
+        y[0] += w
+        return y[0]
+    n = 0.0
+    while bump() < 3:
+        n += w
+    return y[0] * n
+
+
+def a_condition_that_changes_and_a_break(w, x):
+    l = [x[0], x[1], x[2], w, 2.0 * w]
+    s = 0.0
+    while l.pop() > 0.5:
+        if len(l) == 2:
+            break
+        s += w * len(l)
+    else:
+        s += l[0]
+    return s * len(l)
+
+
+CHANGING = [
+    zip_asks_the_first_before_the_second_ends,
+    zip_ends_before_it_asks_the_second,
+    zip_of_arrays_ends_at_run_time,
+    each_item_of_a_map_once,
+    items_of_starmap,
+    taken_while,
+    dropped_while,
+    generators_in_a_dict,
+    a_condition_that_logs,
+    a_condition_that_adds_to_a_list,
+    a_condition_that_shortens_a_list,
+    a_condition_that_writes_to_an_array,
+    a_condition_that_changes_and_a_break,
+]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", CHANGING, ids=lambda f: f.__name__)
+def test_functions_that_change_something(function, jit):
+    check_gradient(function, (W, X), jit=jit)
+
+
+def refused_next_of_a_map(w, x):
+    log, t = logging(w)
+    m = map(t, [1.0, 2.0, 3.0])
+    a = next(m)
+    b = next(m)
+    return sum(log) * a * b
+
+
+def refused_next_of_a_filter(w, x):
+    log, t = logging(w)
+    f = filter(lambda v: t(v) > 1.5, [1.0, 2.0, 3.0])
+    a = next(f)
+    return a * sum(log)
+
+
+@pytest.mark.parametrize("function", [refused_next_of_a_map, refused_next_of_a_filter], ids=lambda f: f.__name__)
+def test_refused_where_items_are_made_at_once(function):
+    with pytest.raises(errors.UnsupportedSyntaxError, match="may leave items"):
+        stgrad.grad(function, (0, 1), jit=False)(W, X)

@@ -96,3 +96,32 @@ def test_gradients(f, jit):
 def test_nothing_is_saved_of_what_a_new_array_held():
     text = value_and_grad(best, (0, 1)).lowered(np.ones(3), np.ones(2))
     assert ".append(" not in text and "old" not in text
+
+
+def two_rows(x, y):
+    """Two arrays of a trip, each read and then written."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        a = x[i] * y
+        b = a * a + x[i]
+        total += np.sum(np.sin(a) * b)
+        a[1] = a[1] * b[0]
+        b[2] = b[2] * a[1] * a[1]
+        total += np.sum(a * a * b)
+    return total
+
+
+def pushed_by_a_tangent(w, x):
+    s = 0.0
+    for i in range(x.shape[0]):
+        y = w @ x
+        y[i] *= 2.0
+        s += np.sum(y * y)
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_two_arrays_of_a_trip(jit):
+    rng = np.random.default_rng(5)
+    check_gradient(two_rows, (rng.uniform(0.5, 1.5, 4), rng.uniform(0.2, 0.9, 3)), order=2, jit=jit)
+    check_gradient(pushed_by_a_tangent, (rng.normal(size=(3, 3)), rng.normal(size=3)), order=2, jit=jit)

@@ -40,14 +40,15 @@ class _Rows:
 
     def block(self, statements: Block) -> Block:
         result = [map_blocks(self.block, s) for s in statements]
+        order = list(range(len(statements)))  # where the statements of the block stand now
         for at, stmt in enumerate(statements):
             last = self.last(stmt, at, statements) if isinstance(stmt, Push) else None
             if last is not None and isinstance(stmt, Push):
                 self.found.add(stmt.stack)
-                here = next(k for k, s in enumerate(result) if s is stmt)
-                behind = here + last - at
-                result[here : behind + 1] = [*result[here + 1 : behind + 1], stmt]
-        return tuple(result)
+                if last > at:
+                    order.remove(at)
+                    order.insert(order.index(last) + 1, at)
+        return tuple(result[k] for k in order)
 
     def last(self, push: Push, at: int, statements: Block) -> int | None:
         """Where in its block the array that is pushed is written last, if only its own trip and the one that pops it can see it."""
