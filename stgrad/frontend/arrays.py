@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import operator
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, NoReturn
@@ -127,9 +128,16 @@ ATTRIBUTES: dict[str, Callable[[Frame, Sym], Value]] = {
 }
 
 
+# `x.__getitem__(k)` is `operator.getitem(x, k)`
+_SPECIAL: dict[str, Any] = {name: getattr(operator, name) for name in dir(operator) if name[:2] == name[-2:] == "__" and callable(getattr(operator, name))}
+_SPECIAL.update({f"__{f.__name__}__": f for f in (len, iter, abs, bool, float, int, complex, round, reversed, divmod, next)})
+
+
 def call_method(frame: Frame, method: Method, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`owner.name(*args, **kwargs)`."""
     owner, name = method.owner, method.name
+    if name in _SPECIAL and not isinstance(owner, Record):
+        return frame.call(_SPECIAL[name], (owner, *args), kwargs)
     if isinstance(owner, Sym):
         special = METHODS.get(name)
         if special is not None:
@@ -253,7 +261,7 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     if name in ("pop", "clear", "update", "setdefault", "popitem"):
         frame.mutate(owner)
     bound = getattr(owner, name, None)
-    if bound is None or isinstance(owner, Growing):
+    if bound is None or isinstance(owner, Growing) or name[:2] == "__":
         cls = owner.cls if isinstance(owner, Growing) else type(owner)
         raise errors.UnknownFunctionError(f"`{cls.__name__}.{name}` is not supported", frame.builder.loc)
     if name == "copy":

@@ -144,7 +144,7 @@ def compare(frame: Frame, node: Any) -> Value:
     if kind in (gast.Is, gast.IsNot):
         return _identity(frame, node, kind, left, right)
     right = getattr(right, "known", None) or right  # a range
-    return _membership(frame, node, kind, static_of(left), static_of(right))
+    return membership(frame, node, kind, static_of(left), static_of(right))
 
 
 def _in_order(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
@@ -205,7 +205,7 @@ def unary_not(frame: Frame, cond: Value) -> Value:
     return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
 
 
-def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     if isinstance(right, Record):
         found = objects.special(frame, right, "__contains__", (left,), "is no container")
         return found if kind is gast.In else unary_not(frame, found)
@@ -220,7 +220,7 @@ def _membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) 
             return kind is not gast.In
         table = table_for(frame, right, left) if isinstance(left, tuple) else None
         if table is not None:
-            return _membership(frame, node, kind, left, table)
+            return membership(frame, node, kind, left, table)
     if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
     right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)
@@ -441,4 +441,4 @@ def formatted(frame: Frame, node: Any) -> Value:
     return value if isinstance(value, RunTimeText) else called(format, value, spec)
 
 
-__all__ = ["Const", "binding_counts", "closure"]
+__all__ = ["Const", "binding_counts", "closure", "membership"]

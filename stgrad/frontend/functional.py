@@ -16,11 +16,12 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import boxes, growing, operations
 from stgrad.frontend.builtins import HANDLERS, handles
+from stgrad.frontend.edits import delete
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import load
+from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import count_items, known_items
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Sym, Value, is_number, is_static, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Type
 
 
@@ -47,6 +48,23 @@ def _index(frame: Frame, value: Value) -> Value:
     raise errors.TypeInferenceError(f"a {what} is no integer", frame.builder.loc, hint="write int(...)")
 
 
+@handles(operator.setitem)
+def _set_item(frame: Frame, owner: Value, index: Value, value: Value) -> None:
+    store(frame, owner, index, frame.keep(value), None)
+
+
+@handles(operator.delitem)
+def _delete_item(frame: Frame, owner: Value, index: Value) -> None:
+    delete(frame, owner, index, None)
+
+
+@handles(operator.contains)
+def _contains(frame: Frame, owner: Value, item: Value) -> Value:
+    from stgrad.frontend.expressions import membership
+
+    return membership(frame, None, gast.In, item, owner)
+
+
 def _in_place(kind: type) -> Callable[..., Value]:
     """`operator.iadd`: an array changes, of a number there is a new one."""
 
@@ -55,6 +73,9 @@ def _in_place(kind: type) -> Callable[..., Value]:
 
         if isinstance(a, Sym) and a.type.array:
             statements.update(frame, a, Ellipsis, kind, b, None)
+            return a
+        if kind is gast.Add and (isinstance(a, list) or isinstance(a, Growing) and a.cls is list):
+            frame.call(Method(a, "extend"), (b,), {})
             return a
         boxes.changing(frame, a)
         return operations.binary(frame, kind, a, b)
@@ -101,6 +122,29 @@ def _wraps(frame: Frame, wrapped: Value, *_: Value, **__: Value) -> Value:
 @handles(functools.update_wrapper)
 def _update_wrapper(frame: Frame, wrapper: Value, *_: Value, **__: Value) -> Value:
     return wrapper
+
+
+@handles(functools.lru_cache)
+def _lru_cache(frame: Frame, maxsize: Value = 128, typed: Value = False) -> Value:
+    """A decorator; or what it makes of a function. What it would forget, it computes again: it is the same."""
+    return _remembered if maxsize is None or is_number(maxsize) else frame.call(_remembered, (maxsize,), {})
+
+
+@handles(functools.cache)
+def _cache(frame: Frame, user_function: Value) -> Value:
+    return frame.call(_remembered, (user_function,), {})
+
+
+def _remembered(function):  # type: ignore[no-untyped-def]
+    known: dict[Any, Any] = {}
+
+    def call(*args, **kwargs):  # type: ignore[no-untyped-def]
+        key = (args, tuple(sorted(kwargs.items()))) if kwargs else args
+        if key not in known:
+            known[key] = function(*args, **kwargs)
+        return known[key]
+
+    return call
 
 
 def _itself(function):  # type: ignore[no-untyped-def]
