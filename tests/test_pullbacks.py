@@ -53,6 +53,23 @@ def matrices(a):
     return a
 
 
+def squashed(x, n):
+    """What the loop keeps is as long as the argument and as the cotangent, whose name comes first in the alphabet."""
+    a, total = np.sin(x), 0.0
+    for _ in range(n):
+        a[:] = np.tanh(a) * x
+        total += a[0]
+    return a * total
+
+
+def squashed_part(x, n):
+    """Only the cotangent of the value tells its extent."""
+    a = np.sin(x[x > 0.0])
+    for _ in range(n):
+        a[:] = np.tanh(a) * 1.5
+    return a
+
+
 def several(p, scale):
     x = p["x"] * scale
     return {"sum": np.sum(x * x), "rest": (x, [p["y"] * 2.0])}
@@ -65,6 +82,8 @@ CASES = [
     (overwrites, (np.array([0.5, 0.1, 0.9, -0.4]), 3)),
     (recurrent, (np.array([0.4, -0.3]), np.array([0.5, -1.0, 0.2]), np.array([[0.1, 0.2], [0.3, -0.1], [0.2, 0.2]]))),
     (matrices, (np.array([[0.5, 0.2], [0.1, 0.7]]),)),
+    (squashed, (np.array([0.3, 0.9, -0.4]), 3)),
+    (squashed_part, (np.array([0.3, -0.9, 0.4]), 3)),
 ]
 
 

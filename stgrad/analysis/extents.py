@@ -86,9 +86,12 @@ def fixed_parameters(fn: Function) -> frozenset[str]:
 
 
 def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
-    """Where the extents of parameters can be read at any time: from parameters that are never bound again."""
-    extents = Extents(Names(), dict(fn.types))
-    for name in sorted(fixed_parameters(fn)):
+    """Where the extents of parameters can be read at any time: from parameters that are never bound again.
+
+    The first one that has an extent tells it: cotangents come last, and what depends on them cannot run before they are there.
+    """
+    extents, fixed = Extents(Names(), dict(fn.types)), fixed_parameters(fn)
+    for name in (p.name for p in fn.params if p.name in fixed):
         extents.witness_array(name, fn.types[name].dims)
         extents.witness_scalar(Var(name))
     return extents.sources

@@ -66,7 +66,9 @@ class Halves:
 
 
 def halves(fn: Function, late: Sequence[str], values: int) -> Halves | None:
-    """The two programs of one; its first results, so many, are those of the first. None where its sweeps share what cannot be passed on.
+    """The two programs of one; its first results, so many, are those of the first.
+
+    None where its sweeps share what cannot be passed on, or a value depends on the late parameters, as where only these tell how much is kept.
 
     Args:
         fn: a program whose lists have their places.
@@ -74,6 +76,8 @@ def halves(fn: Function, late: Sequence[str], values: int) -> Halves | None:
         values: the number of results of the first.
     """
     early, behind = divided(fn, late)
+    if _names(_results(fn)[:values]) & assigned(behind):
+        return None
     early, behind = _sunk(fn, early, behind, _results(fn)[:values])
     return _Cut(fn, late, values).made(early, behind)
 
