@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from stgrad.analysis.affine import Affine
 from stgrad.analysis.extents import Extents
-from stgrad.analysis.integers import EXTENT, Sum
+from stgrad.analysis.integers import EXTENT
 from stgrad.ir import Assign, Block, Const, Dim, Effect, If, Loc, Operand, Stmt, Type, Var
 from stgrad.names import Names
 
@@ -43,20 +44,20 @@ class Writer(Maker):
 
     extents: Extents
 
-    def refuse(self, wrong: Sum, error: Effect) -> Block:
+    def refuse(self, wrong: Affine, error: Effect) -> Block:
         """Raise where a sum is at least 0."""
         out: list[Stmt] = []
         condition = self.nonnegative(wrong, out)
         return (*out, If(condition, (error,), (), error.loc))
 
-    def total(self, total: Sum, out: list[Stmt]) -> Operand:
+    def total(self, total: Affine, out: list[Stmt]) -> Operand:
         """A sum as an operand; what it takes away stands behind what it adds."""
         more = [(key, int(f)) for key, f in total.terms if f > 0]
         less = [(key, -int(f)) for key, f in total.terms if f < 0]
         found = self.sum(more, int(total.constant), out)
         return found if not less else self.made("np.subtract", (found, self.sum(less, 0, out)), INT, out)
 
-    def nonnegative(self, total: Sum, out: list[Stmt]) -> Operand:
+    def nonnegative(self, total: Affine, out: list[Stmt]) -> Operand:
         """Whether a sum is at least 0, as a comparison of what it adds with what it takes away."""
         more = [(key, int(f)) for key, f in total.terms if f > 0]
         less = [(key, -int(f)) for key, f in total.terms if f < 0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, assigned, blocks, operand_vars
+from stgrad.analysis.affine import Positions
+from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, blocks
 
 Path = tuple[For, ...]
 
@@ -25,8 +26,7 @@ def index_of(stmt: Stmt) -> tuple[Operand, ...]:
     return index.items
 
 
-def moves(loop: For, stmt: Stmt) -> tuple[bool, bool]:
-    """Whether trips of a loop move along the first and along the last axis of the element that a statement reads or writes."""
-    moving = assigned((loop,))
-    first, last = (bool(moving.intersection(operand_vars(i))) for i in index_of(stmt))
+def moves(positions: Positions, stmt: Stmt) -> tuple[bool, bool]:
+    """Whether iterations of a loop move along the first and along the last axis of the element that a statement reads or writes."""
+    first, last = (positions.moves(i) for i in index_of(stmt))
     return first, last

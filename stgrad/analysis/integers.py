@@ -8,12 +8,11 @@ between the bounds of its loop. Extents are at least 0. Signs are proved by putt
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
+from stgrad.analysis.affine import Affine, Number, combined, named, number
 from stgrad.analysis.extents import Extents
 from stgrad.analysis.trips import Definitions
 from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Type, Var
@@ -24,56 +23,13 @@ EXTENT = "extent "  # before the symbol of an extent
 
 
 @dataclass(frozen=True)
-class Sum:
-    """`constant` plus each name times its factor; `a*b` is a name too."""
-
-    terms: tuple[tuple[str, Fraction], ...] = ()
-    constant: Fraction = Fraction(0)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.terms, self.constant))  # facts are looked up again and again, and the hash of a fraction is slow
-
-    def __add__(self, other: Sum) -> Sum:
-        terms = Counter[str](dict(self.terms))  # type: ignore[arg-type]
-        for name, factor in other.terms:
-            terms[name] += factor  # type: ignore[assignment]
-        return Sum(tuple(sorted((n, Fraction(f)) for n, f in terms.items() if f)), self.constant + other.constant)
-
-    def __sub__(self, other: Sum) -> Sum:
-        return self + other.scaled(-1)
-
-    def scaled(self, by: Fraction | int) -> Sum:
-        return Sum(tuple((n, f * by) for n, f in self.terms), self.constant * by) if by else Sum()
-
-    def times(self, other: Sum) -> Sum:
-        result = self.scaled(other.constant)
-        for b, factor in other.terms:
-            result += Sum(((b, factor * self.constant),) if self.constant else ())
-            for a, own in self.terms:
-                result += Sum((("*".join(sorted((*a.split("*"), *b.split("*")))), own * factor),))
-        return result
-
-
-def number(value: int) -> Sum:
-    return Sum((), Fraction(value))
-
-
-def named(key: str) -> Sum:
-    return Sum(((key, Fraction(1)),))
-
-
-@dataclass(frozen=True)
 class Bounds:
     """What is known of a name: it is at least one of `low`, that is each of them, or at least the least of `least`; likewise above."""
 
-    low: tuple[Sum, ...] = ()
-    least: tuple[Sum, ...] = ()
-    high: tuple[Sum, ...] = ()
-    greatest: tuple[Sum, ...] = ()
+    low: tuple[Affine, ...] = ()
+    least: tuple[Affine, ...] = ()
+    high: tuple[Affine, ...] = ()
+    greatest: tuple[Affine, ...] = ()
 
 
 @dataclass
@@ -84,17 +40,17 @@ class Integers:
     definitions: Definitions
     extents: Extents
     loops: tuple[For, ...] = ()  # around the run, outermost first
-    settled: Mapping[str, Sum] = field(default_factory=dict)  # what symbols of the front end stand for
+    settled: Mapping[str, Affine] = field(default_factory=dict)  # what symbols of the front end stand for
     values: dict[str, Dim] = field(default_factory=dict)  # names that the run knows to be extents
     local: dict[str, Assign] = field(default_factory=dict)  # scalars that the run defines
     bounds: dict[str, Bounds] = field(default_factory=dict)
-    symbols: dict[tuple[tuple[str, Fraction], ...], Dim] = field(default_factory=dict)  # of sums without their constants
-    sums: dict[str, Sum] = field(default_factory=dict)  # the other way round
+    symbols: dict[tuple[tuple[str, Number], ...], Dim] = field(default_factory=dict)  # of sums without their constants
+    sums: dict[str, Affine] = field(default_factory=dict)  # the other way round
     steps: int = 0  # left in a proof
 
     # ------------------------------------------------------------------ values
 
-    def value(self, operand: Operand) -> Sum | None:
+    def value(self, operand: Operand) -> Affine | None:
         """An integer as a sum; None for what is none."""
         if isinstance(operand, Const):
             return number(operand.value) if type(operand.value) is int else None
@@ -122,7 +78,7 @@ class Integers:
         """Whether an extent has one value for the whole call."""
         return dim.symbol is None or dim.symbol in self.extents.trusted
 
-    def followed(self, key: str) -> Sum:
+    def followed(self, key: str) -> Affine:
         stmt = self.local.get(key)
         if stmt is None and not self.is_counter(key):
             stmt = self.definitions.pure(key)
@@ -139,7 +95,7 @@ class Integers:
     def is_counter(self, key: str) -> bool:
         return any(loop.var.name == key for loop in self.loops)
 
-    def defined(self, stmt: Assign) -> Sum | None:
+    def defined(self, stmt: Assign) -> Affine | None:
         """What a statement computes, as a sum of its operands; where it is none, its bounds are remembered."""
         if stmt.op == "shape":
             array, axis = stmt.args
@@ -147,32 +103,24 @@ class Integers:
         parts = [p for p in map(self.value, stmt.args) if p is not None]
         if len(parts) != len(stmt.args):
             return None
-        match stmt.op, parts:
-            case "np.add", [a, b]:
-                return a + b
-            case "np.subtract", [a, b]:
-                return a - b
-            case "np.multiply", [a, b]:
-                return a.times(b)
-            case "np.negative", [a]:
-                return a.scaled(-1)
-            case ("alias" | "int"), [a]:
-                return a
+        found = combined(stmt.op, parts)
+        if found is not None:
+            return found
         self.restrict(stmt.target.name, stmt.op, parts)
         return None
 
-    def restrict(self, key: str, op: str, parts: Sequence[Sum]) -> None:
+    def restrict(self, key: str, op: str, parts: Sequence[Affine]) -> None:
         """Remember between what the result of an operation lies."""
         match op, parts:
             case "max", [a, b]:
                 self.bounds[key] = Bounds(low=(a, b), greatest=(a, b))
             case "min", [a, b]:
                 self.bounds[key] = Bounds(least=(a, b), high=(a, b))
-            case "np.floor_divide", [a, Sum(terms=(), constant=by)] if by > 0:
-                share = a.scaled(1 / by)
-                self.bounds[key] = Bounds(low=(share - Sum((), (by - 1) / by),), high=(share,))
-            case "np.remainder", [_, Sum(terms=(), constant=by)] if by > 0:
-                self.bounds[key] = Bounds(low=(number(0),), high=(Sum((), by - 1),))
+            case "np.floor_divide", [a, Affine(terms=(), constant=by)] if by > 0:
+                share = a.scaled(Fraction(1) / by)
+                self.bounds[key] = Bounds(low=(share - number(Fraction(by - 1) / by),), high=(share,))
+            case "np.remainder", [_, Affine(terms=(), constant=by)] if by > 0:
+                self.bounds[key] = Bounds(low=(number(0),), high=(number(by - 1),))
             case "np.remainder", [_, by] if self.nonnegative(by):
                 self.bounds[key] = Bounds(low=(number(0),), high=(by,))
             case "runtime.clipped", [_, n]:
@@ -180,7 +128,7 @@ class Integers:
 
     # ----------------------------------------------------------------- extents
 
-    def shape(self, array: str, axis: int) -> Sum | None:
+    def shape(self, array: str, axis: int) -> Affine | None:
         """The extent of an array that is made once, from what it was made with."""
         for _ in range(MAX_STEPS):
             dims = self.types[array].dims
@@ -200,14 +148,14 @@ class Integers:
             array = stmt.args[0].name
         return None
 
-    def of(self, dim: Dim) -> Sum:
+    def of(self, dim: Dim) -> Affine:
         """An extent as a sum."""
         dim = self.extents.canonical(dim)
         if dim.symbol is None:
             return number(dim.offset)
         return self.sums.get(dim.symbol, named(EXTENT + dim.symbol)) + number(dim.offset)
 
-    def dim(self, total: Sum) -> Dim | None:
+    def dim(self, total: Affine) -> Dim | None:
         """A sum as an extent, if it has a symbol."""
         if total.constant.denominator != 1:
             return None
@@ -219,7 +167,7 @@ class Integers:
         base = self.symbols.get(total.terms)
         return None if base is None else Dim(base.symbol, base.offset + int(total.constant))
 
-    def introduce(self, total: Sum, source: tuple[str, int | None]) -> Dim:
+    def introduce(self, total: Affine, source: tuple[str, int | None]) -> Dim:
         """A symbol for a sum that a scalar, or an axis of an array, tells."""
         known = self.dim(total)
         if known is not None:
@@ -227,26 +175,26 @@ class Integers:
         holder, axis = source
         if total.terms == named(total.terms[0][0]).terms and total.terms[0][0] in self.types:
             holder, axis = total.terms[0][0], None  # a shifted name: that name
-            self._name(Sum(total.terms), holder, axis)
+            self._name(Affine(total.terms), holder, axis)
         else:
             self._name(total, holder, axis)
         found = self.dim(total)
         assert found is not None
         return found
 
-    def _name(self, total: Sum, holder: str, axis: int | None) -> None:
+    def _name(self, total: Affine, holder: str, axis: int | None) -> None:
         symbol = f"{holder}[{-1 if axis is None else axis}]"
         self.symbols[total.terms], self.sums[symbol] = Dim(symbol, -int(total.constant)), total
         self.extents.sources.setdefault(symbol, (holder, axis, 0))
 
     # ------------------------------------------------------------------- signs
 
-    def nonnegative(self, total: Sum) -> bool:
+    def nonnegative(self, total: Affine) -> bool:
         """Whether a sum is proved to be at least 0."""
         self.steps = MAX_STEPS
         return self._nonnegative(total)
 
-    def _nonnegative(self, total: Sum) -> bool:
+    def _nonnegative(self, total: Affine) -> bool:
         self.steps -= 1
         if all(factor > 0 and self.is_natural(key) for key, factor in total.terms):
             return total.constant >= 0
@@ -254,7 +202,7 @@ class Integers:
         if found is None or self.steps < 0:
             return False
         key, factor = found
-        rest = Sum(tuple(t for t in total.terms if t[0] != key), total.constant)
+        rest = Affine(tuple(t for t in total.terms if t[0] != key), total.constant)
         bounds = self.bounds_of(key)
         some, every = (bounds.low, bounds.least) if factor > 0 else (bounds.high, bounds.greatest)
         if any(self._nonnegative(rest + bound.scaled(factor)) for bound in some):
@@ -270,7 +218,7 @@ class Integers:
         _, axis, offset = self.extents.sources.get(dim.symbol or "", ("", None, 0))
         return axis is not None and offset + dim.offset >= 0
 
-    def removable(self, total: Sum) -> tuple[str, Fraction] | None:
+    def removable(self, total: Affine) -> tuple[str, Number] | None:
         """The term to put a bound for: results of operations first, then counters, inner loops first."""
         order = [*reversed(self.bounds), *(loop.var.name for loop in reversed(self.loops))]
         terms = dict(total.terms)

@@ -15,14 +15,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import lcm
 
+from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.inequalities import contradictory
-from stgrad.analysis.integers import EXTENT, Integers, Sum, named, number
+from stgrad.analysis.integers import EXTENT, Integers
 from stgrad.analysis.intervals import LIMIT, Interval
 from stgrad.ir import Assign, Const, For, Operand, Var
 from stgrad.ir.ops import operation
 
 MANY = 30  # facts that one proof looks at
-Facts = tuple[Sum, ...]  # sums that are at least 0
+Facts = tuple[Affine, ...]  # sums that are at least 0
 Truth = tuple[Facts | None, Facts | None]  # what holds where a bool is true, and where it is false; None where it never is
 
 
@@ -36,23 +37,23 @@ class Known:
 
     integers: Integers
     ranges: Mapping[str, Interval]
-    values: dict[str, Sum] = field(default_factory=dict)
-    facts: tuple[Sum, ...] = ()
+    values: dict[str, Affine] = field(default_factory=dict)
+    facts: tuple[Affine, ...] = ()
     truths: dict[str, Truth] = field(default_factory=dict)
-    inside: frozenset[tuple[str, Sum]] = frozenset()
+    inside: frozenset[tuple[str, Affine]] = frozenset()
 
     def copy(self) -> Known:
         return replace(self, values=dict(self.values), truths=dict(self.truths))
 
     # ------------------------------------------------------------------ values
 
-    def value(self, operand: Operand) -> Sum | None:
+    def value(self, operand: Operand) -> Affine | None:
         """An integer as a sum of names and extents, by their values here; None for what is none."""
         if isinstance(operand, Var) and operand.name in self.values:
             return self.values[operand.name]
         return self.integers.value(operand)
 
-    def extent(self, array: str, axis: int) -> Sum:
+    def extent(self, array: str, axis: int) -> Affine:
         """The extent of an array; one of which nothing is known is read where it is needed."""
         dims = self.integers.types[array].dims
         known = self.integers.shape(array, axis) if dims[axis].constant is None else number(dims[axis].offset)
@@ -62,7 +63,7 @@ class Known:
         self.integers.extents.sources.setdefault(symbol, (array, axis, 0))
         return named(EXTENT + symbol)
 
-    def names(self, total: Sum) -> set[str]:
+    def names(self, total: Affine) -> set[str]:
         """The variables that a sum reads; those of extents of parameters, which never change, are left out."""
         return {n for key, _ in total.terms for part in key.split("*") for n in self._holders(part)}
 
@@ -110,14 +111,14 @@ class Known:
             true, false = truth or ((), ())
             self.truths[name] = (self._kept(true, {name}), self._kept(false, {name}))
 
-    def _old(self, name: str, fact: Sum, parts: Iterable[Sum | None]) -> bool:
+    def _old(self, name: str, fact: Affine, parts: Iterable[Affine | None]) -> bool:
         """Whether a fact about the new value of a name also speaks of its old one."""
         return any(p is not None and name in self.names(p) for p in parts)
 
-    def _move(self, name: str, step: Sum) -> None:
+    def _move(self, name: str, step: Affine) -> None:
         """After `name += step`: what was said of the old value, said of the new one."""
 
-        def moved(total: Sum) -> Sum:
+        def moved(total: Affine) -> Affine:
             factor = dict(total.terms).get(name)
             return total if factor is None else total - step.scaled(factor)
 
@@ -126,55 +127,55 @@ class Known:
         self.facts = tuple(moved(f) for f in self.facts if not self._in_product(name, f))
         self.truths = {n: (self._kept(a, {name}), self._kept(b, {name})) for n, (a, b) in self.truths.items() if n != name}
 
-    def _in_product(self, name: str, total: Sum) -> bool:
+    def _in_product(self, name: str, total: Affine) -> bool:
         return any("*" in key and name in key.split("*") for key, _ in total.terms)
 
-    def _sum(self, stmt: Assign, parts: list[Sum | None]) -> Sum | None:
+    def _sum(self, stmt: Assign, parts: list[Affine | None]) -> Affine | None:
         if not self.integers.is_integer(stmt.target.name):
             return None
         match stmt.op, stmt.args, parts:
             case "shape", (Var(name=array), Const(value=int() as axis)), _:
                 return self.extent(array, axis)
-            case "np.add", _, [Sum() as a, Sum() as b]:
+            case "np.add", _, [Affine() as a, Affine() as b]:
                 return a + b
-            case "np.subtract", _, [Sum() as a, Sum() as b]:
+            case "np.subtract", _, [Affine() as a, Affine() as b]:
                 return a - b
-            case "np.multiply", _, [Sum() as a, Sum() as b]:
+            case "np.multiply", _, [Affine() as a, Affine() as b]:
                 return a.times(b)
-            case "np.negative", _, [Sum() as a]:
+            case "np.negative", _, [Affine() as a]:
                 return a.scaled(-1)
-            case ("alias" | "int" | "stop_gradient"), _, [Sum() as a]:
+            case ("alias" | "int" | "stop_gradient"), _, [Affine() as a]:
                 return a
         return None
 
-    def _said(self, stmt: Assign, parts: list[Sum | None]) -> Facts:
+    def _said(self, stmt: Assign, parts: list[Affine | None]) -> Facts:
         """What the operation that made an integer says of it."""
         t = named(stmt.target.name)
         if not self.integers.is_integer(stmt.target.name):
             return ()
         match stmt.op, parts:
-            case ("max" | "np.maximum"), [Sum() as a, Sum() as b]:
+            case ("max" | "np.maximum"), [Affine() as a, Affine() as b]:
                 return (t - a, t - b)
-            case ("min" | "np.minimum"), [Sum() as a, Sum() as b]:
+            case ("min" | "np.minimum"), [Affine() as a, Affine() as b]:
                 return (a - t, b - t)
-            case "np.floor_divide", [Sum() as a, Sum(terms=(), constant=by)] if by > 0:
-                return (a - t.scaled(by), t.scaled(by) + Sum((), by - 1) - a)
-            case "np.remainder", [_, Sum() as by] if self.proves(by - number(1)):
+            case "np.floor_divide", [Affine() as a, Affine(terms=(), constant=by)] if by > 0:
+                return (a - t.scaled(by), t.scaled(by) + Affine((), by - 1) - a)
+            case "np.remainder", [_, Affine() as by] if self.proves(by - number(1)):
                 return (t, by - number(1) - t)
-            case "np.absolute", [Sum() as a]:
+            case "np.absolute", [Affine() as a]:
                 return (t, t - a, t + a)
         return ()
 
     # ------------------------------------------------------------------- truth
 
-    def _truth(self, stmt: Assign, parts: list[Sum | None]) -> Truth | None:
+    def _truth(self, stmt: Assign, parts: list[Affine | None]) -> Truth | None:
         match stmt.op, parts:
-            case op, [Sum() as a, Sum() as b] if (symbol := operation(op).symbol) in ("<", "<=", ">", ">="):
+            case op, [Affine() as a, Affine() as b] if (symbol := operation(op).symbol) in ("<", "<=", ">", ">="):
                 ahead, less = b - a if symbol[0] == "<" else a - b, len(symbol) - 2
                 return (ahead + number(less),), (number(-1 - less) - ahead,)
-            case "np.equal", [Sum() as a, Sum() as b]:
+            case "np.equal", [Affine() as a, Affine() as b]:
                 return (a - b, b - a), ()
-            case "np.not_equal", [Sum() as a, Sum() as b]:
+            case "np.not_equal", [Affine() as a, Affine() as b]:
                 return (), (a - b, b - a)
         argument = stmt.args[0] if stmt.args else None
         if stmt.op == "alias" and isinstance(argument, Const) and isinstance(argument.value, bool):
@@ -204,7 +205,7 @@ class Known:
         """What is known is what another one knows."""
         self.join(other, other)
 
-    def enter(self, loop: For, start: Sum | None, stop: Sum | None) -> None:
+    def enter(self, loop: For, start: Affine | None, stop: Affine | None) -> None:
         """In the body of a loop, whose bounds are what they were before it."""
         step = loop.step.value if isinstance(loop.step, Const) else 0
         counter = named(loop.var.name)
@@ -217,15 +218,15 @@ class Known:
 
     # ------------------------------------------------------------------ proofs
 
-    def proves(self, total: Sum) -> bool:
+    def proves(self, total: Affine) -> bool:
         """Whether a sum is at least 0 here."""
         if not total.terms:
             return total.constant >= 0
         return self.integers.nonnegative(total) or contradictory([], [_form(number(-1) - total), *map(_form, self._about(total))])
 
-    def _about(self, total: Sum) -> list[Sum]:
+    def _about(self, total: Affine) -> list[Affine]:
         """The facts that speak of the names of a sum, or of names in those facts, and the ranges of all of them."""
-        keys, found, rest = {k for k, _ in total.terms}, list[Sum](), list(dict.fromkeys(self.facts))
+        keys, found, rest = {k for k, _ in total.terms}, list[Affine](), list(dict.fromkeys(self.facts))
         while len(found) < MANY:
             near = [f for f in rest if any(k in keys for k, _ in f.terms)]
             if not near:
@@ -235,7 +236,7 @@ class Known:
             keys |= {k for f in near for k, _ in f.terms}
         return [*found[:MANY], *(bound for key in sorted(keys) for bound in self._range(key))]
 
-    def _range(self, key: str) -> list[Sum]:
+    def _range(self, key: str) -> list[Affine]:
         if self.integers.is_natural(key):
             return [named(key)]
         low, high = self.ranges.get(key, (-LIMIT, LIMIT))
@@ -257,11 +258,11 @@ def _united(a: Facts, b: Facts) -> Facts:
     return tuple(dict.fromkeys((*a, *b)))
 
 
-def _less(facts: Facts | None, held: set[Sum]) -> Facts | None:
+def _less(facts: Facts | None, held: set[Affine]) -> Facts | None:
     return None if facts is None else tuple(f for f in facts if f not in held)
 
 
-def _form(total: Sum) -> dict[str, int]:
+def _form(total: Affine) -> dict[str, int]:
     """A sum in whole numbers, for the elimination."""
     by = lcm(*(f.denominator for _, f in total.terms), Fraction(total.constant).denominator)
     form = {key: int(f * by) for key, f in total.terms}

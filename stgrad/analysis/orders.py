@@ -12,15 +12,41 @@ up are simpler to read, and processors are built for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from stgrad.analysis.affine import Affine, Positions, never_meet
 from stgrad.analysis.alias import Classes
 from stgrad.analysis.bounds import Bounds
-from stgrad.ir import Assign, Effect, For, If, Operand, Pack, Stmt, Store, Type, Var, While, assigned, exposed, operand_vars, reads, walk
+from stgrad.ir import (
+    Assign,
+    Const,
+    Effect,
+    For,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    exposed,
+    operand_vars,
+    reads,
+    walk,
+)
 from stgrad.ir.ops import operation
 
-Places = frozenset[tuple[int, object]]  # axes, and how the position on each moves with a counter
+
+@dataclass(frozen=True)
+class Access:
+    """An element of an array; `kind` is read, add or write."""
+
+    array: str
+    index: Operand
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -73,44 +99,43 @@ class Orders:
         return not read or stmt.op == "shape" or stmt.op == "getitem" and len(read) == 1
 
     def apart(self, loop: For, adding: bool = False) -> bool:
-        """Whether no trip writes where another one reads or writes; with `adding`, where another one does more than add."""
-        moving = assigned((loop,))
-        stores = [s for s in walk(loop.body) if isinstance(s, Store)]
-        written = {self.classes.find(s.target.name) for s in stores}
-        more: set[str] = set()  # classes with an access that is no addition
-        shared: dict[str, tuple[str, Places]] = {}
-        for array, index, added in accesses(loop):
-            kind = self.classes.find(array)
-            if kind not in written:
-                continue
-            more |= set() if added and self.types[array].dtype.startswith("float") else {kind}
-            name, places = shared.setdefault(kind, (array, self.places(index, loop, moving)))
-            shared[kind] = (array, places & self.places(index, loop, moving) if name == array else frozenset())
-        return all(places or adding and kind not in more for kind, (_, places) in shared.items())
+        """Whether no iteration writes where another one reads or writes; with `adding`, where another one does more than add."""
+        by_class: dict[str, list[Access]] = {}
+        for access in accesses(loop):
+            by_class.setdefault(self.classes.find(access.array), []).append(access)
+        positions = Positions.of(loop, self.once)
+        return all(adding and self.only_added(found) or self.elements_apart(found, loop, positions) for found in by_class.values())
 
-    def places(self, index: Operand, loop: For, moving: set[str]) -> Places:
-        """The axes on which every trip is at another position: equal ones of two subscripts never meet in two trips."""
-        items = index.items if isinstance(index, Pack) else (index,)
-        found = ((axis, self.form(item, loop, moving)) for axis, item in enumerate(items) if self.from_start(item))
-        return frozenset((axis, form) for axis, form in found if form is not None)
+    def only_added(self, found: Sequence[Access]) -> bool:
+        """Whether all that accesses do is to add to floats."""
+        return all(a.kind == "add" and self.types[a.array].dtype.startswith("float") for a in found)
+
+    def elements_apart(self, found: Sequence[Access], loop: For, positions: Positions) -> bool:
+        """Whether what one iteration writes, of arrays that may share memory, no other one reads or writes."""
+        writes = [a for a in found if a.kind != "read"]
+        if len({a.array for a in found}) > 1 and writes:
+            return False
+        forms = [self.forms(a.index, positions) for a in found]
+        step = loop.step.value if isinstance(loop.step, Const) else 1
+        pairs = ((f, g) for f, a in zip(forms, found, strict=True) if a.kind != "read" for g in forms)
+        return all(any(axis in g and never_meet(form, g[axis], positions.counter, step) for axis, form in f.items()) for f, g in pairs)
+
+    def forms(self, index: Operand, positions: Positions) -> Mapping[int, Affine]:
+        """The positions of a subscript, by axis, that are a multiple of the counter plus what stands still, or stand still."""
+        found: dict[int, Affine] = {}
+        for axis, item in enumerate(index.items if isinstance(index, Pack) else (index,)):
+            if isinstance(item, Const) and not isinstance(item.value, int):
+                break  # a new axis, or an ellipsis: what follows has another number
+            form = positions.form(item) if self.from_start(item) else None
+            if form is not None and positions.still(form.without(positions.counter)):
+                found[axis] = form
+        return found
 
     def from_start(self, position: Operand) -> bool:
         """Whether a position certainly counts from the start of its axis."""
         stmt = self.once.get(position.name) if isinstance(position, Var) else None
         least = self.bounds.least(position)
         return least is not None and least >= 0 or isinstance(stmt, Assign) and stmt.op == "runtime.unsigned"
-
-    def form(self, position: Operand, loop: For, moving: set[str]) -> object:
-        """A position that is the counter, plus or minus what stands still; None for all others."""
-        if position == loop.var:
-            return "counter"
-        stmt = self.once.get(position.name) if isinstance(position, Var) and position.name in moving else None
-        if isinstance(stmt, Assign) and stmt.op == "runtime.unsigned":
-            return self.form(stmt.args[0], loop, moving)
-        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract") or loop.var not in stmt.args:
-            return None
-        other = [a for a in stmt.args if a != loop.var]
-        return (stmt.op, stmt.args) if len(other) == 1 and not moving.intersection(operand_vars(other[0])) else None
 
 
 def is_sum(stmt: Assign) -> bool:
@@ -120,10 +145,10 @@ def is_sum(stmt: Assign) -> bool:
     return stmt.args.count(stmt.target) == 1 and (stmt.op != "np.subtract" or stmt.args[0] == stmt.target)
 
 
-def accesses(loop: For) -> Iterator[tuple[str, Operand, bool]]:
-    """Array, subscript and whether it is added to, for each element that a loop reads or writes."""
+def accesses(loop: For) -> Iterator[Access]:
+    """Each element that a loop reads or writes."""
     for stmt in walk(loop.body):
         if isinstance(stmt, Store):
-            yield stmt.target.name, stmt.index, stmt.mode == "add"
+            yield Access(stmt.target.name, stmt.index, "add" if stmt.mode == "add" else "write")
         elif isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
-            yield stmt.args[0].name, stmt.args[1], False
+            yield Access(stmt.args[0].name, stmt.args[1], "read")

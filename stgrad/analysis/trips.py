@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stgrad.analysis.affine import Affine, combined, named, number
 from stgrad.ir import (
     Assign,
     Const,
@@ -27,7 +28,6 @@ from stgrad.ir.ops import operation
 from stgrad.names import Names
 
 INT = Type("int64", weak=True)
-Affine = tuple[tuple[tuple[str, int], ...], int]  # ((name, factor), ...), constant
 
 
 @dataclass
@@ -63,33 +63,21 @@ def _counts(op: str) -> bool:
 def affine(operand: Operand, definitions: Definitions, counters: Mapping[str, str]) -> Affine | None:
     """An integer as a sum of names and a constant; None where it is something else."""
     if isinstance(operand, Const):
-        return ((), operand.value) if isinstance(operand.value, int) else None
+        return number(operand.value) if isinstance(operand.value, int) else None
     if not isinstance(operand, Var):
         return None
     if operand.name in counters:
-        return ((counters[operand.name], 1),), 0
+        return named(counters[operand.name])
     stmt = definitions.pure(operand.name)
-    signs = operation(stmt.op).signs if stmt is not None else ()
-    if stmt is not None and signs:
-        parts = [affine(a, definitions, counters) for a in stmt.args]
-        known = [p for p in parts if p is not None]
-        if len(known) == len(parts):
-            return total(known, signs)
+    if stmt is not None and operation(stmt.op).signs:
+        parts = [p for p in (affine(a, definitions, counters) for a in stmt.args) if p is not None]
+        if len(parts) == len(stmt.args):
+            return combined(stmt.op, parts)
     if stmt is not None and stmt.op == "shape":
         array, axis = stmt.args
         if isinstance(array, Var) and isinstance(axis, Const) and definitions.counts[array.name] == 1:
-            return ((f"{array.name}.shape[{axis.value}]", 1),), 0
-    return (((operand.name, 1),), 0) if definitions.counts[operand.name] == 1 else None
-
-
-def total(parts: list[Affine], signs: tuple[int, ...]) -> Affine:
-    terms: Counter[str] = Counter()
-    constant = 0
-    for (names, offset), sign in zip(parts, signs, strict=False):
-        constant += sign * offset
-        for name, factor in names:
-            terms[name] += sign * factor
-    return tuple(sorted((n, f) for n, f in terms.items() if f)), constant
+            return named(f"{array.name}.shape[{axis.value}]")
+    return named(operand.name) if definitions.counts[operand.name] == 1 else None
 
 
 def mirrored(forward: list[For], reverse: list[For], definitions: Definitions) -> bool:
@@ -102,7 +90,7 @@ def mirrored(forward: list[For], reverse: list[For], definitions: Definitions) -
             return False
         first, last = affine(f.start, definitions, ahead), affine(f.stop, definitions, ahead)
         begin, end = affine(r.start, definitions, back), affine(r.stop, definitions, back)
-        if first is None or last is None or begin != total([last, ((), step)], (1, -1)) or end != total([first, ((), step)], (1, -1)):
+        if first is None or last is None or begin != last - number(step) or end != first - number(step):
             return False
         ahead[f.var.name] = back[r.var.name] = f"counter {level}"
     return True

@@ -4,8 +4,8 @@
         y[i] = f(x[i])             ->         for i in range(part * n // parts, (part + 1) * n // parts):
                                                   y[i] = f(x[i])
 
-The rule: an array that the body writes to is read and written with the counter, plus one constant, as index of one axis, so
-that each trip has a part of its own, or it is only added to; other arrays are only read; a scalar is made anew in each trip
+The rule: what one trip writes of an array no other trip reads or writes, as the positions on one axis tell (`analysis.orders`),
+or the array is only added to; other arrays are only read; a scalar is made anew in each trip
 before it is read, or only added to. A loop of which this cannot be shown stays, with the reason in a comment.
 
     >>> import numpy as np
@@ -36,8 +36,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from stgrad.analysis.affine import Positions, named
 from stgrad.analysis.alias import Classes
+from stgrad.analysis.bounds import Bounds, bindings
 from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.orders import Access, Orders
 from stgrad.ir import (
     Assign,
     Block,
@@ -50,7 +53,6 @@ from stgrad.ir import (
     Pack,
     Pop,
     Push,
-    Slice,
     Stack,
     Stmt,
     Store,
@@ -67,9 +69,9 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.chunks import INNER, Chunks, work
+from stgrad.transforms.lower.registers import definitions
 
 FEW = 32  # trips that are not worth a thread
-Place = tuple[int, int]  # axis, offset from the counter
 
 
 class _Refused(Exception):
@@ -79,7 +81,9 @@ class _Refused(Exception):
 def parallel(fn: Function) -> Function:
     """Mark the outermost independent loops of a lowered program."""
     fn = fn.with_body(_plain_counters(fn.body))
-    state = _Loops(fn, Liveness(fn.body, observed(fn)), Classes(fn.body, fn.types), Names(fn.types), dict(fn.types))
+    classes = Classes(fn.body, fn.types)
+    orders = Orders(fn.types, classes, definitions(fn), Bounds(bindings(fn)))
+    state = _Loops(fn, Liveness(fn.body, observed(fn)), classes, orders, Names(fn.types), dict(fn.types))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
@@ -88,6 +92,7 @@ class _Loops:
     fn: Function
     live: Liveness
     classes: Classes
+    orders: Orders
     names: Names
     types: dict[str, Type]
     depth: int = 0  # loops around that run in order
@@ -142,6 +147,7 @@ class _Body:
         self.carried = Liveness(loop.body, ()).before & self.assigned
         self.arrays = [n for n, t in loops.types.items() if t.array]
         self.depth = loops.depth
+        self.orders, self.positions = loops.orders, Positions.of(loop, loops.orders.once)
         self.added: set[str] = set()  # arrays that trips add to at places that other trips may add to
 
     def check(self) -> frozenset[str]:
@@ -204,7 +210,13 @@ class _Body:
     def _spread(self, parts: list[Operand]) -> int | None:
         offsets = [self._offset(p) for p in parts]
         known = [o for o in offsets if o is not None]
-        return max(known) - min(known) if len(known) == len(offsets) and all(map(self._never_negative, known)) else None
+        return max(known) - min(known) if len(known) == len(offsets) else None
+
+    def _offset(self, part: Operand) -> int | None:
+        """How far a position that counts from the start is from the counter, where a constant tells."""
+        form = self.positions.form(part) if self.orders.from_start(part) else None
+        apart = form - named(self.positions.counter) if form is not None else None
+        return int(apart.constant) if apart is not None and not apart.terms else None
 
     def _trips(self) -> None:
         loop = self.loop
@@ -240,28 +252,26 @@ class _Body:
         members = {n for n in self.arrays if self.classes.find(n) == root}
         if members <= self.assigned and not members & (self.carried | self.live_after) and self._made_here(members):
             return
-        places: set[Place] | None = None
+        found: list[Access] = []
         rows: set[str] = set()
         for stmt in self.statements:
-            for index in self._accesses(stmt, members - rows):
-                found = self._places(index)
-                places = found if places is None else places & found
+            found += self._accesses(stmt, members - rows)
             if isinstance(stmt, Assign) and stmt.op == "getitem" and stmt.target.name in members:
                 rows.add(stmt.target.name)  # a view of the trip's own part
-        if not places:
+        if not self.orders.elements_apart(found, self.loop, self.positions):
             raise _Refused(f"two trips may touch the same part of `{min(members)}`")
 
     def _made_here(self, members: set[str]) -> bool:
         made = [s for s in self.statements if isinstance(s, Assign) and any(t.name in members for t in s.targets)]
         return all(operation(s.op).kind in ("creation", "like") or any(n in members for o in s.args for n in operand_vars(o)) for s in made)
 
-    def _accesses(self, stmt: Stmt, members: set[str]) -> Iterator[Operand]:
-        """The indices with which a statement reads or writes these arrays."""
+    def _accesses(self, stmt: Stmt, members: set[str]) -> Iterator[Access]:
+        """What a statement reads or writes of these arrays; what may be a view, as if it were written to."""
         if isinstance(stmt, Store) and stmt.target.name in members:
-            yield stmt.index
+            yield Access(stmt.target.name, stmt.index, "write")
             rest: tuple[Operand, ...] = (stmt.value,)
-        elif isinstance(stmt, Assign) and stmt.op == "getitem" and set(operand_vars(stmt.args[0])) & members:
-            yield stmt.args[1]
+        elif isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var) and stmt.args[0].name in members:
+            yield Access(stmt.args[0].name, stmt.args[1], "write" if self.types[stmt.target.name].array else "read")
             rest = ()
         elif isinstance(stmt, Assign) and stmt.op == "shape":
             rest = ()
@@ -270,34 +280,6 @@ class _Body:
         for name in (n for o in rest for n in operand_vars(o)):
             if name in members:
                 raise _Refused(f"`{name}` is read as a whole and written to")
-
-    def _places(self, index: Operand) -> set[Place]:
-        """The axes that the counter, plus a constant, picks one place of."""
-        parts = index.items if isinstance(index, Pack) else (index,)
-        if any(isinstance(p, Const) and (p.value is None or p.value is Ellipsis) for p in parts):
-            return set()
-        found = {(axis, self._offset(part)) for axis, part in enumerate(parts) if not isinstance(part, (Slice, Pack))}
-        return {(axis, offset) for axis, offset in found if offset is not None and self._never_negative(offset)}
-
-    def _offset(self, part: Operand) -> int | None:
-        if part == self.loop.var:
-            return 0
-        made = [s for s in self.statements if isinstance(part, Var) and part.name in assigns(s)]
-        if len(made) != 1 or not isinstance(made[0], Assign) or made[0].op not in ("np.add", "np.subtract"):
-            return None
-        left, right = made[0].args
-        if left == self.loop.var and isinstance(right, Const) and type(right.value) is int:
-            return right.value if made[0].op == "np.add" else -right.value
-        return None
-
-    def _never_negative(self, offset: int) -> bool:
-        """A negative index would count from the end, and meet another trip there."""
-        loop = self.loop
-        first = loop.start if loop.step == Const(1) else loop.stop
-        if not isinstance(first, Const):
-            return False
-        lowest = first.value if loop.step == Const(1) else first.value + 1
-        return bool(lowest + offset >= 0)
 
 
 def _moves(stmt: Stmt) -> bool:

@@ -34,10 +34,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from stgrad import errors
+from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.alias import Classes
 from stgrad.analysis.conditions import Writer, line_of, raised
 from stgrad.analysis.extents import Extents, fixed_parameters, parameter_extents
-from stgrad.analysis.integers import Integers, Sum, named, number
+from stgrad.analysis.integers import Integers
 from stgrad.analysis.intervals import intervals
 from stgrad.analysis.known import Known
 from stgrad.analysis.trips import Definitions
@@ -83,9 +84,9 @@ def guard_positions(fn: Function, tested: Collection[str] = ()) -> Function:
 class _Test:
     """`wrong` is at least 0 where a position is outside; it matters where all of `trips` are at least 1, of which `runs` are to be tested."""
 
-    wrong: Sum
-    runs: tuple[Sum, ...]
-    trips: frozenset[Sum]
+    wrong: Affine
+    runs: tuple[Affine, ...]
+    trips: frozenset[Affine]
     message: str
     loc: Loc | None
 
@@ -95,7 +96,7 @@ class _Level:
     """A loop of which every iteration is complete, between bounds that are what they were when it began."""
 
     loop: For
-    bounds: tuple[Sum, Sum] | None  # the first and the last value of the counter, the smaller one first
+    bounds: tuple[Affine, Affine] | None  # the first and the last value of the counter, the smaller one first
     before: Known
     assigned: set[str]
     raises: bool
@@ -171,7 +172,7 @@ class _Search:
         self.known = around
         return [*self.written(level.tests), *level.statements, replace(loop, body=body)]
 
-    def bounds(self, loop: For, start: Sum | None, stop: Sum | None, changed: set[str]) -> tuple[Sum, Sum] | None:
+    def bounds(self, loop: For, start: Affine | None, stop: Affine | None, changed: set[str]) -> tuple[Affine, Affine] | None:
         if start is None or stop is None or (self.known.names(start) | self.known.names(stop)) & changed:
             return None
         return (start, stop - number(1)) if loop.step == Const(1) else (stop + number(1), start) if loop.step == Const(-1) else None
@@ -245,9 +246,9 @@ class _Search:
         name, _, count = array.rpartition("_")
         return "an array" if array.startswith("_") else f"`{name if count.isdigit() and name in self.fn.types else array}`"
 
-    def position(self, total: Sum, extent: Sum, message: str, loc: Loc | None, out: list[Stmt]) -> None:
+    def position(self, total: Affine, extent: Affine, message: str, loc: Loc | None, out: list[Stmt]) -> None:
         """A position must be below the extent, and at least minus the extent."""
-        here: list[Sum] = []
+        here: list[Affine] = []
         error = raised("IndexError", message, loc)
         for wrong in (total - extent, number(-1) - total - extent):
             right = number(-1) - wrong
@@ -265,7 +266,7 @@ class _Search:
         elif here:
             out += self.writer.refuse(here[0], error)
 
-    def hoisted(self, wrong: Sum, message: str, loc: Loc | None) -> bool:
+    def hoisted(self, wrong: Affine, message: str, loc: Loc | None) -> bool:
         """Put a test before the outermost loop that allows it."""
         for k, level in enumerate(self.chain):
             found = None if any(lv.raises for lv in self.chain[k:]) else self.extreme(wrong, self.chain[k:])
@@ -294,7 +295,7 @@ class _Search:
         if not any(_covers(other, test) for other in here):
             here[:] = [*(other for other in here if not _covers(test, other)), test]
 
-    def extreme(self, wrong: Sum, levels: Sequence[_Level]) -> tuple[Sum, ...] | None:
+    def extreme(self, wrong: Affine, levels: Sequence[_Level]) -> tuple[Affine, ...] | None:
         """The largest value that a sum has in the iterations of loops, and how often each loop runs where it has it.
 
         None where that is not certain: the iteration at which the sum is largest must be there if any is.
@@ -310,7 +311,7 @@ class _Search:
             found.append(high - low + number(1))
         return tuple(found)
 
-    def signs(self, total: Sum, counter: str) -> Iterator[int | None]:
+    def signs(self, total: Affine, counter: str) -> Iterator[int | None]:
         """Whether a sum grows or falls with a counter; None where that is not known."""
         for key, factor in total.terms:
             parts = key.split("*")
@@ -342,7 +343,7 @@ class _Search:
         elif not any(isinstance(s, Effect) and s.args[0] == item and s.args[2] == Const(message) for s in level.statements):
             level.statements += test
 
-    def invariant(self, name: str, extent: Sum, levels: Sequence[_Level]) -> bool:
+    def invariant(self, name: str, extent: Affine, levels: Sequence[_Level]) -> bool:
         """Whether an array of positions is there before some loops, which run and do not change it."""
         changed = levels[0].assigned
         if name in changed or self.known.names(extent) & changed or any(lv.raises or lv.bounds is None for lv in levels):
@@ -352,7 +353,7 @@ class _Search:
         trips = [b[1] - b[0] for b in (lv.bounds for lv in levels) if b is not None]
         return all(not self.known.names(t) & changed and levels[0].before.proves(t) for t in trips)
 
-    def same_extent(self, ours: Sum, theirs: Sum, axis: int, loc: Loc | None, out: list[Stmt]) -> None:
+    def same_extent(self, ours: Affine, theirs: Affine, axis: int, loc: Loc | None, out: list[Stmt]) -> None:
         if ours == theirs:
             return
         steps: list[Stmt] = []
@@ -391,9 +392,9 @@ def _raises(block: Block) -> bool:
     return bool(block) and isinstance(block[-1], Effect) and block[-1].op == "raise"
 
 
-def _with(total: Sum, counter: str, value: Sum) -> Sum:
+def _with(total: Affine, counter: str, value: Affine) -> Affine:
     """A sum with a value for a counter."""
-    result = Sum((), total.constant)
+    result = Affine((), total.constant)
     for key, factor in total.terms:
         parts = key.split("*")
         if counter in parts:
@@ -401,7 +402,7 @@ def _with(total: Sum, counter: str, value: Sum) -> Sum:
             rest = named("*".join(parts)) if parts else number(1)
             result += rest.times(value).scaled(factor)
         else:
-            result += Sum(((key, factor),))
+            result += Affine(((key, factor),))
     return result
 
 

@@ -56,6 +56,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import aliases
 from stgrad.analysis.elements import Path, moves, paths
 from stgrad.ir import (
@@ -80,6 +81,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.registers import definitions
 
 DEEP = 3  # loops in one another, below which turning a matrix back is not paid for
 SHORT = 8  # trips of a loop that does not count
@@ -119,23 +121,24 @@ def _local(fn: Function) -> set[str]:
 
 def _uses(fn: Function, names: set[str]) -> dict[str, _Uses]:
     found = {n: _Uses() for n in names}
+    once = definitions(fn)
     for path, stmt in paths(fn.body, ()):
         touched = set(reads(stmt)) & names
         if isinstance(stmt, Store):
             touched |= {stmt.target.name} & names
         for name in touched:
-            _note(found[name], name, path, stmt, fn.types)
+            _note(found[name], name, path, stmt, fn.types, once)
     return found
 
 
-def _note(uses: _Uses, name: str, path: Path, stmt: Stmt, types: Mapping[str, Type]) -> None:
+def _note(uses: _Uses, name: str, path: Path, stmt: Stmt, types: Mapping[str, Type], once: Mapping[str, Stmt]) -> None:
     if isinstance(stmt, Assign) and stmt.op == "shape" and stmt.args[0] == Var(name) and len(stmt.args) == 2:
         return
     if not _element(stmt, name, types):
         uses.plain = False
     elif path:
         depth = sum(not _short(loop) for loop in path)
-        first, last = moves(path[-1], stmt)
+        first, last = moves(Positions.of(path[-1], once), stmt)
         if first != last:
             (uses.down if first else uses.along).append(depth)
 

@@ -64,6 +64,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stgrad.analysis.affine import Affine, Positions
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.elements import index_of, moves, paths
 from stgrad.ir import (
@@ -73,7 +74,6 @@ from stgrad.ir import (
     Custom,
     For,
     Function,
-    Operand,
     Pack,
     Stmt,
     Store,
@@ -85,7 +85,6 @@ from stgrad.ir import (
     reads,
     walk,
 )
-from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.lower.storage import zero
@@ -137,9 +136,10 @@ class _Layouts:
             return ""
         counters = {f.var.name for path, _ in found for f in path[1:]} - {loop.var.name}
         inner = [(path, s) for path, s in found if not any(isinstance(x, For) for x in walk(path[-1].body))]
-        down = [moves(path[-1], s) == (True, False) for path, s in inner]
+        down = [moves(Positions.of(path[-1], self.once), s) == (True, False) for path, s in inner]
         deep = any(len(path) > 2 and d for (path, _), d in zip(inner, down, strict=True))
-        same = all(self.counts(i, counters) for _, s in inner for i in index_of(s))
+        whole = Positions.of(loop, self.once)
+        same = all(counts(whole.form(i), counters) for _, s in inner for i in index_of(s))
         return kinds.pop() if down and all(down) and deep and same else ""
 
     def kind(self, stmt: Stmt, name: str) -> str:
@@ -151,15 +151,6 @@ class _Layouts:
             alone = own and name not in {n for o in (stmt.value, stmt.index) for n in operand_vars(o)}
             return "add" if alone and not any(self.types[n].array for n in operand_vars(stmt.value)) else ""
         return ""
-
-    def counts(self, place: Operand, counters: set[str]) -> bool:
-        """Whether a position depends on inner counters alone."""
-        if not isinstance(place, Var):
-            return False
-        made = self.once.get(place.name)
-        if isinstance(made, Assign) and operation(made.op).signs:
-            return all(isinstance(a, Const) or self.counts(a, counters) for a in made.args)
-        return place.name in counters
 
     # --------------------------------------------------------------- rewriting
 
@@ -197,6 +188,11 @@ class _Layouts:
             body = (load, Store(Var(target), Pack((j, i)), value, "add" if what == "back" else "set"))
         nested = For(i, Const(0), inner.target, Const(1), body)
         return [outer, inner, For(j, Const(0), outer.target, Const(1), (nested,))]
+
+
+def counts(position: Affine | None, counters: set[str]) -> bool:
+    """Whether inner counters alone tell a position."""
+    return position is not None and bool(position.terms) and position.names() <= counters
 
 
 def _swapped(block: Block, name: str, turned: str) -> Block:

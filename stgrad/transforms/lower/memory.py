@@ -23,13 +23,13 @@ An array that a loop fills while it reads neighbours (`x[i]` and `x[i + 1]`) is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from stgrad.ir import Assign, Block, Const, For, Function, Operand, Pack, Stmt, Store, Var, While, assigned, map_blocks, stored, walk
+from stgrad.analysis.affine import Number, Positions
+from stgrad.analysis.orders import accesses
+from stgrad.ir import Assign, Block, Const, For, Function, Operand, Pack, Stmt, While, map_blocks, stored, walk
 from stgrad.transforms.lower.registers import definitions
-
-Root = tuple[Operand, int]  # what a position is counted from, and how far
 
 
 def huge_pages(fn: Function) -> Function:
@@ -59,39 +59,16 @@ def filled_near(fn: Function) -> frozenset[str]:
 
 
 def reads_neighbours(loop: For, once: Mapping[str, Stmt]) -> bool:
-    """Whether a loop reads elements that are a constant distance apart, the same in all trips. `once`: names that are bound once."""
-    moving = assigned((loop,))
-    seen: dict[tuple[object, ...], tuple[int, ...]] = {}
-    for array, index in elements(loop):
-        roots = [root(i, once) for i in (index.items if isinstance(index, Pack) else (index,))]
-        moves = [isinstance(r, Var) and r.name in moving for r, _ in roots]
-        line = (array, *((r, 0 if m else at) for (r, at), m in zip(roots, moves, strict=True)))
-        at = tuple(at for (_, at), m in zip(roots, moves, strict=True) if m)
+    """Whether a loop reads elements that are a constant distance apart, the same in all iterations. `once`: names that are bound once."""
+    positions = Positions.of(loop, once)
+    seen: dict[tuple[object, ...], tuple[Number, ...]] = {}
+    for access in accesses(loop):
+        if access.kind == "write":
+            continue
+        entries = access.index.items if isinstance(access.index, Pack) else (access.index,)
+        forms = [(i, positions.form(i)) for i in entries]
+        line = (access.array, *(i if f is None else f if positions.still(f) else f.terms for i, f in forms))
+        at = tuple(f.constant for _, f in forms if f is not None and not positions.still(f))
         if seen.setdefault(line, at) != at:
             return True
     return False
-
-
-def elements(loop: For) -> Iterator[tuple[str, Operand]]:
-    """Array and index of each element that a loop reads."""
-    for stmt in walk(loop.body):
-        if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
-            yield stmt.args[0].name, stmt.args[1]
-        elif isinstance(stmt, Store) and stmt.mode == "add":
-            yield stmt.target.name, stmt.index
-
-
-def root(position: Operand, once: Mapping[str, Stmt]) -> Root:
-    """`i + 1` is 1 from `i`."""
-    at = 0
-    for _ in once:  # a name that is counted from itself has no end
-        match once.get(position.name) if isinstance(position, Var) else None:
-            case Assign(op="np.add", args=(inner, Const(int() as step)) | (Const(int() as step), inner)):
-                position, at = inner, at + step
-            case Assign(op="np.subtract", args=(inner, Const(int() as step))):
-                position, at = inner, at - step
-            case Assign(op="runtime.unsigned" | "alias", args=(inner,)):
-                position = inner
-            case _:
-                break
-    return position, at

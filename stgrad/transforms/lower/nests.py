@@ -31,9 +31,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.affine import Affine
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import fixed_parameters, parameter_extents
-from stgrad.analysis.integers import Integers, Sum
+from stgrad.analysis.integers import Integers
 from stgrad.analysis.liveness import live_at_end, live_before
 from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
@@ -91,7 +92,7 @@ class Context:
     fixed: frozenset[str]
     written: frozenset[str]  # arrays that are written in place
     definitions: Definitions
-    settled: Mapping[str, Sum]
+    settled: Mapping[str, Affine]
     moving: frozenset[str | None] = frozenset()  # symbols of the arrays that a loop binds anew
     without: frozenset[str] = frozenset()  # see `SWITCHES`
     prelude: dict[tuple[str, int], Assign] = field(default_factory=dict)  # extents of parameters, read at the top

@@ -33,6 +33,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import aliases
 from stgrad.analysis.bounds import Bounds, bindings
 from stgrad.analysis.liveness import Liveness, observed
@@ -106,7 +107,7 @@ class _Packing:
         sums = self.sums(loop)
         if sums is None or not self.plain(loop.body) or not self.apart(loop):
             return self.around(stmt, before, live)
-        functions = not down_columns(loop)
+        functions = not down_columns(loop, Positions.of(loop, self.defined))
         body = self.known_positions(tuple(s for inner in loop.body for s in self.rewrite(inner, sums, functions)), loop)
         ahead: list[Stmt] = []
         loop = replace(loop, body=body)
@@ -158,25 +159,18 @@ class _Packing:
         return True
 
     def apart(self, loop: For) -> bool:
-        """Whether each trip writes to places of its own, and reads no places that others write."""
-        moving = assigned((loop,))
+        """Whether each iteration writes to neighbouring places of its own, and reads no places that others write."""
+        positions = Positions.of(loop, self.defined)
         written = set()
         for store in (s for s in walk(loop.body) if isinstance(s, Store)):
             items = store.index.items if isinstance(store.index, Pack) else (store.index,)
-            moved = [self.moves_with(i, loop, moving) for i in items]
-            fixed = all(o or not moving.intersection(operand_vars(i)) for o, i in zip(moved, items, strict=True))
+            strides = [positions.stride(i) for i in items]
+            moved = [form is not None and abs(form.factor(positions.counter)) == 1 for form in strides]
+            fixed = all(m or not positions.moves(i) for m, i in zip(moved, items, strict=True))
             if not fixed or not any(moved) or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
                 return False
             written.add((store.target.name, items))
         return len(written) <= MAX_WRITES and loop.step in (Const(1), Const(-1)) and self.orders.apart(loop)
-
-    def moves_with(self, place: Operand, loop: For, moving: set[str]) -> bool:
-        """Whether a position is another one in each trip: the counter, plus or minus what stands still."""
-        stmt = self.defined.get(place.name) if isinstance(place, Var) and place != loop.var else None
-        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract"):
-            return place == loop.var
-        other = [a for a in stmt.args if a != loop.var]
-        return len(other) == 1 and not moving.intersection(operand_vars(other[0]))
 
     # -------------------------------------------------------------- directions
 
@@ -298,13 +292,10 @@ def with_places(stmt: Stmt, place: Callable[[Operand], Operand]) -> Stmt:
     return map_blocks(lambda b: tuple(with_places(s, place) for s in b), stmt)
 
 
-def down_columns(loop: For) -> bool:
-    """Whether trips move along another axis of an array than its last: LLVM packs such a loop only for a stride of 1, so not at all."""
-    moving = {loop.var.name}
+def down_columns(loop: For, positions: Positions) -> bool:
+    """Whether iterations move along another axis of an array than its last: LLVM packs such a loop only for a stride of 1, so not at all."""
     for stmt in walk(loop.body):
-        if isinstance(stmt, Assign) and stmt.op in ("np.add", "np.subtract") and moving.intersection(reads(stmt)):
-            moving.add(stmt.target.name)
         index = stmt.args[1] if isinstance(stmt, Assign) and stmt.op == "getitem" else stmt.index if isinstance(stmt, Store) else None
-        if isinstance(index, Pack) and any(moving.intersection(operand_vars(i)) for i in index.items[:-1]):
+        if isinstance(index, Pack) and any(positions.stride(i) is not None for i in index.items[:-1]):
             return True
     return False

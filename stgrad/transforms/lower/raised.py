@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from stgrad.analysis.integers import Sum, named, number
+from stgrad.analysis.affine import Affine, named, number
 from stgrad.ir import Assign, Block, Const, Dim, For, If, Operand, Stmt, Store, Type, Var, assigned, reads
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.fuse import clash, loop_distance
@@ -136,7 +136,7 @@ class _Raising:
     nest: Nest
     state: Scalariser
     space: list[Dim] = field(default_factory=list)
-    least: dict[str, tuple[int, Sum]] = field(default_factory=dict)  # of each counter the depth of its loop, and its least value
+    least: dict[str, tuple[int, Affine]] = field(default_factory=dict)  # of each counter the depth of its loop, and its least value
     values: dict[str, Load] = field(default_factory=dict)  # scalars of the trip
     units: list[Kernel] = field(default_factory=list)
 
@@ -260,7 +260,7 @@ class _Raising:
         return Axis(depth, 1, offset)
 
 
-    def _still(self, item: Operand, total: Sum) -> Entry | None:
+    def _still(self, item: Operand, total: Affine) -> Entry | None:
         """A position that is the same in all trips."""
         if not self.state.integers.nonnegative(total):
             return None

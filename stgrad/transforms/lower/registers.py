@@ -48,6 +48,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.extents import parameter_extents
 from stgrad.ir import (
@@ -206,16 +207,17 @@ class Registers:
 
     def dim(self, operand: Operand) -> Dim | None:
         """The value of an integer that is assigned once, as an extent."""
-        if isinstance(operand, Const):
-            return Dim(None, operand.value) if isinstance(operand.value, int) else None
-        stmt = self.defined.get(operand.name) if isinstance(operand, Var) else None
-        if isinstance(stmt, Assign) and stmt.op in ("np.add", "np.subtract") and isinstance(stmt.args[1], Const):
-            base = self.dim(stmt.args[0])
-            sign = 1 if stmt.op == "np.add" else -1
-            return None if base is None else Dim(base.symbol, base.offset + sign * int(stmt.args[1].value))
+        form = Positions(self.defined, self.defined.keys(), "").form(operand)
+        if form is None or [factor for _, factor in form.terms] not in ([], [1]):
+            return None
+        base = self.leaf(form.terms[0][0]) if form.terms else Dim(None, 0)
+        return None if base is None else replace(base, offset=base.offset + int(form.constant))
+
+    def leaf(self, name: str) -> Dim | None:
+        stmt = self.defined.get(name)
         if isinstance(stmt, Assign) and stmt.op == "shape" and isinstance(stmt.args[0], Var) and isinstance(stmt.args[1], Const):
             return self.types[stmt.args[0].name].dims[int(stmt.args[1].value)]
-        return self.types[operand.name].value if isinstance(operand, Var) else None
+        return self.types[name].value if name in self.types else None
 
     def exists(self, array: str, index: Operand, ranges: Ranges) -> bool:
         """Whether an index is that of one element which exists for sure."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stgrad.analysis.affine import Affine, named
 from stgrad.analysis.alias import Classes, may_view
-from stgrad.analysis.integers import Integers, Sum, named
+from stgrad.analysis.integers import Integers
 from stgrad.ir import (
     Assign,
     Const,
@@ -69,7 +70,7 @@ def handles(*ops: str) -> Callable[[Handler], Handler]:
     return register
 
 
-Bound = tuple[str, tuple[Sum, Sum], Dim, Dim]  # an operation on two integers, as sums and as extents
+Bound = tuple[str, tuple[Affine, Affine], Dim, Dim]  # an operation on two integers, as sums and as extents
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Scalariser:
     unmade: dict[str, Assign] = field(default_factory=dict)  # views that no statement has needed in memory so far
     exposed: set[str] = field(default_factory=set)  # own buffers that an unknown view may look at
     values: dict[str, Dim] = field(default_factory=dict)  # integers of this run whose symbolic value is known
-    clips: dict[tuple[str, Sum, Sum], Dim] = field(default_factory=dict)  # what was computed for bounds of slices
+    clips: dict[tuple[str, Affine, Affine], Dim] = field(default_factory=dict)  # what was computed for bounds of slices
     bounds: dict[str, Bound] = field(default_factory=dict)  # and how, by the name of the result
     kept: set[str] = field(default_factory=set)  # integers that stay, whatever becomes of the statement that asked for them
     later: Counter[str] = field(default_factory=Counter)  # reads of each name in the rest of the run, and behind it

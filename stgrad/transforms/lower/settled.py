@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.affine import Affine, number
 from stgrad.analysis.extents import Extents, parameter_extents
-from stgrad.analysis.integers import EXTENT, Integers, Sum, number
+from stgrad.analysis.integers import EXTENT, Integers
 from stgrad.analysis.trips import Definitions
 from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, assigns, blocks, walk
 from stgrad.ir.ops import operation
@@ -38,7 +39,7 @@ def settle(fn: Function) -> Function:
     return replace(fn, types={name: settled_type(t) if counts[name] <= 1 else t for name, t in fn.types.items()})
 
 
-def settled(fn: Function) -> dict[str, Sum]:
+def settled(fn: Function) -> dict[str, Affine]:
     """Symbols as sums of extents of arguments."""
     sources = parameter_extents(fn)
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
@@ -48,7 +49,7 @@ def settled(fn: Function) -> dict[str, Sum]:
     return search.found
 
 
-def as_dim(total: Sum) -> Dim | None:
+def as_dim(total: Affine) -> Dim | None:
     """A sum that is one extent, or a constant."""
     if total.constant.denominator != 1 or len(total.terms) > 1:
         return None
@@ -62,7 +63,7 @@ def as_dim(total: Sum) -> Dim | None:
 class _Search:
     integers: Integers
     once: frozenset[str]  # names with one assignment; the extents of others may be those of several arrays
-    found: dict[str, Sum] = field(default_factory=dict)
+    found: dict[str, Affine] = field(default_factory=dict)
 
     def block(self, body: Block) -> None:
         for stmt in body:
@@ -75,13 +76,13 @@ class _Search:
                 self.block(inner)
             self.integers.loops = around
 
-    def learn(self, dim: Dim, total: Sum | None) -> None:
+    def learn(self, dim: Dim, total: Affine | None) -> None:
         if total is None or dim.symbol is None or self.integers.trusts(dim):
             return
         if all(key.startswith(EXTENT) and "*" not in key for key, _ in total.terms):
             self.found.setdefault(dim.symbol, total - number(dim.offset))
 
-    def extents(self, stmt: Assign) -> Iterator[tuple[Dim, Sum | None]]:
+    def extents(self, stmt: Assign) -> Iterator[tuple[Dim, Affine | None]]:
         """Each axis of a new array or view, and its extent where that can be told."""
         dims = self.integers.types[stmt.target.name].dims
         if operation(stmt.op).kind == "creation" and stmt.args:
@@ -91,7 +92,7 @@ class _Search:
         elif stmt.op == "getitem" and isinstance(stmt.args[0], Var) and dims:
             yield from self.windows(stmt, dims)
 
-    def windows(self, stmt: Assign, dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, Sum | None]]:
+    def windows(self, stmt: Assign, dims: tuple[Dim, ...]) -> Iterator[tuple[Dim, Affine | None]]:
         source, index = stmt.args
         assert isinstance(source, Var)
         items = items_of(index, self.integers.types[source.name].rank) or []
@@ -103,7 +104,7 @@ class _Search:
             if isinstance(item, Slice):
                 yield dim, self.length(item, source.name, next(axes))
 
-    def length(self, item: Slice, array: str, axis: int) -> Sum | None:
+    def length(self, item: Slice, array: str, axis: int) -> Affine | None:
         """How many items a slice has, where it is proved to be in range."""
         integers = self.integers
         extent = integers.shape(array, axis)

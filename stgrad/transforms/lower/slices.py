@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.analysis.integers import Sum, named, number
+from stgrad.analysis.affine import Affine, named, number
 from stgrad.ir import Const, Dim, Operand, Slice, Type, Var
 from stgrad.transforms.lower.nest import ZERO, Axis, Call, Entry, Expr, Extent, Kernel, Lit
 from stgrad.transforms.lower.scalarise import Bound, Scalariser
@@ -129,7 +129,7 @@ def span(state: Scalariser, start: Dim, stop: Dim) -> Dim:
 # ----------------------------------------------------------------- computation
 
 
-def _operation(state: Scalariser, op: str, parts: tuple[Sum, Sum], a: Dim, b: Dim) -> Dim:
+def _operation(state: Scalariser, op: str, parts: tuple[Affine, Affine], a: Dim, b: Dim) -> Dim:
     """The result of an operation on two integers, computed once in a run."""
     known = state.clips.get((op, *parts))
     if known is None:
@@ -163,7 +163,7 @@ def again(state: Scalariser, bounds: Mapping[str, Bound], extent: Dim) -> Dim:
     return Dim(found.symbol, found.offset + extent.offset)
 
 
-def _computed(state: Scalariser, total: Sum, op: str, a: Expr, b: Expr) -> Dim:
+def _computed(state: Scalariser, total: Affine, op: str, a: Expr, b: Expr) -> Dim:
     return state.integers.introduce(total, (_scalar(state, op, a, b), None))
 
 
