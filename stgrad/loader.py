@@ -23,12 +23,19 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import ForceLiteralArg, NumbaPerformanceWarning
 
 from stgrad import progress
-from stgrad.cache import write_source
+from stgrad.cache import directory, key, write_source
 from stgrad.errors import NotCompiledError, StgradError
 from stgrad.native import keep
-from stgrad.runtime import casts  # noqa: F401  (Numba learns them)
+from stgrad.runtime import casts, shared  # noqa: F401  (Numba learns the casts)
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
+
+def keep_shared(dispatcher: Any, symbol: str) -> None:
+    """Keep the native code of a function of the runtime beside that of programs."""
+    keep(dispatcher, directory() / f"{symbol}_{key(symbol)}.py")
+
+
+shared.KEEPERS[:] = [keep_shared]
 
 _lock = threading.RLock()
 _compiled: dict[tuple[str, str], Callable[..., Any]] = {}  # (path, function) -> dispatcher
@@ -95,9 +102,11 @@ def _module(text: str, path: Path) -> types.ModuleType:
 
 
 def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **options: bool) -> Callable[..., Any]:
-    key = (str(path), function.__name__)
-    if key not in _compiled:
+    known = (str(path), function.__name__)
+    if known not in _compiled:
         whole = compiled_units(function, options)
+        if options.get("parallel"):
+            shared.fill_all()  # threads of native code must not wait for the one that holds Python's lock
         dispatcher: Any = numba.njit(**(OPTIONS | options))(whole)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             if whole is function:  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles
@@ -105,8 +114,8 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
             _hush(dispatcher)
             if tell:
                 _watch(dispatcher)
-        _compiled[key] = dispatcher
-    return _compiled[key]
+        _compiled[known] = dispatcher
+    return _compiled[known]
 
 
 def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Callable[..., Any]:

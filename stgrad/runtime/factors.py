@@ -16,6 +16,7 @@ from numba.extending import overload, register_jitable
 
 from stgrad.runtime.memory import empty
 from stgrad.runtime.products import add_product
+from stgrad.runtime.shared import matrix, rows, share
 from stgrad.runtime.triangular import substitute
 
 __all__ = ["cholesky_bar"]
@@ -39,20 +40,22 @@ def cholesky_bar(low: Any, low_bar: Any) -> Any:
 
 @overload(cholesky_bar, strict=False)
 def _cholesky_bar(low: Any, low_bar: Any) -> Any:
-    def impl(low: Any, low_bar: Any) -> Any:
-        n = low.shape[0]
-        if low.shape[1] != n or low_bar.shape[0] != n or low_bar.shape[1] != n:
-            raise ValueError(MISMATCH)
-        rows, bar = _lower(low), _lower(low_bar)
-        for end in range(n, 0, -BLOCK):
-            _block(rows, bar, max(end - BLOCK, 0), end)
-        for i in range(n):
-            for j in range(i):
-                bar[i, j] *= 0.5
-                bar[j, i] = bar[i, j]
-        return bar
+    return lambda low, low_bar: _by_blocks(low, low_bar)
 
-    return impl
+
+@share(lambda x: (rows(x), matrix(x), matrix(x)))
+def _by_blocks(low: Any, low_bar: Any) -> Any:
+    n = low.shape[0]
+    if low.shape[1] != n or low_bar.shape[0] != n or low_bar.shape[1] != n:
+        raise ValueError(MISMATCH)
+    factor, bar = _lower(low), _lower(low_bar)
+    for end in range(n, 0, -BLOCK):
+        _block(factor, bar, max(end - BLOCK, 0), end)
+    for i in range(n):
+        for j in range(i):
+            bar[i, j] *= 0.5
+            bar[j, i] = bar[i, j]
+    return bar
 
 
 @register_jitable

@@ -20,6 +20,7 @@ from numba.extending import intrinsic, lower_builtin, register_jitable, type_cal
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.linalg import check_blas_return, get_blas_kind, make_constant_slot
 
+from stgrad.runtime import shared
 from stgrad.runtime.memory import empty
 from stgrad.runtime.scalars import radd
 
@@ -358,8 +359,16 @@ def _multiply(context: Any, builder: Any, sig: Any, args: Any, add: bool) -> Any
 
 def _product(context: Any, builder: Any, kinds: Any, args: Any, add: bool) -> None:
     run = _stacks if kinds[2].ndim > 2 else _matrices if kinds[1].ndim == 2 else _matrix_vector
-    flag = context.get_constant(types.boolean, add)
-    context.compile_internal(builder, run, signature(types.none, *kinds, types.boolean), (*args, flag))
+    given = (*args, context.get_constant(types.boolean, add))
+    parameters = (*kinds, types.boolean)
+    if shared.call(context, builder, run, parameters, given) is None:
+        context.compile_internal(builder, run, signature(types.none, *parameters), given)
+
+
+for _dtype in shared.DTYPES:
+    _a, _b, _out, _column = shared.matrix(_dtype), shared.vector(_dtype), shared.rows(_dtype), types.Array(_dtype, 1, "C")
+    shared.announce(_matrices, types.none, (_a, _a, _out, types.boolean))
+    shared.announce(_matrix_vector, types.none, (_a, _b, _column, types.boolean))
 
 
 def _oriented(context: Any, builder: Any, kinds: Any, args: Any) -> Any:

@@ -13,6 +13,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from stgrad.runtime.memory import empty
+from stgrad.runtime.shared import DTYPES, columns, matrix, share, vector
 
 __all__ = ["det", "inv", "solve"]
 
@@ -35,70 +36,89 @@ def det(a: Any) -> Any:
     return np.linalg.det(a)
 
 
+def _solve_vector(a: Any, b: Any) -> Any:
+    n = a.shape[0]
+    if n > FEW or a.shape[1] != n or b.shape[0] != n:
+        return np.linalg.solve(a, b)
+    x = empty(n, a.dtype)
+    for i in range(n):
+        x[i] = b[i]
+    _substitute(_copied(a), x.reshape((n, 1)))
+    return x
+
+
+def _solve_matrix(a: Any, b: Any) -> Any:
+    n = a.shape[0]
+    if n > FEW or a.shape[1] != n or b.shape[0] != n:
+        return np.linalg.solve(a, b)
+    x = empty((b.shape[1], n), a.dtype).T  # columns in one piece, as from LAPACK
+    for i in range(n):
+        for j in range(b.shape[1]):
+            x[i, j] = b[i, j]
+    _substitute(_copied(a), x)
+    return x
+
+
+def _inverse(a: Any) -> Any:
+    n = a.shape[0]
+    if n > FEW or a.shape[1] != n:
+        return np.linalg.inv(a)
+    x = empty((n, n), a.dtype).T
+    for i in range(n):
+        for j in range(n):
+            x[i, j] = 1.0 if i == j else 0.0
+    _substitute(_copied(a), x)
+    return x
+
+
+def _determinant(a: Any) -> Any:
+    n = a.shape[0]
+    if n > FEW or a.shape[1] != n:
+        return np.linalg.det(a)
+    lu = _copied(a)
+    product = a.dtype.type(1)
+    for k in range(n):
+        if _pivot(lu, k) != k:
+            product = -product
+        product *= lu[k, k]
+        if lu[k, k] == 0.0:
+            break
+        _eliminate(lu, k)
+    return product
+
+
+# Complex ones are compiled into the program.
+_here = {f: register_jitable(f) for f in (_solve_vector, _solve_matrix, _inverse, _determinant)}
+_there = {
+    _solve_vector: share(lambda x: (types.Array(x, 1, "C"), matrix(x), vector(x)))(_solve_vector),
+    _solve_matrix: share(lambda x: (columns(x), matrix(x), matrix(x)))(_solve_matrix),
+    _inverse: share(lambda x: (columns(x), matrix(x)))(_inverse),
+    _determinant: share(lambda x: (x, matrix(x)))(_determinant),
+}
+
+
+def _chosen(function: Any, *arrays: Any) -> Any:
+    """A function as it is compiled for these types."""
+    real = all(getattr(a, "dtype", None) == arrays[0].dtype and arrays[0].dtype in DTYPES for a in arrays)
+    return (_there if real else _here)[function]
+
+
 @overload(solve, strict=False)
 def _solve(a: Any, b: Any) -> Any:
-    if isinstance(b, types.Array) and b.ndim == 1:
-
-        def vector(a: Any, b: Any) -> Any:
-            n = a.shape[0]
-            if n > FEW or a.shape[1] != n or b.shape[0] != n:
-                return np.linalg.solve(a, b)
-            x = empty(n, a.dtype)
-            for i in range(n):
-                x[i] = b[i]
-            _substitute(_copied(a), x.reshape((n, 1)))
-            return x
-
-        return vector
-
-    def matrix(a: Any, b: Any) -> Any:
-        n = a.shape[0]
-        if n > FEW or a.shape[1] != n or b.shape[0] != n:
-            return np.linalg.solve(a, b)
-        x = empty((b.shape[1], n), a.dtype).T  # columns in one piece, as from LAPACK
-        for i in range(n):
-            for j in range(b.shape[1]):
-                x[i, j] = b[i, j]
-        _substitute(_copied(a), x)
-        return x
-
-    return matrix
+    run = _chosen(_solve_vector if b.ndim == 1 else _solve_matrix, a, b)
+    return lambda a, b: run(a, b)
 
 
 @overload(inv, strict=False)
 def _inv(a: Any) -> Any:
-    def impl(a: Any) -> Any:
-        n = a.shape[0]
-        if n > FEW or a.shape[1] != n:
-            return np.linalg.inv(a)
-        x = empty((n, n), a.dtype).T
-        for i in range(n):
-            for j in range(n):
-                x[i, j] = 1.0 if i == j else 0.0
-        _substitute(_copied(a), x)
-        return x
-
-    return impl
+    run = _chosen(_inverse, a)
+    return lambda a: run(a)
 
 
 @overload(det, strict=False)
 def _det(a: Any) -> Any:
-    def impl(a: Any) -> Any:
-        n = a.shape[0]
-        if n > FEW or a.shape[1] != n:
-            return np.linalg.det(a)
-        lu = _copied(a)
-        product = a.dtype.type(1)
-        for k in range(n):
-            if _pivot(lu, k) != k:
-                product = -product
-            product *= lu[k, k]
-            if lu[k, k] == 0.0:
-                break
-            _eliminate(lu, k)
-        return product
-
-    return impl
+    run = _chosen(_determinant, a)
+    return lambda a: run(a)
 
 
 @register_jitable

@@ -26,6 +26,7 @@ from numba.extending import intrinsic, overload, register_jitable
 
 from stgrad.runtime.capsules import entry
 from stgrad.runtime.memory import empty
+from stgrad.runtime.shared import matrix, rows, share
 from stgrad.runtime.solving import SINGULAR
 
 FEW = 8  # rows that loops do faster than a call of BLAS
@@ -65,7 +66,7 @@ def _trsm(typingctx: Any, flags: Any, rows: Any, columns: Any, a: Any, ld: Any, 
     return types.void(flags, rows, columns, a, ld, x), codegen
 
 
-@register_jitable
+@share(lambda x: (types.none, matrix(x), rows(x), types.boolean, types.boolean, types.boolean))
 def substitute(a: Any, x: Any, turned: Any, lower: Any, unit: Any) -> None:
     """Overwrite the rows of x, (n, m) in one piece, by the solution of `a x = b`, or of `a.T x = b` where `turned`; `b` is what x held."""
     n, m = x.shape
