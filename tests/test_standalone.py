@@ -86,11 +86,11 @@ QUICK = {
     "recursive": (recursive, (1.5, 4)),
     "broadcast": (broadcast, (np.arange(4.0), np.ones(3))),
     "single": (single, (np.ones(3, np.float32),)),
+    "factored": (factored, (MATRIX, np.ones(3))),
 }
 SLOW = {
     "determinant": (determinant, (MATRIX,)),
     "linear": (linear, (MATRIX, np.ones(3))),
-    "factored": (factored, (MATRIX, np.ones(3))),
     "python_calls": (python_calls, (MATRIX,)),
 }
 RUNNER = """

@@ -19,7 +19,8 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 class Part:
     """A top-level statement.
 
-    `subject` is what it is about where it binds no name that others read: `f` of `@overload(f)` and of `register(f, ...)`.
+    `subject` is what it is about where it binds no name that others read: `f` of `@overload(f)` and of `register(f, ...)`,
+    `TABLE` of `for name in TABLE: register(name)`.
     """
 
     node: ast.stmt
@@ -100,7 +101,9 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 def _subject(node: ast.stmt) -> str | None:
-    """The name that a registration is for: the first argument of a decorator, or of a call that stands alone."""
+    """The name that a registration is for: the first argument of a decorator, or of a call that stands alone; the table that a loop runs over."""
+    if isinstance(node, ast.For):
+        return next((n.id for n in ast.walk(node.iter) if isinstance(n, ast.Name)), None)
     calls: list[ast.expr] = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else [node.value] if isinstance(node, ast.Expr) else []
     for call in calls:
         while isinstance(call, ast.Call) and isinstance(call.func, ast.Call):
