@@ -70,6 +70,16 @@ def squashed_part(x, n):
     return a
 
 
+def rotated(q, w):
+    """States of which the first has an extent of its own, and a reverse sweep that tests extents: the forward sweep knows nothing of these."""
+    for row in w:
+        _, x, y = np.concatenate([[0.0], row])
+        a, b = q
+        q = q + 0.1 * np.array([a * x, b * y])
+        q /= np.linalg.norm(q)
+    return q
+
+
 def several(p, scale):
     x = p["x"] * scale
     return {"sum": np.sum(x * x), "rest": (x, [p["y"] * 2.0])}
@@ -84,6 +94,7 @@ CASES = [
     (matrices, (np.array([[0.5, 0.2], [0.1, 0.7]]),)),
     (squashed, (np.array([0.3, 0.9, -0.4]), 3)),
     (squashed_part, (np.array([0.3, -0.9, 0.4]), 3)),
+    (rotated, (np.array([0.6, 0.8]), np.array([[0.3, -0.9], [0.5, 0.2]]))),
 ]
 
 
