@@ -44,7 +44,7 @@ from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import contents
+from stgrad.frontend.heap import contents, refuse_circles
 from stgrad.frontend.identities import Apart
 from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
@@ -316,6 +316,7 @@ def _result(frame: Frame, value: Value) -> Value:
             raise v.error
         raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
+    refuse_circles(frame, [value])
     tables.refuse_result(frame, value)
     return map_leaves(leaf, settled(frame, value))
 

@@ -67,6 +67,8 @@ def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
     """An operator that a class defines."""
     result = objects.operator(frame, kind, *operands)
     if result is objects.NO_OPERATOR:
+        if kind in (gast.Eq, gast.NotEq) and all(objects.equal_by_identity(v) or v is None for v in operands):
+            return (operands[0] is operands[1]) is (kind is gast.Eq)
         owner = next(v for v in operands if isinstance(v, (Record, tuple)))
         cls = owner.cls if isinstance(owner, Record) else type(owner)
         frame.unsupported(node, f"`{cls.__name__}` does not define this operator")

@@ -19,7 +19,7 @@ import numpy as np
 from stgrad import errors, lookups
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
-from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable
+from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable, refuse_circles
 from stgrad.frontend.places import changing
 from stgrad.frontend.values import (
     UNDEFINED,
@@ -118,6 +118,9 @@ class Frame:
                     self.perform(node, handler)
             except errors.StgradError as error:
                 raise error.at(self.builder.loc if for_caller or self.unroll else self.source.loc(node)) from error.__cause__
+            except RecursionError:
+                refuse_circles(self, reachable(self).values())
+                raise
             finally:
                 self.builder.loc = outer
                 del self.builder.marks[marks:]

@@ -7,7 +7,7 @@ read, so that where two paths meet it is their contents that are joined, each on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,20 +49,35 @@ def key(container: Value) -> int:
     return id(container.origin) if isinstance(container, Growing) and container.origin is not None else id(container)
 
 
-def containers(value: Value) -> Iterator[Value]:
-    """A container and those inside it."""
+def containers(value: Value, seen: set[int] | None = None) -> Iterator[Value]:
+    """A container and those inside it, each once: one may hold itself, as a node of a tree that knows its parent."""
+    seen = set() if seen is None else seen
     if isinstance(value, Maybe):
         value = value.value
     if isinstance(value, Chosen):
         for option in value.options:
-            yield from containers(option)
-    if isinstance(value, (tuple, *MUTABLE)):
+            yield from containers(option, seen)
+    if isinstance(value, (tuple, *MUTABLE)) and id(value) not in seen:
+        seen.add(id(value))
         yield value
         if isinstance(value, Growing):
             return
         inner = value.fields if isinstance(value, Record) else value
         for item in inner.values() if isinstance(inner, dict) else inner:
-            yield from containers(item)
+            yield from containers(item, seen)
+
+
+def refuse_circles(frame: Any, values: Iterable[Value]) -> None:
+    """Raise a refusal where a container holds itself: most that is asked of a container is asked of what it holds, too.
+
+    Raises:
+        UnsupportedSyntaxError: one of the values is such a container, or holds one.
+    """
+    for c in (c for value in values for c in containers(value) if not isinstance(c, Growing)):
+        if any(c is inner for item in contents(c).values() for inner in containers(item)):
+            what = f"an object of {c.cls.__name__}" if isinstance(c, Record) else f"a {type(c).__name__}"
+            message = f"{what} that holds itself, directly or by others, cannot be used here"
+            raise errors.UnsupportedSyntaxError(message, frame.builder.loc, hint="keep the position of the other one, and look it up")
 
 
 def frames_of(frame: Any) -> list[Any]:
@@ -204,6 +219,7 @@ def _differ(a: dict[str, Value], b: dict[str, Value]) -> bool:
 
 def replace_container(frame: Any, old: Value, new: Value, viewed: Callable[[str], Value] | None = None) -> None:
     """Let every name and container that holds one container hold another one, and of views of it (`d.keys()`) what `viewed` makes of their names."""
+    seen: set[int] = set()
 
     def swap(value: Value) -> Value:
         if value is old:
@@ -217,7 +233,8 @@ def replace_container(frame: Any, old: Value, new: Value, viewed: Callable[[str]
         if isinstance(value, tuple) and any(c is old for c in containers(value)):
             items = [swap(v) for v in value]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        elif isinstance(value, MUTABLE) and not isinstance(value, Growing):
+        elif isinstance(value, MUTABLE) and not isinstance(value, Growing) and id(value) not in seen:
+            seen.add(id(value))
             put(value, {k: swap(v) for k, v in contents(value).items()})
         return value
 

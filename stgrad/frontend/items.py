@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import current
+from stgrad.frontend.heap import current, refuse_circles
 from stgrad.frontend.values import Closure, Growing, Nested, Optional, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
@@ -64,6 +64,7 @@ def described(frame: Frame, value: Value) -> Value:
     """What an item is made of: its structure with types for numbers and arrays; extents stay where they are constants."""
 
     value = current(value)
+    refuse_circles(frame, [value])
 
     def leaf(v: Value, _: str) -> Value:
         if isinstance(v, Growing):

@@ -211,6 +211,11 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
     return _MISSING
 
 
+def equal_by_identity(owner: Value) -> bool:
+    """Whether `==` of an instance asks whether both are one object: its class says nothing else."""
+    return isinstance(owner, Record) and not hasattr(owner.cls, "stands_for") and look("raw", owner.cls, "__eq__") is object.__eq__
+
+
 def own_method(owner: Value, name: str) -> types.FunctionType | None:
     """What the class of an instance, or of a named tuple that has methods, defines under this name."""
     cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) else tuple

@@ -293,3 +293,45 @@ def arrays_that_classes_set(x, w):
         rows[k, 0] = rows[k, 0] + 1.0
         rows[k, 1:] -= x[k]
     return np.sum(rows.matrix**2) + rows.writes * w
+
+
+class Branch:
+    """A node that knows its parent: its children hold it, and it holds them."""
+
+    def __init__(self, value, parent=None):
+        self.value, self.parent, self.children = value, parent, []
+        if parent is not None:
+            parent.children.append(self)
+
+    def to_the_root(self):
+        return self.value if self.parent is None else self.value * self.parent.to_the_root()
+
+
+@example(vector(4), jit=True)
+def nodes_that_know_their_parents(x):
+    root = Branch(x[0])
+    left, right = Branch(x[1], root), Branch(x[3], root)
+    leaf = Branch(x[2], left)
+    s = 0.0
+    for i in range(3):
+        s += leaf.to_the_root() * right.to_the_root() + i * x[i]
+        leaf.value = leaf.value * 0.5 + right.parent.value
+    if s > 0.0:
+        left.parent.value = s
+    for child in root.children:
+        s += child.value * child.parent.value
+    return s + (2.0 * s if leaf.parent == left and left != right else 0.0)
+
+
+@example(vector(3), 4, jit=True)
+def partners(x, n):
+    a, b = Branch(x[0]), Branch(x[1])
+    a.parent, b.parent = b, a
+    cell = [x[2]]
+    cell.append(cell)
+    while b.value < 5.0:
+        a.parent.value += a.value**2 + 0.5
+        for i in range(n):
+            a.value = a.value * 0.9 + cell[1][0] * i
+            cell[1][0] = np.sin(b.parent.value)
+    return a.value * b.value * cell[0]

@@ -377,3 +377,17 @@ def length_of_before_the_loop(x, y):
     o = np.ones(n) * x[0]
     p = np.ones(z.shape[0]) * x[0]
     return np.sum(z) * np.sum(o) + np.sum(p * z)
+
+
+@example(vector(4), vector(4, 1), 2, jit=True)
+def arrays_kept_by_a_loop_that_never_runs(x, y, n):
+    c = 1.0
+    for i in range(n):
+        c *= x[n] ** 2
+        x[2:] = x[2:] - x[:2] * y[i]
+        j = -1
+        while j < -1:
+            j += 1
+            if i == n // 3:
+                x = np.sin(x[::-1])
+    return c
