@@ -2,9 +2,9 @@
 
 cholesky and eigh read one triangle. The cotangent of a Hermitian `a` is Hermitian; that of another one, which eigh takes for the Hermitian
 matrix with its lower (upper) triangle, stands on that triangle. Cholesky's `a` is always taken to be Hermitian. Where eigenvalues or singular
-values repeat, the vectors are not determined: the share of those pairs is left out, which is right for functions that do not
-depend on the choice of basis. Phases of complex vectors are a choice too. Sources: Giles (2008); Walter, Lehmann &
-Lamour (2012) for qr; Seeger et al. (2017); Wan & Zhang (2019) for complex svd.
+values repeat, the vectors are a choice of basis. Even of functions that do not depend on the choice (v f(w) v^H) the derivative cannot be told from
+the cotangents at one basis: it is NaN where these reach such vectors. Phases of complex vectors are a choice too. Sources: Giles (2008); Walter,
+Lehmann & Lamour (2012) for qr; Seeger et al. (2017); Wan & Zhang (2019) for complex svd.
 """
 
 from __future__ import annotations
@@ -33,10 +33,32 @@ def times_columns(a, v):
     return a * np.expand_dims(v, -2)
 
 
-def inverse_gaps(w):
-    """1 / (w[j] - w[i]), and 0 where they are equal."""
-    gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-    return np.where(gaps == 0.0, 0.0, 1.0 / np.where(gaps == 0.0, 1.0, gaps))
+def gaps_of(w):
+    return np.expand_dims(w, -2) - np.expand_dims(w, -1)
+
+
+def equal_pairs(w):
+    """Where w[j] and w[i] are equal up to the rounding of a factorisation."""
+    size = np.max(np.abs(w), axis=-1, keepdims=True)
+    return np.abs(gaps_of(w)) <= epsilon(w.dtype) * np.shape(w)[-1] * np.expand_dims(size, -1)
+
+
+def inverse_gaps(w, equal):
+    """1 / (w[j] - w[i]), and 0 for equal ones."""
+    return np.where(equal, 0.0, 1.0 / np.where(equal, 1.0, gaps_of(w)))
+
+
+def undetermined(equal, turned):
+    """NaN for equal pairs of which `turned` tells that one of their vectors, turned to the other, is looked at; else 0."""
+    size = np.abs(turned)
+    reached = size > epsilon(turned.dtype) * np.shape(turned)[-1] * np.max(size, axis=(-2, -1), keepdims=True)
+    return np.where(equal & reached & ~np.eye(np.shape(turned)[-1], dtype=bool), np.nan, 0.0).astype(turned.dtype)
+
+
+def over_gaps(w, turned):
+    """turned[i, j] / (w[j] - w[i]) off the diagonal, on which it is 0: by how much each vector turns to the others."""
+    equal = equal_pairs(w)
+    return inverse_gaps(w, equal) * turned + undetermined(equal, turned)
 
 
 # ------------------------------------------------------------------ cholesky
@@ -200,7 +222,7 @@ def of_the_half_read(a, a_dot, lower):
 def eigh(y, y_bar, a, UPLO="L"):
     """v (diag(w_bar) + f * (v^H v_bar)) v^H with f[i, j] = 1 / (w[j] - w[i]), symmetrised."""
     w, v = y[0], y[1]
-    middle = inverse_gaps(w) * np.matmul(hermitian(v), y_bar[1])
+    middle = over_gaps(w, np.matmul(hermitian(v), y_bar[1]))
     inner = np.matmul(times_columns(v, y_bar[0]) + np.matmul(v, middle), hermitian(v))
     return on_the_half_read(a, symmetrised(inner), UPLO in ("L", "l"))
 
@@ -209,7 +231,7 @@ def eigh(y, y_bar, a, UPLO="L"):
 def eigh_dot(y, a, a_dot, UPLO="L"):
     w, v = y[0], y[1]
     inner = np.matmul(hermitian(v), np.matmul(of_the_half_read(a, a_dot, UPLO in ("L", "l")), v))
-    return real_part(diagonal_of(inner)), np.matmul(v, inverse_gaps(w) * inner)
+    return real_part(diagonal_of(inner)), np.matmul(v, over_gaps(w, inner))
 
 
 @adjoint(np.linalg.eigvalsh)
@@ -231,7 +253,7 @@ def eig(y, y_bar, a):
     moved = np.matmul(hermitian(v), y_bar[1])
     moved = moved - times_columns(np.matmul(hermitian(v), v), real_part(diagonal_of(moved)))
     middle = times_columns(np.broadcast_to(np.eye(np.shape(v)[-1], dtype=v.dtype), np.shape(v)), y_bar[0])
-    a_bar = np.linalg.solve(hermitian(v), np.matmul(middle + conj(inverse_gaps(w)) * moved, hermitian(v)))
+    a_bar = np.linalg.solve(hermitian(v), np.matmul(middle + over_gaps(conj(w), moved), hermitian(v)))
     return a_bar if np.iscomplexobj(a) else real_part(a_bar)
 
 
@@ -239,7 +261,7 @@ def eig(y, y_bar, a):
 def eig_dot(y, a, a_dot):
     w, v = y[0], y[1]
     inner = np.linalg.solve(v, np.matmul(a_dot, v))
-    v_dot = np.matmul(v, inverse_gaps(w) * inner)
+    v_dot = np.matmul(v, over_gaps(w, inner))
     return diagonal_of(inner), v_dot - times_columns(v, real_part(np.sum(conj(v) * v_dot, axis=-2)))
 
 
@@ -308,10 +330,12 @@ def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
     u, s, vh = y[0][..., :k], y[1], y[2][..., :k, :]
     u_bar, vh_bar = y_bar[0][..., :k], y_bar[2][..., :k, :]
     v, v_bar = hermitian(vh), hermitian(vh_bar)
-    f = inverse_gaps(s * s)
+    equal = equal_pairs(s)
+    f = inverse_gaps(s * s, equal)
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     left, right = np.matmul(hermitian(u), u_bar), np.matmul(hermitian(v), v_bar)
     inner = times_columns(f * (left - hermitian(left)), s) + np.expand_dims(s, -1) * (f * (right - hermitian(right)))
+    inner = inner + undetermined(equal, left) + undetermined(equal, right)
     a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1] + phase(diagonal_of(left)) * one_over_s), vh)
     a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s), vh)
     a_bar = a_bar + np.matmul(times_columns(u, one_over_s), hermitian(projected(v, v_bar)))
@@ -328,7 +352,8 @@ def svd_dot(y, a, a_dot, full_matrices=True, compute_uv=True):
     k = np.shape(y[1])[-1]
     u, s, v = y[0][..., :k], y[1], hermitian(y[2][..., :k, :])
     inner = np.matmul(hermitian(u), np.matmul(a_dot, v))
-    f = inverse_gaps(s * s)
+    equal = equal_pairs(s)
+    f = inverse_gaps(s * s, equal) + undetermined(equal, inner)
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     scaled, other = times_columns(inner, s), np.expand_dims(s, -1) * inner
     turned = times_columns(u, phase(diagonal_of(inner)) * one_over_s)

@@ -13,9 +13,9 @@ from .decompositions import cholesky as cholesky_adjoint
 from .decompositions import (
     cholesky_dot,
     diagonal_of,
-    inverse_gaps,
     of_the_half_read,
     on_the_half_read,
+    over_gaps,
     positive,
     real_part,
     symmetrised,
@@ -282,7 +282,7 @@ def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
     refuse(eigvals_only, "scipy.linalg.eigh with eigvals_only=True is not supported", "call scipy.linalg.eigvalsh")
     w, v = y[0], y[1]
     turned = np.matmul(hermitian(v), y_bar[1])
-    middle = inverse_gaps(w) * turned + np.diag(y_bar[0])
+    middle = over_gaps(w, turned) + np.diag(y_bar[0])
     a_bar = symmetrised(np.matmul(np.matmul(v, middle), hermitian(v)))
     if b is None:
         return on_the_half_read(a, a_bar, lower)
@@ -296,10 +296,10 @@ def eigh_dot(y, a, b=None, a_dot=0.0, b_dot=0.0, *, lower=True, eigvals_only=Fal
     w, v = y[0], y[1]
     inner = np.matmul(hermitian(v), np.matmul(of_the_half_read(a, a_dot, lower), v))
     if b is None:
-        return real_part(diagonal_of(inner)), np.matmul(v, inverse_gaps(w) * inner)
+        return real_part(diagonal_of(inner)), np.matmul(v, over_gaps(w, inner))
     turned = np.matmul(hermitian(v), np.matmul(of_the_half_read(b, b_dot, lower), v))
     inner = inner - times_columns(turned, w)
-    middle = inverse_gaps(w) * inner - 0.5 * np.tril(np.triu(turned))
+    middle = over_gaps(w, inner) - 0.5 * np.tril(np.triu(turned))
     return real_part(diagonal_of(inner)), np.matmul(v, middle)
 
 

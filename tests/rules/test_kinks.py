@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stgrad
 import stgrad.rules as rules
 from stgrad.testing.rules import pull
 
@@ -98,12 +99,48 @@ def test_squared_modulus_is_steepest_ascent() -> None:
     assert cotangents(np.absolute, z, y_bar=size_bar) == pytest.approx(2.0 + 4.0j)
 
 
-def test_vectors_of_repeated_eigenvalues_leave_their_share_out() -> None:
+def test_vectors_of_repeated_eigenvalues_give_nan() -> None:
     rule = rules.lookup(np.linalg.eigh)
     assert rule is not None and rule.adjoint is not None
-    a = np.eye(3)
-    a_bar = rule.adjoint(np.linalg.eigh(a), (np.ones(3), np.ones((3, 3))), a)
-    np.testing.assert_allclose(a_bar, np.eye(3))
+    a = np.diag([1.0, 1.0, 2.0])
+    y = np.linalg.eigh(a)
+    quiet = rule.adjoint(y, (np.ones(3), np.array([[0.0, 0.0, 1.0]] * 3)), a)
+    np.testing.assert_allclose(quiet, np.eye(3) + 0.5 * np.array([[0, 0, 1.0], [0, 0, 1.0], [1.0, 1.0, 0]]))
+    assert np.all(np.isnan(rule.adjoint(y, (np.ones(3), np.ones((3, 3))), a)))
+
+
+SPECTRAL = {
+    "eigh": lambda a, c: np.sum(c * ((lambda w, v: (v * np.sqrt(w)) @ v.T)(*np.linalg.eigh((a + a.T) / 2)))),
+    "svd": lambda a, c: np.sum(c * ((lambda u, s, vh: (u * s) @ vh)(*np.linalg.svd(a)))),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRAL)
+def test_functions_of_repeated_values_are_not_taken_for_others(name: str) -> None:
+    """The derivatives are c / 2, symmetrised, and c; at one basis nothing tells so."""
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    c = rng.normal(size=(3, 3))
+    for a in (np.eye(3), basis @ np.diag([1.0, 1.0, 2.0]) @ basis.T):
+        assert np.isnan(stgrad.grad(SPECTRAL[name], jit=False)(a, c)).any()
+        assert np.isnan(stgrad.jvp(SPECTRAL[name], (a, c), (c, c), jit=False)[1])
+
+
+def test_vectors_of_other_values_are_right_beside_repeated_ones() -> None:
+    def f(a, c):
+        w, v = np.linalg.eigh((a + a.T) / 2)
+        u, s, vh = np.linalg.svd(a)
+        inverse = np.where(w > 1.5, 1.0 / w, 0.0)
+        return v[:, 2] @ c @ v[:, 2] + np.sum(c * (v * inverse) @ v.T) + np.sum(s) + np.sum(c * np.outer(u[:, 0] * s[0], vh[0]))
+
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    a, c = basis @ np.diag([1.0, 1.0, 2.0]) @ basis.T, rng.normal(size=(3, 3))
+    found = stgrad.grad(f, jit=False)(a, c)
+    for at in np.ndindex(3, 3):
+        step = np.zeros((3, 3))
+        step[at] = 1e-5
+        assert found[at] == pytest.approx((f(a + step, c) - f(a - step, c)) / 2e-5, rel=1e-5, abs=1e-6)
 
 
 def test_svd_columns_that_are_a_free_choice_give_nan() -> None:
