@@ -5,10 +5,13 @@
     z = x[:, 1:]               not
     s = np.sin(x)              contiguous as `x` is: NumPy keeps the layout of its operands
 
-Parameters are not: callers pass arrays of any layout. Assumed of all names, and taken back until nothing changes.
+Parameters are not: callers pass arrays of any layout. But for those that the program tests first (`check_rows`). Assumed of all names, and taken
+back until nothing changes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from stgrad.analysis.alias import viewed
 from stgrad.ir import (
@@ -16,6 +19,7 @@ from stgrad.ir import (
     Assign,
     Const,
     Custom,
+    Effect,
     Function,
     Operand,
     Pack,
@@ -34,9 +38,9 @@ from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 
 
-def contiguous(fn: Function) -> frozenset[str]:
-    """Names of arrays (and of stacks of arrays) whose memory is in the order of rows wherever they are bound."""
-    taken = {p.name for p in fn.params}
+def contiguous(fn: Function, trusted: Collection[str] = ()) -> frozenset[str]:
+    """Names of arrays (and of stacks of arrays) whose memory is in the order of rows wherever they are bound; `trusted` parameters are."""
+    taken = {p.name for p in fn.params} - set(trusted) - _tested(fn)
     statements = list(walk(fn.body))
     if any(isinstance(s, Custom) for s in statements):
         return frozenset()
@@ -45,6 +49,10 @@ def contiguous(fn: Function) -> frozenset[str]:
         if not lost:
             return frozenset(n for n in fn.types if n not in taken) | frozenset(s.stack for s in statements if isinstance(s, Push)) - taken
         taken |= lost
+
+
+def _tested(fn: Function) -> set[str]:
+    return {n for s in fn.body if isinstance(s, Effect) and s.op == "check_rows" for n in operand_vars(s.args[0])}
 
 
 def rowwise(stmt: Assign) -> bool:
@@ -74,6 +82,8 @@ def _in_order(stmt: Assign, type_: Type, fn: Function, taken: set[str]) -> bool:
         return ordered
     if made.made == "reshaped":
         return ordered and rowwise(stmt)
+    if made.made == "rowwise":
+        return ordered
     if stmt.op == "getitem":
         return type_.rank == 1 if gathers(stmt.args[1], fn.types) else ordered and _rows(stmt.args[1])
     return viewed(stmt, fn.types) is None and (type_.rank == 1 or ordered and _keeps(stmt.op))

@@ -351,14 +351,21 @@ def _ordering_method(frame: Frame, owner: Value, name: str, *args: Value) -> Val
         return frame.call(edits.place_of_value if name == "index" else edits.number_of, (owner, *args), {})
     known, wanted = [static_of(v) for v in owner], [static_of(a) for a in args]
     if not is_static(known) or not is_static(wanted):
+        from stgrad.frontend.comparisons import equal
+
+        known, wanted = [equal(frame, None, item, args[0]) for item in owner], [True, *wanted[1:]]
+    if name == "count" and not is_static(known):
+        return frame.call(sum, (known,), {})
+    if not is_static(known) or not is_static(wanted):
         raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)
+    at = known.index(wanted[0]) if name == "remove" and wanted[0] in known else 0
     try:
         found = getattr(known, name)(*wanted)
     except ValueError as problem:
         raise errors.ShapeError(f"ValueError: {problem}", frame.builder.loc) from problem
     if name == "remove":
         frame.mutate(owner)
-        del owner[[static_of(v) for v in owner].index(wanted[0])]
+        del owner[at]
     return found
 
 

@@ -13,6 +13,7 @@ from stgrad.frontend import growing, objects, tables
 from stgrad.frontend.arrays import get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
+from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not
 from stgrad.frontend.comprehensions import TEST, comprehension
 from stgrad.frontend.control import branch
 from stgrad.frontend.edits import number_of
@@ -67,8 +68,8 @@ def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
     """An operator that a class defines."""
     result = objects.operator(frame, kind, *operands)
     if result is objects.NO_OPERATOR:
-        if kind in (gast.Eq, gast.NotEq) and all(objects.equal_by_identity(v) or v is None for v in operands):
-            return (operands[0] is operands[1]) is (kind is gast.Eq)
+        if kind in (gast.Eq, gast.NotEq) and (same := equal_objects(frame, node, *operands)) is not objects.NO_OPERATOR:
+            return same if kind is gast.Eq else unary_not(frame, same)
         owner = next(v for v in operands if isinstance(v, (Record, tuple)))
         cls = owner.cls if isinstance(owner, Record) else type(owner)
         frame.unsupported(node, f"`{cls.__name__}` does not define this operator")
@@ -135,53 +136,18 @@ def compare(frame: Frame, node: Any) -> Value:
         if found is not objects.NO_OPERATOR:
             return found
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
-            return _compared_items(frame, node, kind, left, right)
+            return compared_items(frame, node, kind, left, right)
         if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
             frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
         if is_number(static_of(left)) and is_number(static_of(right)):  # a name that stands for a constant here
             left, right = static_of(left), static_of(right)
-        if is_static(left) and is_static(right) or not _comparable(left) or not _comparable(right):
+        if is_static(left) and is_static(right) or not comparable(left) or not comparable(right):
             return called(COMPARE[kind][0], left, right)
         return binary(frame, kind, left, right)
     if kind in (gast.Is, gast.IsNot):
         return _identity(frame, node, kind, left, right)
     right = getattr(right, "known", None) or right  # a range
     return membership(frame, node, kind, static_of(left), static_of(right))
-
-
-def _in_order(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
-    """`<` of tuples or lists: that of the first items that differ."""
-    if type(left) is not type(right):
-        frame.unsupported(node, f"a {type(left).__name__} has no order beside a {type(right).__name__}")
-    if not left or not right:
-        return called(COMPARE[kind][0], len(left), len(right))
-    a, b = left[0], right[0]
-    inner = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
-    if not inner and not (_comparable(a) and _comparable(b)):
-        return _in_order(frame, node, kind, left[1:], right[1:]) if static_of(a) == static_of(b) else called(COMPARE[kind][0], static_of(a), static_of(b))
-    equal = _compared_items(frame, node, gast.Eq, a, b) if inner else binary(frame, gast.Eq, a, b)
-
-    def rest() -> Value:
-        return _in_order(frame, node, kind, left[1:], right[1:])
-
-    def first() -> Value:
-        return _in_order(frame, node, kind, a, b) if inner else binary(frame, kind, a, b)
-
-    return branch(frame, equal, rest, first, "_c") if isinstance(equal, Sym) else rest() if equal else first()
-
-
-def _compared_items(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
-    """A comparison of tuples or lists that hold values of the running program: that of their items."""
-    if kind not in (gast.Eq, gast.NotEq):
-        return _in_order(frame, node, kind, left, right)
-    same: Value = type(left) is type(right) and len(left) == len(right)
-    for a, b in zip(left, right, strict=False) if same else ():
-        if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
-            equal = _compared_items(frame, node, gast.Eq, a, b)
-        else:
-            equal = binary(frame, gast.Eq, a, b) if _comparable(a) and _comparable(b) else static_of(a) == static_of(b)
-        same = frame.call(all, ([same, equal],), {})
-    return same if kind is gast.Eq else unary_not(frame, same)
 
 
 def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
@@ -197,14 +163,6 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
     same = same or isinstance(known, Sym) and isinstance(other, Sym)
     return same if kind is gast.Is else not same
-
-
-def _comparable(value: Value) -> bool:
-    return isinstance(value, Sym) or (is_static(value) and isinstance(value, (bool, int, float, complex)) or hasattr(value, "dtype"))
-
-
-def unary_not(frame: Frame, cond: Value) -> Value:
-    return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
 
 
 def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
@@ -225,6 +183,9 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
             return membership(frame, node, kind, left, table)
     if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
+    if isinstance(right, (tuple, list)) and any(isinstance(v, Record) for v in (left, *right)):
+        found = among(frame, node, left, right)
+        return found if kind is gast.In else unary_not(frame, found)
     right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)
     if isinstance(left, Sym) and not left.type.rank and numbers:
         found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})

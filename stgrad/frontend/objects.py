@@ -216,6 +216,14 @@ def equal_by_identity(owner: Value) -> bool:
     return isinstance(owner, Record) and not hasattr(owner.cls, "stands_for") and look("raw", owner.cls, "__eq__") is object.__eq__
 
 
+def compared_fields(cls: type) -> list[str] | None:
+    """The fields that the `__eq__` of a dataclass compares; None where it has another one."""
+    function = look("raw", cls, "__eq__")
+    if not (isinstance(function, types.FunctionType) and _generated(function) and dataclasses.is_dataclass(cls)):
+        return None
+    return [f.name for f in dataclasses.fields(cls) if f.compare]
+
+
 def own_method(owner: Value, name: str) -> types.FunctionType | None:
     """What the class of an instance, or of a named tuple that has methods, defines under this name."""
     cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) else tuple

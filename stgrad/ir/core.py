@@ -214,6 +214,7 @@ class Custom(Statement):
 class Effect(Statement):
     """A call for its effect only: 'print', 'raise' (class name, message), 'check_equal' (extents, message).
 
+    'check_rows' (array, message): raises where an array is not stored row after row.
     'check_position' and 'check_index' (position or array of positions, extent, message): raise where it does not fit an axis.
     """
 

@@ -147,6 +147,9 @@ class Statements:
                 raised = ast.Raise(self.write.call("IndexError", (message,)), None)
                 inside = ast.Compare(self.write.call("np.negative", (extent,)), [ast.LtE(), ast.Lt()], [self.write.expr(o) for o in (position, extent)])
                 return ast.If(ast.UnaryOp(ast.Not(), inside), [raised], [])
+            case "check_rows", (array, message):
+                flag = ast.Attribute(ast.Attribute(self.write.expr(array), "flags", ast.Load()), "c_contiguous", ast.Load())
+                return ast.If(ast.UnaryOp(ast.Not(), flag), [ast.Raise(self.write.call("ValueError", (message,)), None)], [])
             case "check_index", (indices, extent, message):
                 raised = ast.Raise(self.write.call("IndexError", (message,)), None)
                 return ast.If(self.write.call("runtime.outside", (indices, extent)), [raised], [])

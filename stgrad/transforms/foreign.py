@@ -79,6 +79,8 @@ class _Foreign:
             stmt = without_defaults(stmt)
         if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
             stmt = with_new_axes(stmt, self.types)
+        if isinstance(stmt, Assign) and stmt.op == "np.squeeze":
+            stmt = without_axes(stmt, self.types)
         if isinstance(stmt, Assign) and operation(stmt.op).reorders:
             stmt = reordered(stmt, self.types)
         if isinstance(stmt, Assign) and stmt.op == "np.matmul" and self.types[stmt.target.name].rank > 2 and multiplies(stmt, self.types):
@@ -292,15 +294,31 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
 
 
+def without_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`np.squeeze(x)` as `x[:, 0]`, which is a view in native code, too."""
+    source, options = stmt.args[0], [*stmt.args[1:], *(v for _, v in stmt.kwargs)]
+    if not isinstance(source, Var) or not types[stmt.target.name].rank:
+        return stmt
+    dims, axes = types[source.name].dims, options[0] if options else NONE
+    if axes == NONE:
+        gone = {k for k, d in enumerate(dims) if d.constant == 1}
+    else:
+        given = axes.items if isinstance(axes, Pack) else (axes,)
+        gone = {a.value % len(dims) for a in given if isinstance(a, Const) and type(a.value) is int}
+    index = Pack(tuple(Const(0) if k in gone else Slice(NONE, NONE, NONE) for k in range(len(dims))))
+    return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(dims) - len(gone) == types[stmt.target.name].rank else stmt
+
+
 def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`np.swapaxes(x, axis1=0, axis2=-1)` and its like as `np.transpose(x, (2, 1, 0))`, which is a view in native code, too."""
     source, options = stmt.args[0], Pack((*stmt.args[1:], *(v for _, v in stmt.kwargs)))
-    if not isinstance(source, Var) or types[source.name].rank < 3 or list(operand_vars(options)):
+    if not isinstance(source, Var) or types[source.name].rank < 2 or list(operand_vars(options)):
         return stmt
     given = [tuple(i.value for i in o.items if isinstance(i, Const)) if isinstance(o, Pack) else o.value for o in options.items if isinstance(o, (Pack, Const))]
     shape = tuple(range(types[source.name].rank))  # tells which axis is which
     order = getattr(np, stmt.op[3:])(np.empty(shape), *given).shape
-    return replace(stmt, args=(source, Pack(tuple(map(Const, order)))), op="np.transpose", kwargs=())
+    axes = () if order == shape[::-1] else (Pack(tuple(map(Const, order))),)
+    return replace(stmt, args=(source, *axes), op="np.transpose", kwargs=())
 
 
 def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from stgrad import errors
 from stgrad.analysis.alias import Classes, viewed, views_of
+from stgrad.analysis.conditions import line_of
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.shadows import shadowed, updated, updates_seen
 from stgrad.ir import (
@@ -19,6 +20,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
+    Effect,
     For,
     Function,
     Operand,
@@ -82,6 +84,7 @@ def _own_reshapes(fn: Function, names: Names) -> Function:
     classes, rows = Classes(fn.body, fn.types), contiguous(fn)
     written, targets, seen = updated(fn, classes), stored(fn.body), updates_seen(fn, classes)
     types = dict(fn.types)
+    unknown: list[Assign] = []  # what is overwritten is read through them
 
     def block(b: Block) -> Block:
         return tuple(new for s in b for new in own(map_blocks(block, s)))
@@ -92,13 +95,28 @@ def _own_reshapes(fn: Function, names: Names) -> Function:
             return (stmt,)
         target = stmt.target
         views = views_of(target.name, fn)
-        if source in rows and rowwise(stmt) or views & targets or any((a in views) != (b in views) for a, b in seen):
+        if source in rows and rowwise(stmt):
+            return (stmt,)
+        if views & targets or any((a in views) != (b in views) for a, b in seen):
+            unknown.append(stmt)
             return (stmt,)
         view = names.fresh(target.name)
         types[view] = types[target.name]
         return replace(stmt, targets=(Var(view),)), Assign((target,), "np.copy", (Var(view),), (), stmt.loc)
 
-    return replace(fn, body=block(fn.body), types=types)
+    body = block(fn.body)
+    return replace(fn, body=(*_tests_of_rows(fn, unknown), *body), types=types)
+
+
+def _tests_of_rows(fn: Function, reshapes: list[Assign]) -> Block:
+    """Tests of the parameters on whose layout it depends alone whether these are views: they are in the order of rows nearly always."""
+    given = {p.name for p in fn.params if fn.types[p.name].rank}
+    sources = {viewed(s, fn.types) for s in reshapes}
+    if not reshapes or not all(map(rowwise, reshapes)) or sources - contiguous(fn, given):
+        return ()
+    asked = [p for p in fn.params if p.name in given and sources - contiguous(fn, given - {p.name})]
+    why = "is not stored row after row, and an array that is reshaped and written to is stored as it is: pass np.ascontiguousarray"
+    return tuple(Effect("check_rows", (p, Const(f"`{p.name}` {why}({p.name}){line_of(reshapes[0].loc)}")), (), reshapes[0].loc) for p in asked)
 
 
 def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], names: Names) -> tuple[Function, dict[str, str]]:
@@ -118,9 +136,10 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
         new[param.name] = names.fresh(param.name)
         types[new[param.name]] = types[param.name]
         copies.append(Assign((Var(new[param.name]),), "np.copy", (param,)))
-    body = rename(fn.body, new)
+    tests = tuple(s for s in fn.body if isinstance(s, Effect) and s.op == "check_rows")  # of what callers pass, not of its copies
+    body = rename(tuple(s for s in fn.body if s not in tests), new)
     changed = frozenset(n for n in new if classes.find(n) in updated(fn, classes))
-    return replace(fn, body=(*copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
+    return replace(fn, body=(*tests, *copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
 
 
 def _renamed(operand: Operand, names: Mapping[str, str]) -> Operand:

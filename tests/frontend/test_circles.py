@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,50 @@ def test_equal_objects():
         return x * one * two * (11.0 if Alike() == Alike() else 13.0)
 
     assert stgrad.grad(f, jit=False)(1.0) == 165.0
+
+
+@dataclass
+class Point:
+    a: float
+    b: int = 0
+    c: float = field(default=0.0, compare=False)
+
+
+class Keyed:
+    def __init__(self, key):
+        self.key = key
+
+    def __eq__(self, other):
+        return self.key == other.key
+
+    __hash__ = None
+
+
+def compared(x, y):
+    p, q, r = Point(x, 1, y), Point(x, 1), Point(y)
+    s = x * y
+    for yes, factor in ((p == q, 2.0), (p != r, 3.0), (p == Same(), 5.0), (Keyed(x) != Keyed(y), 7.0), (Keyed(x) != Keyed(x), 11.0)):
+        if yes:
+            s = s * factor
+    if (Keyed(x), 1) == (Keyed(x), 1) and [Keyed(x)] != [Keyed(y)]:
+        s = s * 13.0
+    return s
+
+
+def among_objects(x, y):
+    a, b, k = Same(), Same(), Keyed(y)
+    objects = [a, b]
+    s = x * y * (1 + objects.index(b)) * objects.count(b)
+    if Same() in objects or b not in objects:
+        s = s * 2.0
+    if Keyed(y) in [Keyed(x), k]:
+        s = s * 3.0
+    objects.remove(b)
+    return s * 5.0 * (objects[0] is a) * [x, y, x].count(2.0)
+
+
+@pytest.mark.parametrize("function", [compared, among_objects])
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+def test_comparisons_of_objects(function, jit):
+    value, (dx, dy) = stgrad.value_and_grad(function, (0, 1), jit=jit)(2.0, 3.0)
+    assert (value, dx, dy) == (function(2.0, 3.0), function(2.0, 3.0) / 2.0, function(2.0, 3.0) / 3.0)

@@ -241,3 +241,40 @@ def axes_without_elements(a, w):
     mesh = a[np.ix_([], [0, 2])]
     turned = a[0, 1:0:-1][1:]
     return np.sum(rows) + np.prod(mesh) + np.sum(turned**2) + np.sum((a[:, :0] @ a[:0]) * w) + np.sum(a[:0] * none[:, None]) + w
+
+
+@example(matrix(3, 4), 1.3, jit=True)
+def writes_through_reshapes_of_what_keeps_an_order(a, w):
+    b = a * w
+    flat = b.reshape(-1)
+    flat[3] = a[0, 0] * w
+    b.ravel()[::2] *= 2.0
+    c = a.copy()
+    pairs = c.reshape(2, 6)
+    for i in range(2):
+        pairs[i, i + 1 :] *= a[i, 0]
+    d = np.zeros_like(a)
+    d.reshape(-1)[5] += a[0, 1] * w
+    rows = a.reshape(2, 2, 3)
+    rows[1, 0] = d[1, :3] * flat[3]
+    return np.sum(b * c) + np.sum(d * a)
+
+
+@example(matrix(6, 4), 1.3, jit=True)
+def writes_through_axes_in_other_places(m, w):
+    a = m.reshape(2, 3, 4) * w
+    turned = np.swapaxes(a, 0, 2)
+    turned[1] *= 2.0
+    moved = np.moveaxis(a, 0, -1)
+    moved[0] += m[:3, 0].sum()
+    whole = a.reshape(6, 4)
+    whole[::2] = whole[1::2] * w
+    squeezed = a[None].squeeze()
+    squeezed[0, 1] *= m[0, 0]
+    np.expand_dims(a, 1)[0, 0, 1] *= 3.0
+    column = whole.T
+    for j in range(4):
+        np.swapaxes(column, 0, 1)[j, j] = m[j, j] ** 2
+    one = a[:, :1].squeeze(1)
+    one[1] = m[3] * w
+    return np.sum(a * a)
