@@ -46,6 +46,7 @@ def adapter(ready: Ready, nodes: Nodes, signature: inspect.Signature, *, typed: 
     for name in typed:
         refuse_constants(name, nodes[name])
     compiled = loader.load(ready.text, ready.name, parallel=parallel)
+    nodes, signature = spread(nodes, signature)
     text, names = adapter_text(ready, nodes, signature)
     if _is_plain(ready, nodes, signature):
         return compiled
@@ -58,6 +59,7 @@ def adapter(ready: Ready, nodes: Nodes, signature: inspect.Signature, *, typed: 
 
 def adapter_text(ready: Ready, nodes: Nodes, signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
     """The text of the function between, and the values it refers to."""
+    nodes, signature = spread(nodes, signature)
     _refuse_parameters(signature)
     fresh = Names([ready.name, "compiled", "np", *signature.parameters])
     names: dict[str, Any] = {"np": np}
@@ -74,6 +76,26 @@ def adapter_text(ready: Ready, nodes: Nodes, signature: inspect.Signature) -> tu
     lines += [f"    if {test}:\n        raise ValueError('stgrad: compiled for another value: {name}')" for name, test in map(_split, tests)]
     lines += [f"    {', '.join(results)} = {call}" if results else f"    {call}", f"    return {returned}", ""]
     return "\n".join(lines), names
+
+
+def spread(nodes: Nodes, signature: inspect.Signature) -> tuple[Nodes, inspect.Signature]:
+    """The same with a parameter for each item of `*args` and `**kwargs`: a call in compiled code has so many."""
+    kinds = inspect.Parameter
+    found: dict[str, wrapper.Node] = {}
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        node = nodes[name] if name in nodes else wrapper.Items(tuple, ())
+        if parameter.kind is kinds.VAR_POSITIONAL and isinstance(node, wrapper.Items):
+            items = [(f"{name}_{i}", item) for i, item in enumerate(node.items)]
+        elif parameter.kind is kinds.VAR_KEYWORD and isinstance(node, (wrapper.Keys, wrapper.Items)):
+            items = list(node.items) if isinstance(node, wrapper.Keys) else []
+        else:
+            found[name] = node
+            parameters.append(parameter)
+            continue
+        found.update(items)
+        parameters += [kinds(one, kinds.POSITIONAL_OR_KEYWORD) for one, _ in items]
+    return found, inspect.Signature(parameters)
 
 
 def _split(test: str) -> tuple[str, str]:

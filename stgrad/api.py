@@ -11,7 +11,7 @@ from stgrad import pushforwards, tangent_calls
 from stgrad.as_python import as_python
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.progress import shown
-from stgrad.request import Derivative, Options, signature_of
+from stgrad.request import Around, Derivative, Options, signature_of
 from stgrad.request import options as chosen_options
 from stgrad.transformed import LAST_RESORT, Transformed
 
@@ -141,12 +141,18 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, 
     names = parameter_names(f, argnums)
     single = isinstance(argnums, (int, str))
     if sweep != "reverse":
-        program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
-        if sweep == "auto":
-            backward = Transformed(Derivative(f, mode, names, single, has_aux))
-            program = pushforwards.lighter_of(program, backward, tangent_calls.Keeps(f, names, single, has_aux))
-        return Transformed(Derivative(program, "primal"), options)
+        what = "gradient" if mode == "grad" else "value and gradient"
+        return Transformed(Around(_forward, what, "grad", f, names, (names, mode, single, has_aux, sweep)).request(), options)
     return Transformed(Derivative(f, mode, names, single, has_aux), options)
+
+
+def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: bool, sweep: str) -> Callable[..., Any]:
+    """The gradient by forward mode; with `auto` where that is the lighter one."""
+    program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
+    if sweep == "forward":
+        return program
+    backward = Transformed(Derivative(f, mode, names, single, has_aux))
+    return pushforwards.lighter_of(program, backward, tangent_calls.Keeps(f, names, single, has_aux))
 
 
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from stgrad.compressed import items_of
 from stgrad.directional import options_of
 from stgrad.jacobians import Pullback
 from stgrad.mapping import checked_axes, mapped_of
-from stgrad.request import Derivative, Options
+from stgrad.request import Around, Options
 from stgrad.transformed import Transformed
 
 
@@ -56,8 +56,8 @@ def vmap(
     """
     options, axes = Options(jit, parallel, precise, named(without), checked), checked_axes(in_axes, axis_size)
     if f is None:
-        return lambda function: Transformed(Derivative(_mapped(function, axes, out_axes), "primal"), options)
-    return Transformed(Derivative(_mapped(f, axes, out_axes), "primal"), options)
+        return lambda function: _mapped(function, axes, out_axes, options)
+    return _mapped(f, axes, out_axes, options)
 
 
 def batch_jacobian(
@@ -89,21 +89,26 @@ def batch_jacobian(
     """
     options = options_of((jit, parallel, precise, named(without), checked, memory))
     if f is None:
-        return lambda function: Transformed(Derivative(_each_item(function, argnums), "primal"), options)
-    return Transformed(Derivative(_each_item(f, argnums), "primal"), options)
+        return lambda function: _each_item(function, argnums, options)
+    return _each_item(f, argnums, options)
 
 
-def _each_item(f: Any, argnums: int | str) -> Callable[..., Any]:
+def _each_item(f: Any, argnums: int | str, options: Options) -> Transformed:
     if not callable(f):
         raise TypeError(f"batch_jacobian takes a function, not {type(f).__name__}; options go by keyword: @stgrad.batch_jacobian(argnums=...)")
     f = as_python(f)
-    return items_of(f, Pullback(f, parameter_names(f, (argnums,))))
+    names = parameter_names(f, (argnums,))
+    return Transformed(Around(_items, "Jacobian of each item", "batch_jacobian", f, names, (names,)).request(), options)
 
 
-def _mapped(f: Any, axes: Any, out_axes: Any) -> Callable[..., Any]:
+def _items(f: Any, names: tuple[str, ...]) -> Callable[..., Any]:
+    return items_of(f, Pullback(f, names))
+
+
+def _mapped(f: Any, axes: Any, out_axes: Any, options: Options) -> Transformed:
     if not callable(f):
         raise TypeError(f"vmap takes a function, not {type(f).__name__}; options go by keyword: @stgrad.vmap(in_axes=...)")
-    return mapped_of(as_python(f), axes, out_axes)
+    return Transformed(Around(mapped_of, "map over a batch", "vmap", as_python(f), (), (axes, out_axes)).request(), options)
 
 
 __all__ = ["batch_jacobian", "vmap"]

@@ -12,7 +12,7 @@ from stgrad.as_python import as_python
 from stgrad.directional import options_of, pushforward
 from stgrad.errors import MemoryBudgetError
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
-from stgrad.request import Derivative, Options
+from stgrad.request import Around, Derivative, Options
 from stgrad.transformed import Transformed
 
 if TYPE_CHECKING:
@@ -167,7 +167,15 @@ def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: 
         )
     if f is None:
         return lambda function: hessian(function, argnums, mode=mode, **options)
-    return jacobian(grad(f, argnums), argnums, mode="square" if mode == "auto" else mode, memory=False, **{k: v for k, v in options.items() if k != "memory"})
+    make, chosen = _MODES["square" if mode == "auto" else mode], _options(memory=False, **{k: v for k, v in options.items() if k != "memory"})
+    return _derived(make, grad(f, argnums), argnums, chosen, "hessian", as_python(f))
+
+
+def _options(
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+    memory: int | str | bool | None = None,
+) -> Options:  # fmt: skip
+    return options_of((jit, parallel, precise, named(without), checked, memory))
 
 
 @overload
@@ -188,11 +196,11 @@ def elementwise_grad(
 
     Where elements depend on others it is the derivative of the sum of all results.
     """
+    return _derived(_elementwise, f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "elementwise_grad")
 
-    def make(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-        return jacobians.elementwise_of(f, jacobians.Pullback(f, names), single)
 
-    return _derived(make, f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "elementwise_grad")
+def _elementwise(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    return jacobians.elementwise_of(f, jacobians.Pullback(f, names), single)
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
@@ -218,14 +226,18 @@ def _square(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
 _MODES = {"auto": _by_fewer, "forward": _by_columns, "reverse": _by_rows, "square": _square}
 
 
-def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Options, what: str) -> Any:
+def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Options, what: str, innermost: Any = None) -> Any:
     if f is None:
         return lambda function: _derived(make, function, argnums, options, what)
     if not callable(f):
         raise TypeError(f"{what} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{what}(argnums=...)")
     f = as_python(f)
-    program = make(f, parameter_names(f, argnums), isinstance(argnums, (int, str)))
-    return Transformed(Derivative(program, "primal"), options)
+    names = parameter_names(f, argnums)
+    said, suffix = _SAID[what]
+    return Transformed(Around(make, said, suffix, f, names, (names, isinstance(argnums, (int, str))), innermost=innermost).request(), options)
+
+
+_SAID = {"jacobian": ("Jacobian", "jacobian"), "hessian": ("Hessian", "hessian"), "elementwise_grad": ("derivative of each element", "grad")}
 
 
 _called: Any

@@ -13,7 +13,7 @@ from stgrad import inside, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.points import directed, everywhere, kept, spread
-from stgrad.request import Derivative, Options, options
+from stgrad.request import Around, Options, options
 from stgrad.transformed import Transformed
 
 # What the compiler is told: jit, parallel, precise, without, checked, memory (False: no budget, whatever the environment says).
@@ -107,17 +107,28 @@ def _make_jvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Given) -> T
 
 
 def pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Options, make: Callable[..., Any]) -> Transformed:
-    tangent = tangent_calls.Tangent(f, parameter_names(f, chosen), False, has_aux)
-    return Transformed(Derivative(make(tangent), "primal"), options)
+    names = parameter_names(f, chosen)
+    what = "tangent" if make is pushforwards.linear_of else "value and tangent"
+    return Transformed(Around(_pushforward, what, "jvp", f, names, (names, has_aux, make)).request(), options)
+
+
+def _pushforward(f: Any, names: tuple[str, ...], has_aux: bool, make: Callable[..., Any]) -> Callable[..., Any]:
+    made: Callable[..., Any] = make(tangent_calls.Tangent(f, names, False, has_aux))
+    return made
 
 
 def _make_hvp(f: Any, chosen: tuple[int, ...], given: Given) -> Transformed:
-    return Transformed(Derivative(pushforwards.product_of(f, parameter_names(f, chosen), chosen), "primal"), options_of(given))
+    names = parameter_names(f, chosen)
+    return Transformed(Around(pushforwards.product_of, _PRODUCT, "hvp", f, names, (names, chosen)).request(), options_of(given))
+
+
+_PRODUCT = "Hessian times a vector"
 
 
 def _product(f: Any, argnums: Argnums, options: Options) -> Transformed:
     f = as_python(f)
-    return Transformed(Derivative(pushforwards.product_along(f, parameter_names(f, argnums), isinstance(argnums, (int, str))), "primal"), options)
+    names, single = parameter_names(f, argnums), isinstance(argnums, (int, str))
+    return Transformed(Around(pushforwards.product_along, _PRODUCT, "hvp", f, names, (names, single), ("vector",)).request(), options)
 
 
 _called: Any

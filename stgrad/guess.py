@@ -10,6 +10,7 @@ import numpy as np
 
 from stgrad import source as sources
 from stgrad.ir import Dim, Type
+from stgrad.request import Derivative, innermost, signature_of
 
 _ANNOTATIONS = {"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"}
 
@@ -25,6 +26,20 @@ def guess_specs(function: Any, signature: inspect.Signature) -> dict[str, Any]:
     for statement in tree.body:
         uses.visit(statement)
     return {name: _guess(p, uses) for name, p in signature.parameters.items()}
+
+
+def guess_specs_of(request: Derivative, signature: inspect.Signature) -> dict[str, Any]:
+    """The same for the program of a request: where that takes the arguments of a function all together, they are put together."""
+    around = request.around
+    if around is None:
+        return guess_specs(innermost(request.function), signature)
+    function = innermost(around.named)
+    known = guess_specs(function, signature_of(function))
+    own = tuple(known.values())
+    along = tuple(known[name] for name in around.wrt if name in known)
+    behind = (along if len(along) > 1 else along[0],) if around.behind and along else ()
+    given = {"args": (*own, *behind), "kwargs": {}, "primals": own, "tangents": along}
+    return {name: given.get(name) for name in signature.parameters}
 
 
 def _guess(parameter: inspect.Parameter, uses: _Uses) -> Any:

@@ -26,7 +26,7 @@ from stgrad.ir import NONE, Const, Dim, Effect, Function, Loc, Operand, Pack, St
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
-from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
@@ -36,7 +36,7 @@ FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
 
 
-def spec_of(value: Any, path: str) -> Spec:
+def spec_of(value: Any, path: Spelling) -> Spec:
     """The specification of an argument: types of its numbers and arrays, the rest as it is.
 
     Extents that are 1 are part of the type, since they broadcast.
@@ -45,7 +45,7 @@ def spec_of(value: Any, path: str) -> Spec:
     if kind in (float, complex, bool):
         return Type({float: "float64", complex: "complex128", bool: "bool"}[kind], weak=True)
     if kind is int:
-        return Type("int64", weak=True, value=Dim(path))
+        return Type("int64", weak=True, value=Dim(path if isinstance(path, str) else None))
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fciub":
             raise errors.NotDifferentiableError(f"`{path}` is an array of {value.dtype}", hint="pass numbers")
@@ -59,10 +59,10 @@ def spec_of(value: Any, path: str) -> Spec:
     if isinstance(value, np.generic) and value.dtype.kind in "fciub":
         return Type(value.dtype.name)
     if kind in (tuple, list) or isinstance(value, tuple) and hasattr(kind, "_fields"):
-        items = [spec_of(v, f"{path}_{i}") for i, v in enumerate(value)]
+        items = [spec_of(v, path[i] if isinstance(path, list) else f"{path}_{i}") for i, v in enumerate(value)]
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     if kind is dict:
-        return {k: spec_of(v, f"{path}_{k}") for k, v in value.items()}
+        return {k: spec_of(v, path[k] if isinstance(path, dict) else f"{path}_{k}") for k, v in value.items()}
     attributes = attributes_of(value)
     if attributes is not None:
         return Record(kind, {k: spec_of(v, f"{path}_{k}") for k, v in attributes.items()})
@@ -339,7 +339,8 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         warn_of_zeros(*trace.primal, function_name(request))
     if request.mode == "primal":
         reading = _primal(reading, trace)
-    flat = replace(reading.function, result=_result_operand(reading), doc=described(getattr(target, "derivative", target)))
+    flat = replace(reading.function, result=_result_operand(reading), doc=described(request))
+    flat = flat if request.around is None else replace(flat, name=function_name(request))
     if getattr(target, "options", DEFAULT).apart:
         return _apart(request, flat, reading, trace, target.options)
     fn = specialise(flat, trace, getattr(target, "options", DEFAULT))

@@ -23,7 +23,7 @@ from stgrad.calls.later import Later
 from stgrad.calls.program_cache import Ready
 from stgrad.lookups import Lookup
 from stgrad.prepared import Program, hidden_of, ready_program
-from stgrad.request import DEFAULT, Derivative, Options, described, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, described, function_name, innermost, signature_of, spelled
 from stgrad.values import Sym, Value
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Programs:
         self.options = options
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
-        own = getattr(derivative.function, "__doc__", None)
+        own = getattr(derivative.function if derivative.around is None else innermost(derivative.around.named), "__doc__", None)
         self.__doc__ = "\n\n".join(filter(None, (described(derivative), inspect.cleandoc(own) if isinstance(own, str) else "")))
         self._lock = threading.RLock()
         self._reset()
@@ -203,7 +203,8 @@ class Programs:
 
     def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
         nodes = self._nodes(arguments)
-        specs = {name: value if self._is_flag(name, value) else spec_of(value, name) for name, value in arguments.items()}
+        called = spelled(self.derivative.function, arguments)
+        specs = {name: value if self._is_flag(name, value) else spec_of(value, called[name]) for name, value in arguments.items()}
         try:
             return compile_program(self, specs, keep=keep), nodes
         except (errors.NeedStaticError, errors.TypeInferenceError) as problem:

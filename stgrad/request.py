@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import types
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from stgrad import errors
@@ -92,13 +93,107 @@ class Derivative:
     single: bool = True  # one gradient rather than a tuple of them
     has_aux: bool = False
     directions: tuple[tuple[int, ...], ...] | None = None
+    around: Around | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a program is that we put around the derivative of a function: a Jacobian, a map over a batch.
+
+    `make(function, *args)` gives the program, which takes the arguments of the function and, `behind` them, others. It is named after the
+    function, says what it is of it, calls arguments as the function does, and is made again in another process.
+    """
+
+    make: Callable[..., Any]
+    what: str  # in words
+    suffix: str  # of its name
+    function: Any
+    wrt: tuple[str, ...] = ()
+    args: tuple[Any, ...] = ()
+    behind: tuple[str, ...] = ()
+    innermost: Any = None  # what it is named after, where that is another function
+
+    @property
+    def named(self) -> Any:
+        return self.function if self.innermost is None else self.innermost
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """`wrt`, as the innermost function calls them."""
+        known = _called(self.named, 0) if any(name.startswith("args[") for name in self.wrt) else []
+        places = [int(name[5:-1]) if name.startswith("args[") else len(known) for name in self.wrt]
+        return tuple(known[i] if i < len(known) else name for i, name in zip(places, self.wrt, strict=True))
+
+    def request(self) -> Derivative:
+        """The request for the program; the program knows what it is."""
+        program = self.make(self.function, *self.args)
+        program._stgrad_around_ = self
+        return Derivative(program, "primal", around=self)
+
+    def names(self, parameter: str, count: int) -> list[str]:
+        """What the items of a parameter of the program are called that holds those of the function."""
+        own = [f"{base}_{index[:-1]}" if index else base for base, _, index in (name.partition("[") for name in self.chosen)]
+        known = _called(self.named, count) if parameter in ("args", "primals") else own
+        if parameter == "args":
+            known = [*known[: max(count - len(self.behind), 0)], *self.behind]
+        return [f"{name}_dot" for name in known] if parameter == "tangents" else known
+
+
+def public_signature(target: Any) -> inspect.Signature:
+    """The parameters of what is called, those of the user's function where the program around it takes any."""
+    around = target.derivative.around
+    if around is None or not any(p.kind is p.VAR_POSITIONAL for p in signature_of(target).parameters.values()):
+        return signature_of(target)
+    own = list(signature_of(innermost(around.named)).parameters.values())
+    behind = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in around.behind]
+    return inspect.Signature(own if not behind else [*(p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in own), *behind])
+
+
+def innermost(function: Any) -> Any:
+    """The function that a derivative, or a program around one, is of."""
+    while hasattr(function, "derivative"):
+        request = function.derivative
+        function = request.function if request.around is None else request.around.named
+    return function
+
+
+def _called(function: Any, count: int) -> list[str]:
+    """The names of so many arguments by position."""
+    names: list[str] = []
+    for name, parameter in signature_of(innermost(function)).parameters.items():
+        many = parameter.kind is parameter.VAR_POSITIONAL
+        names += [f"{name}_{i}" for i in range(count - len(names))] if many else [name] if parameter.kind is not parameter.VAR_KEYWORD else []
+    return names
+
+
+Spelling = str | list[str] | dict[str, str]
+
+
+def spelled(function: Any, arguments: Mapping[str, Any]) -> dict[str, Spelling]:
+    """For each parameter of a program what its value is called: a text, or a text for each item of it."""
+    around = getattr(function, "_stgrad_around_", None)
+    found: dict[str, Spelling] = {}
+    for name, value in arguments.items():
+        found[name] = name
+        if around is not None and name == "kwargs":
+            found[name] = {key: key for key in value}
+        elif around is not None and name in ("args", "primals", "tangents") and isinstance(value, tuple):
+            names = around.names(name, len(value))
+            found[name] = [names[i] if i < len(names) else f"{name}_{i}" for i in range(len(value))]
+    return found
 
 
 def function_name(request: Any) -> str:
-    """The name of what is differentiated: `loss`, `loss_grad`."""
-    inner = request.function
+    """The name of what is differentiated: `loss`, `loss_grad`, `loss_hessian`."""
+    if request.around is not None:
+        return f"{function_name_of(request.around.named)}_{request.around.suffix}"
+    return function_name_of(request.function)
+
+
+def function_name_of(inner: Any) -> str:
+    """The same of a function, or of what is called like one."""
     if hasattr(inner, "derivative"):
-        return f"{function_name(inner.derivative)}_grad"
+        return function_name(inner.derivative) if inner.derivative.mode == "primal" else f"{function_name(inner.derivative)}_grad"
     inner = sources.unwrap(inner).function if callable(inner) else inner
     inner = getattr(inner, "tree", inner)  # a function of the code being read
     name = getattr(inner, "__name__", getattr(inner, "name", type(inner).__name__))
@@ -107,13 +202,19 @@ def function_name(request: Any) -> str:
 
 def described(request: Derivative) -> str:
     """What a derivative is, in a sentence; nothing for a function itself."""
+    if request.around is not None:
+        return _sentence(request.around.what, function_name_of(request.around.named), request.around.chosen)
     if request.mode == "primal":
         return ""
     words = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}
     what = words.get(request.mode, "Derivative")
-    names = request.wrt
+    return _sentence(what, function_name(request), request.wrt)
+
+
+def _sentence(what: str, of: str, names: tuple[str, ...]) -> str:
+    what = f"{what[0].upper()}{what[1:]}"
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
-    return f"{what} of {function_name(request)} with respect to {listed}."
+    return f"{what} of {of} with respect to {listed}." if names else f"{what} of {of}."
 
 
 def signature_of(target: Any) -> inspect.Signature:

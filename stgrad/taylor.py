@@ -12,7 +12,7 @@ from stgrad import errors, pushforwards, tangent_calls
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.points import kept
-from stgrad.request import Derivative, options
+from stgrad.request import Around, options
 from stgrad.transformed import Transformed
 from stgrad.values import map_leaves
 
@@ -50,13 +50,17 @@ def jet(
     chosen = options(jit, False, precise, named(without), checked)
 
     def program(f: Any) -> Transformed:
-        expansion = tangent_calls.Series(f, parameter_names(f, tuple(range(len(primals)))), False)
-        return Transformed(Derivative(pushforwards.series_of(expansion), "primal"), chosen)
+        names = parameter_names(f, tuple(range(len(primals))))
+        return Transformed(Around(_expansion, "power series", "jet", f, names, (names,)).request(), chosen)
 
     run = kept(f, ("series", len(primals), count, chosen), program)
     given = tuple(tuple(_like(s[k], x) / factorial(k + 1) for s, x in zip(series, primals, strict=True)) for k in range(count))
     value, found = run(tuple(primals), given)
     return value, [_scaled(y, factorial(k + 1)) for k, y in enumerate(found)]
+
+
+def _expansion(f: Any, names: tuple[str, ...]) -> Callable[..., Any]:
+    return pushforwards.series_of(tangent_calls.Series(f, names, False))
 
 
 def _scaled(coefficients: Any, factor: int) -> Any:

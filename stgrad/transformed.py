@@ -22,7 +22,7 @@ from stgrad.calls.listed import Ragged, has_lists, stacked
 from stgrad.calls.program_cache import Ready
 from stgrad.prepared import Program, hidden_of
 from stgrad.programs import Programs
-from stgrad.request import Derivative, Options, function_name
+from stgrad.request import Around, Derivative, Options, function_name, function_name_of, public_signature
 from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
@@ -227,22 +227,24 @@ class Transformed(Programs):
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
         if not args and not kwargs and self._signature.parameters:
-            function = self.derivative.function
-            while hasattr(function, "derivative"):
-                function = function.derivative.function
-            from stgrad.guess import guess_specs
+            from stgrad.guess import guess_specs_of
             from stgrad.program import compile_program
 
-            return compile_program(self, guess_specs(function, self._signature), keep=keep)
+            return compile_program(self, guess_specs_of(self.derivative, self._signature), keep=keep)
         return self._build(self._bind(args, kwargs), keep=keep)[0]
 
     def __repr__(self) -> str:
+        if self.derivative.around is not None:
+            around = self.derivative.around
+            of, wrt = function_name_of(around.named), f" with respect to {', '.join(around.chosen)}" if around.wrt else ""
+            return f"<stgrad {around.what} of {of}{public_signature(self)}{wrt}>"
         what = {"grad": "gradient", "value_and_grad": "value and gradient", "vjp": "pullback", "jvp": "pushforward", "primal": "compiled"}[self.derivative.mode]
         wrt = f" with respect to {', '.join(self.derivative.wrt)}" if self.derivative.wrt else ""
         return f"<stgrad {what} of {function_name(self.derivative)}{self._signature}{wrt}>"
 
     def __reduce__(self) -> Any:
-        return _restore, (type(self).__bases__[0], self.derivative, self.options)
+        request = self.derivative if self.derivative.around is None else self.derivative.around
+        return _restore, (type(self).__bases__[0], request, self.options)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method of a class, with the instance as first argument."""
@@ -363,5 +365,5 @@ def _leaves(compiled: Compiled, nodes: list[Any], arguments: dict[str, Any]) -> 
     return [*scalars, *captured.values()]
 
 
-def _restore(cls: Callable[[Derivative, Options], Transformed], derivative: Derivative, options: Options) -> Transformed:
-    return cls(derivative, options)
+def _restore(cls: Callable[[Derivative, Options], Transformed], request: Derivative | Around, options: Options) -> Transformed:
+    return cls(request.request() if isinstance(request, Around) else request, options)

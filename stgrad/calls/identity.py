@@ -138,7 +138,7 @@ class Identity:
 
 def request_options(request: Any) -> list[Any]:
     """The fields of a derivative that a later version adds, in order."""
-    known = ("function", "mode", "wrt", "single", "has_aux")
+    known = ("function", "mode", "wrt", "single", "has_aux", "around")
     return [repr(value) for name, value in sorted(vars(request).items()) if name not in known]
 
 

@@ -72,6 +72,7 @@ from stgrad.frontend.values import (
 from stgrad.ir import Assign, Block, Const, Dim, Effect, Function, If, Operand, Pack, Stmt, Type, Var, assigns, operand_vars, rename, walk
 from stgrad.ir import read as read_names
 from stgrad.lookups import Lookup, look
+from stgrad.request import Spelling, spelled
 
 __all__ = ["Builder", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
 
@@ -126,7 +127,8 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     begin(frame, tree)
-    values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
+    called = spelled(inner.function, arguments)
+    values = {name: _argument(builder, called[name], spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, function), **values})
     given = _as_given(values)
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
@@ -279,7 +281,12 @@ def _bound_before(frame: Frame, tree: Any, function: Any) -> dict[str, Value]:
     return {**dict(zip(names, inner.args, strict=False)), **inner.kwargs}
 
 
-def _argument(builder: Builder, name: str, spec: Any) -> Value:
+def _argument(builder: Builder, name: Spelling, spec: Any) -> Value:
+    if isinstance(name, list):
+        return tuple(_argument(builder, one, item) for one, item in zip(name, spec, strict=True))
+    if isinstance(name, dict):
+        return {key: _argument(builder, one, spec[key]) for key, one in name.items()}
+
     def leaf(value: Value, path: str) -> Value:
         if not isinstance(value, Type):
             return value

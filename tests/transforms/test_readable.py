@@ -91,3 +91,11 @@ def test_the_file_of_what_runs() -> None:
     assert isinstance(path, Path)
     assert path.read_text() == gradient.lowered(np.ones(3))
     assert gradient(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_hessian_reads_as_one_would_write_it():
+    """No powers of one or nothing, and no tests that NumPy's operations make by themselves."""
+    text = stgrad.hessian(lambda x: np.sum(np.sin(x) ** 2)).source(X)
+    assert "**" not in text
+    jacobian = stgrad.jacfwd(lambda x, w: np.tanh(w @ x)).source(X, np.ones((2, len(X))))
+    assert "raise" not in jacobian
