@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.compressed import items_of
 from stgrad.directional import options_of
+from stgrad.errors import MemoryBudgetError
 from stgrad.jacobians import Pullback
 from stgrad.mapping import checked_axes, mapped_of
 from stgrad.request import Around, Options
@@ -17,7 +19,7 @@ from stgrad.transformed import Transformed
 
 def vmap(
     f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None, jit: bool = True,
-    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The function over a batch: for each item of the arguments its result, stacked; as in JAX.
 
@@ -29,7 +31,7 @@ def vmap(
         out_axes: at which axis of the results the items are stacked: an int, or a prefix of the structure of the result; None for what does not
             depend on the item, and is returned once.
         axis_size: the number of items; it is needed only where no argument is mapped.
-        parallel: run the items on threads. The other options are those of `grad`.
+        parallel: run the items on threads. The other options are those of `grad`; `memory` is a budget for each reverse sweep in f, one item at a time.
 
     Returns:
         A function with the arguments of f. It is one program, a loop over the items, that can be differentiated, mapped again, and called in
@@ -54,7 +56,9 @@ def vmap(
     array([[0., 0.],
            [6., 8.]])
     """
-    options, axes = Options(jit, parallel, precise, named(without), checked), checked_axes(in_axes, axis_size)
+    options, axes = replace(options_of((jit, parallel, precise, named(without), checked, memory)), plain=False), checked_axes(in_axes, axis_size)
+    if parallel and options.memory is not None:
+        raise MemoryBudgetError("`vmap` with threads takes no memory budget", reason="several items are worked on at once", hint="leave out one of both")
     if f is None:
         return lambda function: _mapped(function, axes, out_axes, options)
     return _mapped(f, axes, out_axes, options)

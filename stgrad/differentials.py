@@ -157,17 +157,17 @@ def hessian(f: None = None, argnums: Argnums = 0, *, mode: str = "auto", **optio
 def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Any:
     """The second derivatives of a function that returns one real number: the Jacobian of its gradient; arguments as for `jacobian`.
 
-    With 'auto' it is forward over reverse, and reverse over reverse for complex arguments.
+    With 'auto' it is forward over reverse, and reverse over reverse for complex arguments. Within a budget of memory four columns at a time go through
+    the gradient program, not all of them together.
     """
-    if options.get("memory") is not None:
-        raise MemoryBudgetError(
-            "`hessian` takes no memory budget",
-            reason="its rows go through one reverse sweep together, which keeps what it reads",
-            hint="ask for its products with directions, one at a time: stgrad.hvp(f, (x,), (v,), memory=...)",
-        )
     if f is None:
         return lambda function: hessian(function, argnums, mode=mode, **options)
-    make, chosen = _MODES["square" if mode == "auto" else mode], _options(memory=False, **{k: v for k, v in options.items() if k != "memory"})
+    chosen = _options(**options)
+    if chosen.memory is not None and mode == "reverse":
+        raise MemoryBudgetError(
+            "`hessian` with mode='reverse' takes no memory budget", reason="a sweep back over another one keeps all that it reads", hint="leave out `mode`"
+        )
+    make = _MODES["square" if mode == "auto" else mode] if chosen.memory is None else _by_few_columns
     return _derived(make, grad(f, argnums), argnums, chosen, "hessian", as_python(f))
 
 
@@ -210,6 +210,11 @@ def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]
 def _by_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
     c = tangent_calls
     return pushforwards.jacobian_of(c.Every(f, names), c.Pushforward(f, names), c.Point(f, names), c.Shaped(f, names, single))
+
+
+def _by_few_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    c = tangent_calls
+    return pushforwards.jacobian_of(c.Nothing(f, names), c.Pushforward(f, names), c.Point(f, names), c.Shaped(f, names, single))
 
 
 def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[tangent_calls.Cheaper] = tangent_calls.Cheaper) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
 from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
-from stgrad.transforms.budget import budgeted, within_derivative
+from stgrad.transforms.budget import budgeted, within_derivative, within_own
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
@@ -433,7 +433,7 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
         return spec_of(value, path) if is_number(value) and not isinstance(value, (bool, int)) else value
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
-    with _nested(target, frame):
+    with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
         return dict(bound.arguments), array_program(target, specs, Trace())
 
 

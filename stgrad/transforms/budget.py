@@ -52,6 +52,7 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    map_blocks,
     operand_vars,
     reads,
     rename,
@@ -91,10 +92,30 @@ def budgeted(memory: int | None) -> Iterator[None]:
 @contextmanager
 def within_derivative(mode: str, directions: int) -> Iterator[None]:
     """While the program is made that is differentiated in some mode: what it keeps has tangents as large; a sweep back over it keeps all that it reads."""
+    if mode == "primal":
+        yield
+        return
+    copies = _COPIES.get() * (1 + directions) if mode in ("jvp", "series") else 0
     budget = BUDGET.get()
-    if budget is not None and mode != "primal":
-        budget = replace(budget, copies=budget.copies * (1 + directions)) if mode in ("jvp", "series") else None
-    token = BUDGET.set(budget)
+    tokens = BUDGET.set(replace(budget, copies=copies) if budget is not None and copies else None), _COPIES.set(copies)
+    try:
+        yield
+    finally:
+        BUDGET.reset(tokens[0])
+        _COPIES.reset(tokens[1])
+
+
+_COPIES: ContextVar[int] = ContextVar("COPIES", default=1)  # how often a value is kept; 0 where everything is, in a sweep back over another one
+
+
+@contextmanager
+def within_own(memory: int | None) -> Iterator[None]:
+    """While a derivative is read that a program calls, which may have a budget of its own: the smaller one holds."""
+    budget, copies = BUDGET.get(), _COPIES.get()
+    if memory is None or not copies or budget is not None and budget.bytes <= memory:
+        yield
+        return
+    token = BUDGET.set(Budget(memory, copies))
     try:
         yield
     finally:
@@ -357,8 +378,8 @@ def _fills(loop: For, types: Mapping[str, Type]) -> bool:
 
 def settle_budget(fn: Function, lists: frozenset[str]) -> Function:
     """Fill in what a lowered program needs besides what its loops keep: the arrays that it makes, but those of `lists`."""
-    at = [i for i, s in enumerate(fn.body) if isinstance(s, Assign) and s.op == "runtime.budget_left"]
-    if not at:
+    at = next((i for i, s in enumerate(fn.body) if any(_is_left(inner) for inner in walk((s,)))), None)
+    if at is None:
         return fn
     names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
     there: There = {symbol: (name, axis, offset) for p in fn.params for symbol, name, axis, offset in told(p.name, fn.types)}
@@ -367,10 +388,18 @@ def settle_budget(fn: Function, lists: frozenset[str]) -> Function:
     for name in _made(fn) - lists:
         size = tally.product(np.dtype(types[name].dtype).itemsize, [tally.extent(dim) for dim in types[name].dims])
         total = total if size is None else tally.plus(total, size)
-    first = fn.body[at[0]]
-    assert isinstance(first, Assign)
-    body = (*fn.body[: at[0]], *tally.out, replace(first, args=(first.args[0], total)), *fn.body[at[0] + 1 :])
+    body = (*fn.body[:at], *tally.out, *(_with_base(s, total) for s in fn.body[at:]))
     return replace(fn, body=body, types=types)
+
+
+def _is_left(stmt: Stmt) -> bool:
+    return isinstance(stmt, Assign) and stmt.op == "runtime.budget_left"
+
+
+def _with_base(stmt: Stmt, total: Operand) -> Stmt:
+    if isinstance(stmt, Assign) and _is_left(stmt):
+        return replace(stmt, args=(stmt.args[0], total))
+    return map_blocks(lambda block: tuple(_with_base(s, total) for s in block), stmt)
 
 
 def _made(fn: Function) -> set[str]:
@@ -379,4 +408,4 @@ def _made(fn: Function) -> set[str]:
     return {s.target.name for s in made if fn.types[s.target.name].array}
 
 
-__all__ = ["BUDGET", "at_fault", "budgeted", "settle_budget", "within", "within_derivative"]
+__all__ = ["BUDGET", "at_fault", "budgeted", "settle_budget", "within", "within_derivative", "within_own"]
