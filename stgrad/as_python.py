@@ -10,13 +10,15 @@ import linecache
 from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from stgrad.checkpoints import checkpoint
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
+from stgrad.request import signature_of
 
-_TEXT = "def {name}(*args, **kwargs):\n    return function(*args, **kwargs)\n"
+_TEXT = "def {name}(*args, **kwargs):\n    return _function_(*args, **kwargs)\n"
 
 
 def as_python(f: Any) -> Any:
@@ -36,18 +38,26 @@ def _ruled(f: Any) -> Any:
     """A function with the parameters of one that has a derivative rule, which calls it; kept with it."""
     made = vars(f).get("_stgrad_calling")
     if made is None:
-        own = f.function if isinstance(f, custom_gradient) else f.fun
-        params = inspect.signature(own).parameters.values()
-        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in params):
-            made = _written(f, _TEXT)
-        else:
-            named = ", ".join([f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in params])
-            heads = [p.name for p in params if p.kind is not p.KEYWORD_ONLY] + ["*"] * any(p.kind is p.KEYWORD_ONLY for p in params)
-            heads += [p.name for p in params if p.kind is p.KEYWORD_ONLY]
-            made = _written(f, f"def {{name}}({', '.join(heads)}):\n    return function({named})\n")
-            made.__defaults__ = tuple(p.default for p in params if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY) or None
-            made.__kwdefaults__ = {p.name: p.default for p in params if p.default is not p.empty and p.kind is p.KEYWORD_ONLY} or None
-        f._stgrad_calling = made
+        made = f._stgrad_calling = _calling_like(f, inspect.signature(f.function if isinstance(f, custom_gradient) else f.fun))
+    return made
+
+
+def first_of(f: Any) -> FunctionType:
+    """The function that gives the first of the results of f, with its parameters."""
+    return _calling_like(f, signature_of(f), "[0]")
+
+
+def _calling_like(f: Any, signature: inspect.Signature, suffix: str = "") -> FunctionType:
+    """A function with these parameters that calls f."""
+    params = signature.parameters.values()
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in params):
+        return _written(f, _TEXT.replace("\n", f"{suffix}\n").replace(f":{suffix}", ":"))
+    named = ", ".join([f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in params])
+    heads = [p.name for p in params if p.kind is not p.KEYWORD_ONLY] + ["*"] * any(p.kind is p.KEYWORD_ONLY for p in params)
+    heads += [p.name for p in params if p.kind is p.KEYWORD_ONLY]
+    made = _written(f, f"def {{name}}({', '.join(heads)}):\n    return _function_({named}){suffix}\n")
+    made.__defaults__ = tuple(p.default for p in params if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY) or None
+    made.__kwdefaults__ = {p.name: p.default for p in params if p.default is not p.empty and p.kind is p.KEYWORD_ONLY} or None
     return made
 
 
@@ -57,11 +67,13 @@ def _calling(f: Any) -> FunctionType:
 
 
 def _written(f: Any, template: str) -> FunctionType:
-    name = f.__name__ if f.__name__.isidentifier() else "function"
-    file = f"<{getattr(f, '__module__', None) or 'numpy'}.{name}>"
+    own = getattr(f, "__name__", type(f).__name__)
+    name = own if own.isidentifier() else "function"
     text = template.format(name=name)
+    mark = "" if template == _TEXT else f" {crc32(text.encode()):08x}"  # functions of one name may have other parameters
+    file = f"<{getattr(f, '__module__', None) or 'numpy'}.{name}{mark}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"function": f, "__name__": file}
+    names: dict[str, Any] = {"_function_": f, "__name__": file}
     exec(compile(text, file, "exec"), names)  # noqa: S102
     made: FunctionType = names[name]
     return made

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import inside, jacobians, pushforwards, tangent_calls
-from stgrad.api import Argnums, grad, named, parameter_names
-from stgrad.as_python import as_python
+from stgrad.api import Argnums, named, parameter_names
+from stgrad.as_python import as_python, first_of
 from stgrad.directional import options_of, pushforward
 from stgrad.errors import MemoryBudgetError
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
@@ -102,23 +103,24 @@ def tangent_program(f: Any, argnums: Argnums, *, precise: bool = False, without:
 
 @overload
 def jacobian(
-    f: Callable[P, Any], argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Derived[P, Any]: ...
 @overload
 def jacobian(
-    f: None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    f: None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacobian(
-    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of every number of a result in every number of an argument.
 
     Args:
         f: a function of numbers and arrays with any result.
         argnums: as for `grad`.
+        has_aux: whether f returns `(value, auxiliary data)`; the result then is the Jacobian of the value, and the data.
         mode: 'forward', which runs the program for each few numbers of the arguments; 'reverse', once for each number of the result; or 'auto', whichever
             is less work. The other options are those of `grad`. `memory` is a budget for each reverse sweep; columns keep nothing.
 
@@ -129,46 +131,53 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
-    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, memory)), "jacobian")
+    return _derived(_MODES[mode], f, argnums, options_of((jit, parallel, precise, named(without), checked, memory)), "jacobian", has_aux)
 
 
 @overload
-def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, **options: Any) -> Derived[P, Any]: ...
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Derived[P, Any]: ...
 @overload
-def jacfwd(f: None = None, argnums: Argnums = 0, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
-def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
+def jacfwd(f: None = None, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
+def jacfwd(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Any:
     """`jacobian` by columns: for functions with few arguments and many results."""
-    return jacobian(f, argnums, mode="forward", **options)
+    return jacobian(f, argnums, has_aux, mode="forward", **options)
 
 
 @overload
-def jacrev(f: Callable[P, Any], argnums: Argnums = 0, **options: Any) -> Derived[P, Any]: ...
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Derived[P, Any]: ...
 @overload
-def jacrev(f: None = None, argnums: Argnums = 0, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
-def jacrev(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
+def jacrev(f: None = None, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
+def jacrev(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Any:
     """`jacobian` by rows: for functions with many arguments and few results."""
-    return jacobian(f, argnums, mode="reverse", **options)
+    return jacobian(f, argnums, has_aux, mode="reverse", **options)
 
 
 @overload
-def hessian(f: Callable[P, Any], argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Derived[P, Any]: ...
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any) -> Derived[P, Any]: ...
 @overload
-def hessian(f: None = None, argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
-def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", **options: Any) -> Any:
+def hessian(
+    f: None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any
+) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
+def hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any) -> Any:
     """The second derivatives of a function that returns one real number: the Jacobian of its gradient; arguments as for `jacobian`.
 
     With 'auto' it is forward over reverse, and reverse over reverse for complex arguments. Within a budget of memory four columns at a time go through
     the gradient program, not all of them together.
     """
     if f is None:
-        return lambda function: hessian(function, argnums, mode=mode, **options)
+        return lambda function: hessian(function, argnums, has_aux, mode=mode, **options)
     chosen = _options(**options)
     if chosen.memory is not None and mode == "reverse":
         raise MemoryBudgetError(
             "`hessian` with mode='reverse' takes no memory budget", reason="a sweep back over another one keeps all that it reads", hint="leave out `mode`"
         )
     make = _MODES["square" if mode == "auto" else mode] if chosen.memory is None else _by_few_columns
-    return _derived(make, grad(f, argnums), argnums, chosen, "hessian", as_python(f))
+    return _derived(functools.partial(_of_gradient, make), f, argnums, chosen, "hessian", has_aux)
+
+
+def _of_gradient(make: Callable[..., Any], f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    made: Callable[..., Any] = make(Transformed(Derivative(f, "grad", names, single)), names, single)
+    return made
 
 
 def _options(
@@ -231,15 +240,21 @@ def _square(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
 _MODES = {"auto": _by_fewer, "forward": _by_columns, "reverse": _by_rows, "square": _square}
 
 
-def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Options, what: str, innermost: Any = None) -> Any:
+def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Options, what: str, has_aux: bool = False) -> Any:
     if f is None:
-        return lambda function: _derived(make, function, argnums, options, what)
+        return lambda function: _derived(make, function, argnums, options, what, has_aux)
     if not callable(f):
         raise TypeError(f"{what} takes a function, not {type(f).__name__}; options go by keyword: @stgrad.{what}(argnums=...)")
     f = as_python(f)
     names = parameter_names(f, argnums)
     said, suffix = _SAID[what]
-    return Transformed(Around(make, said, suffix, f, names, (names, isinstance(argnums, (int, str))), innermost=innermost).request(), options)
+    args = (names, isinstance(argnums, (int, str)))
+    around = Around(_beside, said, suffix, f, names, (make, *args)) if has_aux else Around(make, said, suffix, f, names, args)
+    return Transformed(around.request(), options)
+
+
+def _beside(f: Any, make: Callable[..., Any], names: tuple[str, ...], single: bool) -> Callable[..., Any]:
+    return jacobians.beside(make(first_of(f), names, single), f)
 
 
 _SAID = {"jacobian": ("Jacobian", "jacobian"), "hessian": ("Hessian", "hessian"), "elementwise_grad": ("derivative of each element", "grad")}

@@ -33,7 +33,7 @@ def guess_specs_of(request: Derivative, signature: inspect.Signature) -> dict[st
     around = request.around
     if around is None:
         return guess_specs(innermost(request.function), signature)
-    function = innermost(around.named)
+    function = innermost(around.function)
     known = guess_specs(function, signature_of(function))
     own = tuple(known.values())
     along = tuple(known[name] for name in around.wrt if name in known)

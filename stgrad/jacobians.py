@@ -85,6 +85,16 @@ filled = Filled()
 settled = Settled()
 
 
+def beside(derivative: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
+    """What a derivative of the first of two results gives, and the second one as it is."""
+
+    def with_aux(*args: Any, **kwargs: Any) -> Any:
+        aux = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))[1]  # it may write to them
+        return derivative(*args, **kwargs), aux
+
+    return with_aux
+
+
 def zeros(tree: Any) -> list[Any]:
     return [np.zeros_like(v) for v in numbers(tree)]
 

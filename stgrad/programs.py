@@ -43,7 +43,7 @@ class Programs:
         self.options = options
         functools.update_wrapper(self, derivative.function, updated=())
         self.__name__ = function_name(derivative) if derivative.mode == "primal" else f"{function_name(derivative)}_grad"
-        own = getattr(derivative.function if derivative.around is None else innermost(derivative.around.named), "__doc__", None)
+        own = getattr(derivative.function if derivative.around is None else innermost(derivative.around.function), "__doc__", None)
         self.__doc__ = "\n\n".join(filter(None, (described(derivative), inspect.cleandoc(own) if isinstance(own, str) else "")))
         self._lock = threading.RLock()
         self._reset()

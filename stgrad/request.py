@@ -111,16 +111,11 @@ class Around:
     wrt: tuple[str, ...] = ()
     args: tuple[Any, ...] = ()
     behind: tuple[str, ...] = ()
-    innermost: Any = None  # what it is named after, where that is another function
-
-    @property
-    def named(self) -> Any:
-        return self.function if self.innermost is None else self.innermost
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """`wrt`, as the innermost function calls them."""
-        known = _called(self.named, 0) if any(name.startswith("args[") for name in self.wrt) else []
+        known = _called(self.function, 0) if any(name.startswith("args[") for name in self.wrt) else []
         places = [int(name[5:-1]) if name.startswith("args[") else len(known) for name in self.wrt]
         return tuple(known[i] if i < len(known) else name for i, name in zip(places, self.wrt, strict=True))
 
@@ -133,7 +128,7 @@ class Around:
     def names(self, parameter: str, count: int) -> list[str]:
         """What the items of a parameter of the program are called that holds those of the function."""
         own = [f"{base}_{index[:-1]}" if index else base for base, _, index in (name.partition("[") for name in self.chosen)]
-        known = _called(self.named, count) if parameter in ("args", "primals") else own
+        known = _called(self.function, count) if parameter in ("args", "primals") else own
         if parameter == "args":
             known = [*known[: max(count - len(self.behind), 0)], *self.behind]
         return [f"{name}_dot" for name in known] if parameter == "tangents" else known
@@ -144,7 +139,7 @@ def public_signature(target: Any) -> inspect.Signature:
     around = target.derivative.around
     if around is None or not any(p.kind is p.VAR_POSITIONAL for p in signature_of(target).parameters.values()):
         return signature_of(target)
-    own = list(signature_of(innermost(around.named)).parameters.values())
+    own = list(signature_of(innermost(around.function)).parameters.values())
     behind = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in around.behind]
     return inspect.Signature(own if not behind else [*(p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in own), *behind])
 
@@ -153,7 +148,7 @@ def innermost(function: Any) -> Any:
     """The function that a derivative, or a program around one, is of."""
     while hasattr(function, "derivative"):
         request = function.derivative
-        function = request.function if request.around is None else request.around.named
+        function = request.function if request.around is None else request.around.function
     return function
 
 
@@ -186,7 +181,7 @@ def spelled(function: Any, arguments: Mapping[str, Any]) -> dict[str, Spelling]:
 def function_name(request: Any) -> str:
     """The name of what is differentiated: `loss`, `loss_grad`, `loss_hessian`."""
     if request.around is not None:
-        return f"{function_name_of(request.around.named)}_{request.around.suffix}"
+        return f"{function_name_of(request.around.function)}_{request.around.suffix}"
     return function_name_of(request.function)
 
 
@@ -203,7 +198,7 @@ def function_name_of(inner: Any) -> str:
 def described(request: Derivative) -> str:
     """What a derivative is, in a sentence; nothing for a function itself."""
     if request.around is not None:
-        return _sentence(request.around.what, function_name_of(request.around.named), request.around.chosen)
+        return _sentence(request.around.what, function_name_of(request.around.function), request.around.chosen)
     if request.mode == "primal":
         return ""
     words = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}

@@ -95,7 +95,7 @@ class Every(_Read):
             return "refused"
 
 
-class Nothing(_Read):
+class Nothing(Every):
     """`nothing(args, kwargs)`: None, where all directions at once would take too much memory."""
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> None:

@@ -236,7 +236,7 @@ class Transformed(Programs):
     def __repr__(self) -> str:
         if self.derivative.around is not None:
             around = self.derivative.around
-            of, wrt = function_name_of(around.named), f" with respect to {', '.join(around.chosen)}" if around.wrt else ""
+            of, wrt = function_name_of(around.function), f" with respect to {', '.join(around.chosen)}" if around.wrt else ""
             return f"<stgrad {around.what} of {of}{public_signature(self)}{wrt}>"
         what = {"grad": "gradient", "value_and_grad": "value and gradient", "vjp": "pullback", "jvp": "pushforward", "primal": "compiled"}[self.derivative.mode]
         wrt = f" with respect to {', '.join(self.derivative.wrt)}" if self.derivative.wrt else ""
