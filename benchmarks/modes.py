@@ -94,6 +94,22 @@ def main() -> None:
     show("hvp of it, n = 100000", ("gradient", grad(rosenbrock), (point,)), ("hvp", stgrad.hvp, (rosenbrock, (point,), (v,))))
     m = rng.normal(size=(9, 9))
     show("determinant of 9 x 9 by minors", ("value", stgrad.jit(determinant), (m,)), ("gradient", grad(determinant), (m,)))
+    calls()
+
+
+def calls() -> None:
+    """What a call costs beside the compiled code that it calls, of a function of five numbers."""
+    x, v = np.full(5, 0.3), np.ones(5)
+    push, product, gradient = stgrad.jvp(rosenbrock), stgrad.hvp(rosenbrock), stgrad.grad(rosenbrock)
+    linear, pullback = stgrad.linearize(rosenbrock, x)[1], stgrad.vjp(rosenbrock, x)[1]
+    rows: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+        "grad": (gradient, (x,)), "grad, Numba's own call": (gradient.dispatcher(x), (x,)), "hvp(f)": (product, (x, v)),
+        "hvp(f), Numba's own call": (product.dispatcher(x, v), (x, v)), "hvp": (stgrad.hvp, (rosenbrock, (x,), (v,))), "jvp(f)": (push, ((x,), (v,))),
+        "jvp": (stgrad.jvp, (rosenbrock, (x,), (v,))), "what linearize gives": (linear, (v,)), "vjp": (stgrad.vjp, (rosenbrock, x)), "a pullback": (pullback, (1.0,)),
+    }  # fmt: skip
+    print("calls of a function of five numbers, microseconds")
+    for name, (f, args) in rows.items():
+        print(f"    {name:26} {1e6 * fastest(lambda f=f, args=args: [f(*args) for _ in range(5000)]) / 5000:8.2f}")  # type: ignore[misc]
 
 
 def show(title: str, *rows: tuple[str, Callable[..., Any], tuple[Any, ...]]) -> None:

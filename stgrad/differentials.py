@@ -45,6 +45,7 @@ def vjp(
         found: tuple[Any, ...] = later(held, cotangents, value)
         return found if all_chosen else spread(found, chosen, count)
 
+    pullback._stgrad_inside_ = inside.made_outside  # type: ignore[attr-defined]
     return (value, pullback, whole[1]) if has_aux else (value, pullback)
 
 

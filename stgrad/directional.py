@@ -45,7 +45,12 @@ def jvp(
         if primals is not None or tangents is not None:
             raise TypeError("jvp takes primals and tangents, or neither of them")
         given = (jit, parallel, precise, named(without) if without else None, checked, False)
-        return lambda primals, tangents: _pushed(f, primals, tangents, has_aux, given)
+
+        def pushed(primals: Any, tangents: Any) -> Any:
+            return _pushed(f, primals, tangents, has_aux, given)
+
+        pushed._stgrad_inside_ = lambda frame, primals, tangents: inside.jvp(frame, f, primals, tangents, has_aux)  # type: ignore[attr-defined]
+        return pushed
     return _pushed(f, primals, tangents, has_aux, (jit, parallel, precise, named(without) if without else None, checked, False))
 
 

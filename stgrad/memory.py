@@ -51,16 +51,20 @@ class MemoryReport:
     """Everything that is kept, in the order of the program; prints as a table.
 
     `peak`: the bytes that a call takes at most beside its arguments, results included; None where they are known only as it runs, as a `while` keeps
-    something, and `least` is what it takes at least. Where there is a budget, they are no more than that. `raises`: such a call ends in an exception.
+    something, and `least` is what it takes at least.
+    `modes`: which mode was chosen where that was left open, and why. Where there is a budget, they are no more than that.
+    `raises`: such a call ends in an exception.
     """
 
     kept: tuple[Kept, ...]
     peak: int | None = None
     least: int | None = None
     raises: bool = False
+    modes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         table = self._table() if self.kept else "nothing is stored for the reverse sweep"
+        table = "\n".join((*self.modes, table))
         if self.peak is not None:
             return f"{table}\npeak: {'' if self.peak == self.least else 'at most '}{spoken(self.peak)} beside the arguments"
         if self.least is not None:

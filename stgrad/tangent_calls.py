@@ -13,6 +13,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.ir import Custom, walk
+from stgrad.mode_choices import say
 from stgrad.points import along as paired_along
 from stgrad.request import Derivative, signature_of
 from stgrad.transformed import Transformed
@@ -88,6 +89,7 @@ class Every(_Read):
         try:
             return call_inline(Transformed(Derivative(self.f, self.mode, self.names, False)), frame, tuple(positional), keywords)
         except Unbatched:
+            say(f"{self.mode} in turn", "the program has no form in which all of them go through it at once")
             return None
         except errors.AliasingError:
             if self.final:
@@ -197,9 +199,15 @@ class Keeps(_Read):
 
         given = [leaf for a in self.arguments(*args) for leaf in leaves(a) if _is_float(leaf)]
         if not given or len(given) > WIDTH or any(not isinstance(leaf, Sym) or leaf.type.array or leaf.type.dtype.startswith("complex") for leaf in given):
+            say("reverse mode", f"forward mode is for up to {WIDTH} real numbers, and no arrays")
             return False
         target = Transformed(Derivative(self.f, "grad", self.names, self.single, self.has_aux))
-        return stores_values(target, frame, tuple(args[0]), args[1])
+        stores = stores_values(target, frame, tuple(args[0]), args[1])
+        if stores:
+            say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(given)} numbers to go forward in")
+        else:
+            say("reverse mode", "it stores nothing")
+        return stores
 
 
 class Cheaper(_Read):
@@ -209,17 +217,24 @@ class Cheaper(_Read):
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         if self.refused & {s.rule for s in walk(tuple(frame.builder.out)) if isinstance(s, Custom)}:
+            say("by rows, in reverse mode", "a function with a reverse rule of its own is called")
             return "reverse"
         inputs = [leaf for a in self.arguments(args[0], args[1]) for leaf in leaves(a) if isinstance(leaf, Sym) and leaf.type.is_float]
         outputs = [leaf for leaf in leaves(args[2]) if isinstance(leaf, Sym) and leaf.type.is_float]
         if any(leaf.type.dtype.startswith("complex") for leaf in (*inputs, *outputs)):
+            say("by rows, in reverse mode", "there are complex numbers")
             return "reverse"
         return self.of_reals(inputs, outputs)
 
     def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:
         if not any(leaf.type.array for leaf in outputs):
+            say("by rows, in reverse mode", "the result has no arrays")
             return "reverse"
-        return "" if any(leaf.type.array for leaf in inputs) else "forward"
+        if any(leaf.type.array for leaf in inputs):
+            say("by columns or by rows", f"by columns where the arguments have no more than {WIDTH} times the numbers of the result, decided at each call")
+            return ""
+        say("by columns, in forward mode", "the arguments are numbers, and the result has arrays")
+        return "forward"
 
 
 class Square(Cheaper):
@@ -228,6 +243,7 @@ class Square(Cheaper):
     refused = frozenset({"vjp", "once", "linear"})
 
     def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:
+        say("the gradient, pushed forward in each column", "a Hessian has as many rows as columns, and this needs no sweep back over another one")
         return "forward"
 
 

@@ -20,6 +20,7 @@ from stgrad.calls.foreign_arrays import refuse_foreign
 from stgrad.calls.labelled import by_position, leaves_with_labels
 from stgrad.calls.listed import Ragged, has_lists, stacked
 from stgrad.calls.program_cache import Ready
+from stgrad.mode_choices import listened
 from stgrad.prepared import Program, hidden_of
 from stgrad.programs import Programs
 from stgrad.request import Around, Derivative, Options, function_name, function_name_of, public_signature
@@ -209,12 +210,14 @@ class Transformed(Programs):
         from stgrad.memory import memory_report
 
         if not args and not kwargs and self._signature.parameters:
-            stages = self._program(args, kwargs, keep=True).trace.stages
-            return memory_report(stages["optimised"], stages["specialised"])
+            with listened() as modes:
+                stages = self._program(args, kwargs, keep=True).trace.stages
+            return replace(memory_report(stages["optimised"], stages["specialised"]), modes=tuple(modes))
         arguments = self._bind(args, kwargs)
-        compiled, nodes = self._build(arguments, keep=True)
+        with listened() as modes:
+            compiled, nodes = self._build(arguments, keep=True)
         stages, leaves = compiled.trace.stages, _leaves(compiled, nodes, arguments)
-        report = memory_report(stages["optimised"], stages["specialised"], leaves, self.options.memory)
+        report = replace(memory_report(stages["optimised"], stages["specialised"], leaves, self.options.memory), modes=tuple(modes))
         return self._other().memory(*args, **kwargs) if compiled.optimistic and report.raises else report
 
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:

@@ -19,7 +19,7 @@ LAYERS = [
     {"source", "printer", "runtime", "verify", "values"},
     {"loader", "registered"},
     {"calls"},
-    {"request"},
+    {"request", "mode_choices"},
     {"syntax", "guess"},
     {"frontend"},
     {"analysis"},

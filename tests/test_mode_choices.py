@@ -1,0 +1,60 @@
+"""Which mode a derivative takes where that is left open, and what `memory()` says of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+X = np.array([0.3, -0.2, 0.5])
+
+
+def swing(x, damping, n):
+    v = 0.0
+    for _ in range(n):
+        v = v - 0.1 * math.sin(x) - damping * v
+        x = x + 0.1 * v
+    return x
+
+
+def straight(x, y):
+    return x * math.sin(y)
+
+
+def test_a_gradient_says_why():
+    loop = stgrad.grad(swing, (0, 1), mode="auto")
+    assert loop.memory(1.0, 0.2, 10).modes == ("forward mode: a reverse sweep would store values of loops, and there are no more than 2 numbers to go forward in",)
+    assert str(loop.memory(1.0, 0.2, 10)).startswith("forward mode: ")
+    assert stgrad.grad(straight, (0, 1), mode="auto").memory(1.0, 0.2).modes == ("reverse mode: it stores nothing",)
+    assert stgrad.grad(lambda x: np.sum(x**2), mode="auto").memory(X).modes[0].startswith("reverse mode: forward mode is for up to 4")
+    assert stgrad.grad(swing, (0, 1)).memory(1.0, 0.2, 10).modes == ()
+
+
+def test_jacobians_say_why():
+    def said(derivative, *args):
+        (mode,) = derivative.memory(*args).modes
+        return mode
+
+    assert said(stgrad.jacobian(lambda x: np.sin(x)), X).startswith("by columns or by rows: ")
+    assert said(stgrad.jacobian(lambda x: np.sum(np.sin(x))), X) == "by rows, in reverse mode: the result has no arrays"
+    assert said(stgrad.jacobian(lambda a: a * X), 2.0).startswith("by columns, in forward mode: ")
+    assert said(stgrad.hessian(lambda x: np.sum(np.sin(x))), X).startswith("the gradient, pushed forward")
+    assert stgrad.jacobian(lambda z: z * X).memory(1.0 + 2.0j).modes[0] == "by rows, in reverse mode: there are complex numbers"
+
+
+def test_jvp_of_a_function_in_a_program():
+    push = stgrad.jvp(lambda x: np.sum(x**3))
+    found = stgrad.grad(lambda x: push((x,), (np.ones(3),))[1], jit=False)(X)
+    np.testing.assert_allclose(found, 6.0 * X)
+    aux = stgrad.jvp(lambda x: (np.sum(x**3), 2.0 * x), has_aux=True)
+    np.testing.assert_allclose(stgrad.jit(lambda x: aux((x,), (np.ones(3),))[2])(X), 2.0 * X)
+
+
+def test_a_pullback_in_another_program_is_refused():
+    _, pullback = stgrad.vjp(np.sin, X)
+    with pytest.raises(errors.UnsupportedSyntaxError, match="it was not made in"):
+        stgrad.vmap(pullback)(np.eye(3))
+    with pytest.raises(errors.UnsupportedSyntaxError, match="it was not made in"):
+        stgrad.grad(lambda y: np.sum(pullback(y)[0]), jit=True)(X)
