@@ -105,7 +105,8 @@ def calls() -> None:
     rows: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         "grad": (gradient, (x,)), "grad, Numba's own call": (gradient.dispatcher(x), (x,)), "hvp(f)": (product, (x, v)),
         "hvp(f), Numba's own call": (product.dispatcher(x, v), (x, v)), "hvp": (stgrad.hvp, (rosenbrock, (x,), (v,))), "jvp(f)": (push, ((x,), (v,))),
-        "jvp": (stgrad.jvp, (rosenbrock, (x,), (v,))), "what linearize gives": (linear, (v,)), "vjp": (stgrad.vjp, (rosenbrock, x)), "a pullback": (pullback, (1.0,)),
+        "jvp": (stgrad.jvp, (rosenbrock, (x,), (v,))), "what linearize gives": (linear, (v,)), "vjp": (stgrad.vjp, (rosenbrock, x)),
+        "a pullback": (pullback, (1.0,)),
     }  # fmt: skip
     print("calls of a function of five numbers, microseconds")
     for name, (f, args) in rows.items():
