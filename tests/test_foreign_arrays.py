@@ -123,3 +123,35 @@ def test_arrays_of_xarray() -> None:
         xarray.testing.assert_allclose(stgrad.grad(f, jit=False)(x), want)
     with pytest.raises(NotDifferentiableError, match="`x` is a xarray DataArray"):
         stgrad.grad(lambda x: x.sel(t=0.1).sum(), jit=False)(x)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_arrays_mapped_to_files(tmp_path, jit) -> None:
+    """They are arrays as any other; what writes to its argument works on a copy of them."""
+    x = np.memmap(tmp_path / "numbers", dtype=float, shape=3, mode="w+")
+    x[:] = A
+
+    def doubled(x):
+        x[0] = 2.0 * x[1]
+        return np.sum(x * x)
+
+    for _ in range(3):
+        np.testing.assert_allclose(stgrad.grad(lambda x: np.sum(x**3), jit=jit)(x), 3.0 * A**2)
+    np.testing.assert_allclose(stgrad.grad(doubled, jit=jit)(x), [0.0, 10.0 * A[1], 2.0 * A[2]])
+    np.testing.assert_array_equal(x, A)
+    np.testing.assert_allclose(stgrad.grad(lambda p: np.sum(p["x"] ** 2) * p["k"], jit=jit)({"x": x, "k": 2.0})["x"], 4.0 * A)
+    np.testing.assert_allclose(stgrad.vjp(lambda x: x**2, x, jit=jit)[1](np.ones(3))[0], 2.0 * A)
+    np.testing.assert_allclose(stgrad.jvp(lambda x: x**2, (x,), (x,), jit=jit)[1], 2.0 * A**2)
+    np.testing.assert_allclose(stgrad.hessian(lambda x: np.sum(x**2), jit=jit)(x), 2.0 * np.eye(3))
+    assert "def" in stgrad.grad(lambda x: np.sum(x**2)).source(x)
+
+
+class Metres(np.ndarray):
+    pass
+
+
+def test_own_subclasses_are_refused() -> None:
+    with pytest.raises(NotDifferentiableError, match=r"Metres(.|\n)*pass np.asarray\(x\)"):
+        stgrad.grad(lambda x: np.sum(x**2))(np.ones(3).view(Metres))
+    with pytest.raises(NotDifferentiableError, match="`x` is or holds a"):
+        stgrad.vjp(lambda x: x["a"] ** 2, {"a": np.ones(3).view(Metres)})

@@ -11,8 +11,10 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from stgrad import errors
-from stgrad.values import leaves
+from stgrad.values import leaves, map_leaves
 
 _LABELS = "it goes by its labels, compiled programs by position"
 _LABELLED = {
@@ -47,6 +49,13 @@ def refuse_foreign(signature: inspect.Signature, args: tuple[Any, ...], kwargs: 
                 raise errors.NotDifferentiableError(f"`{name}` {verb} a {what}", reason=reason, hint="pass " + hint.format(name))
 
 
+def in_memory(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same arguments, with the arrays that files are mapped to for those files: they are arrays as any other."""
+    if not any(isinstance(leaf, np.memmap) for leaf in leaves(list(arguments.values()))):
+        return arguments
+    return {name: map_leaves(lambda leaf, _: leaf.view(np.ndarray) if type(leaf) is np.memmap else leaf, value) for name, value in arguments.items()}
+
+
 def is_labelled(value: Any) -> bool:
     """Whether a value is a Series, DataFrame or DataArray of floats."""
     cls = type(value)
@@ -60,7 +69,9 @@ def _known(cls: type, moves: bool) -> tuple[str, str] | None:
     """What to write for an object of a class, and why."""
     table = _ARRAYS | _LABELLED if moves else _ARRAYS
     keys = [(base.__module__.partition(".")[0], base.__name__) for base in cls.__mro__]
-    return next((table[key] for key in keys if key in table), None)
+    known = next((table[key] for key in keys if key in table), None)
+    own = known is None and issubclass(cls, np.ndarray) and cls not in (np.ndarray, np.memmap) and not hasattr(cls, "__stgrad_function__")
+    return ("np.asarray({})", "what its operations mean is up to its class") if own else known
 
 
 __all__ = ["is_labelled", "refuse_foreign"]
