@@ -205,6 +205,19 @@ def is_number(value: Value) -> bool:
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
+def is_derived(value: Value) -> bool:
+    """A static number of a class that someone derived from Python's: a member of an IntEnum, a float with a unit."""
+    return isinstance(value, (int, float, complex)) and not isinstance(value, (bool, np.generic)) and type(value) not in (int, float, complex)
+
+
+def underived(value: Any) -> Any:
+    """A static number as one of Python's or NumPy's own classes; such a class may print and convert itself as it likes."""
+    if not is_derived(value):
+        return value
+    base: Any = next(kind for kind in (int, float, complex) if isinstance(value, kind))
+    return base.__pos__(value)
+
+
 def static_of(value: Value) -> Value:
     """Known variables as their values, through containers."""
     if isinstance(value, Known):
@@ -240,10 +253,8 @@ def operand_of(value: Value) -> Operand:
         return Pack(tuple(operand_of(v) for v in value))
     if isinstance(value, slice):
         return Slice(operand_of(value.start), operand_of(value.stop), operand_of(value.step))
-    if isinstance(value, int) and type(value) not in (bool, int):  # a member of an IntEnum
-        return Const(int(value))
     if value is None or value is Ellipsis or is_number(value) or isinstance(value, (str, np.dtype)):
-        return Const(value)
+        return Const(underived(value))
     if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
         return Const(value)
     if isinstance(value, Chosen):
@@ -300,6 +311,7 @@ def scalar_type(value: Any) -> Type:
         raise value.error
     if not is_number(value):
         raise TypeInferenceError(f"a {type(value).__name__} is used as a number")
+    value = underived(value)
     weak = not isinstance(value, np.generic)
     dtype = np.result_type(value) if not weak else {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]
     number = int(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None

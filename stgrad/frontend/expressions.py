@@ -61,7 +61,8 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
         return BINARY[kind][0](left, right)
     if isinstance(left, dict) and isinstance(right, dict) and kind is gast.BitOr:
         return {k: frame.keep(v) for k, v in (left | right).items()}
-    return binary(frame, kind, left, right)
+    found = objects.derived_operator(frame, kind, left, right)
+    return found if found is not objects.NO_OPERATOR else binary(frame, kind, left, right)
 
 
 def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
@@ -132,7 +133,7 @@ def compare(frame: Frame, node: Any) -> Value:
     if kind in COMPARE:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
-        found = objects.operator(frame, kind, left, right) if isinstance(left, tuple) or isinstance(right, tuple) else objects.NO_OPERATOR
+        found = (objects.operator if isinstance(left, tuple) or isinstance(right, tuple) else objects.derived_operator)(frame, kind, left, right)
         if found is not objects.NO_OPERATOR:
             return found
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):

@@ -18,7 +18,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Growing, Record, Sym, Value
+from stgrad.frontend.values import Growing, Record, Sym, Value, is_derived, is_static
 from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
 _MISSING = object()
@@ -224,9 +224,16 @@ def compared_fields(cls: type) -> list[str] | None:
     return [f.name for f in dataclasses.fields(cls) if f.compare]
 
 
+def derived_operator(frame: Frame, kind: type, left: Value, right: Value) -> Value:
+    """`a + b`, `a < b` of a constant whose class is derived from Python's numbers; two constants need nobody's help."""
+    if not (is_derived(left) or is_derived(right)) or is_static((left, right)):
+        return _MISSING
+    return operator(frame, kind, left, right)
+
+
 def own_method(owner: Value, name: str) -> types.FunctionType | None:
-    """What the class of an instance, or of a named tuple that has methods, defines under this name."""
-    cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) else tuple
+    """What the class of an instance, or of a tuple or number of a derived class, defines under this name."""
+    cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) or is_derived(owner) else tuple
     function = None if cls is tuple else look("raw", cls, name)
     return function if isinstance(function, types.FunctionType) else None
 
@@ -311,4 +318,7 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
 
 
 NO_OPERATOR = _MISSING
-__all__ = ["NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "operator", "own_method", "special", "store"]
+__all__ = [
+    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "operator", "own_method",
+    "special", "store",
+]  # fmt: skip

@@ -18,6 +18,7 @@ from stgrad.values import (
     Undefined,
     Value,
     Waiting,
+    is_derived,
     is_number,
     is_static,
     leaves,
@@ -32,5 +33,5 @@ from stgrad.values import (
 __all__ = [
     "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
     "Undefined", "Value", "Waiting",
-    "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
+    "is_derived", "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip
