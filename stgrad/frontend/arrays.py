@@ -70,7 +70,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     return _missing(frame, owner, name, node) if value is ABSENT else value
 
 
-_CHANGING = ("add", "discard", "remove", "update", "clear")
+_CHANGING = (
+    "add", "discard", "remove", "update", "clear", "copy", "intersection_update", "difference_update", "symmetric_difference_update",
+)  # fmt: skip
 
 
 def is_fixed(owner: Any) -> bool:
@@ -242,7 +244,7 @@ METHODS: dict[str, Callable[..., Value]] = {
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     if isinstance(owner, set):
-        raise errors.NeedStaticError("a set that changes must be made by `set(...)` in the function", frame.builder.loc, hint="use a list")
+        return _set_method(frame, owner, name, *args)
     is_list = isinstance(owner, list) or isinstance(owner, Growing) and owner.cls is list
     if is_list and name == "sort":
         from stgrad.frontend import ordering
@@ -272,6 +274,22 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     except (KeyError, IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
     return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+
+
+def _set_method(frame: Frame, owner: set[Any], name: str, *args: Value) -> Value:
+    """Methods that change or copy a set whose items are known."""
+    from stgrad.frontend.iteration import static_items
+
+    if name == "copy":
+        return frame.copied(owner)
+    known = static_of(args) if name in ("add", "discard", "remove") else [static_of(static_items(frame, a, None)) for a in args]
+    if not is_static(list(known)):
+        raise errors.NeedStaticError("the items of this set must be known at compile time", frame.builder.loc, hint="use a list")
+    frame.mutate(owner)
+    try:
+        return getattr(owner, name)(*known)
+    except (KeyError, TypeError) as problem:
+        raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
 
 def _get_at_run_time(frame: Frame, owner: dict[Any, Value], name: str, key: Value, *default: Value) -> Value:

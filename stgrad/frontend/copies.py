@@ -33,7 +33,7 @@ def _copy(frame: Frame, x: Value) -> Value:
         return _growing(frame, value)
     if isinstance(value, Record):
         _no_own_way(frame, value.cls, "__copy__")
-    return frame.copied(value) if isinstance(value, (list, dict, Record)) else value
+    return frame.copied(value) if isinstance(value, (list, dict, set, Record)) else value
 
 
 @handles(copy.deepcopy)
@@ -45,7 +45,7 @@ def _deepcopy(frame: Frame, x: Value, memo: Value = None) -> Value:
 
 def _deep(frame: Frame, value: Value, memo: _Memo) -> Value:
     value = current(value)
-    if not isinstance(value, (Sym, list, dict, Record, Growing, tuple)):
+    if not isinstance(value, (Sym, list, dict, set, Record, Growing, tuple)):
         return value
     doubtful: _Memo = []
     for old, new in memo:
@@ -127,7 +127,7 @@ def _fields(frame: Frame, obj: Value, made: Callable[[list[Any]], Value]) -> Val
             return made([(f.name, inner(value.fields[f.name])) for f in dataclasses.fields(value.cls)])
         if isinstance(value, tuple):
             return rebuild(value, [inner(v) for v in value])
-        if isinstance(value, (list, dict)):
+        if isinstance(value, (list, dict, set)):
             new = frame.copied(value)
             put(new, {k: inner(v) for k, v in contents(value).items()})
             return new

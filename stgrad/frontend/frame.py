@@ -329,7 +329,7 @@ class Frame:
         """A shallow copy of a container, with items of its own."""
         if isinstance(value, Growing):
             raise AssertionError("growing lists are copied by `growing.copy`")
-        new = type(value)() if isinstance(value, (list, dict)) else Record(value.cls, {})
+        new = type(value)() if isinstance(value, (list, dict, set)) else Record(value.cls, {})
         put(new, {k: self.keep(v) for k, v in contents(value).items()})
         return new
 

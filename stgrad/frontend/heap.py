@@ -1,6 +1,6 @@
 """The mutable containers of a program being read: which there are, what they hold, and how to take changes back.
 
-Lists, dicts and instances have an identity: several names may mean the same one. They are changed in place while the code is
+Lists, dicts, sets and instances have an identity: several names may mean the same one. They are changed in place while the code is
 read, so that where two paths meet it is their contents that are joined, each once, and not the names.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from stgrad import errors
 from stgrad.frontend.values import Chosen, Closure, DictView, Growing, Maybe, Record, Value
 
-MUTABLE = (list, dict, Record, Growing)
+MUTABLE = (list, dict, set, Record, Growing)
 
 
 @dataclass
@@ -62,7 +62,7 @@ def containers(value: Value, seen: set[int] | None = None) -> Iterator[Value]:
         yield value
         if isinstance(value, Growing):
             return
-        inner = value.fields if isinstance(value, Record) else value
+        inner = value.fields if isinstance(value, Record) else () if isinstance(value, set) else value
         for item in inner.values() if isinstance(inner, dict) else inner:
             yield from containers(item, seen)
 
@@ -138,9 +138,11 @@ def path_of(frame: Any, container: Value, otherwise: str = "item") -> str:
 
 
 def contents(container: Value) -> dict[Any, Value]:
-    """What a container holds, by index, key or attribute."""
+    """What a container holds, by index, key or attribute; the items of a set are known, and hold nothing."""
     if isinstance(container, dict):
         return dict(container)
+    if isinstance(container, set):
+        return dict.fromkeys(container)
     if isinstance(container, Record):
         return dict(container.fields)
     if isinstance(container, Growing):
@@ -154,6 +156,9 @@ def put(container: Value, held: dict[Any, Value]) -> None:
         container.structure, container.count = held["structure"], held["count"]
     elif isinstance(container, list):
         container[:] = held.values()
+    elif isinstance(container, set):
+        container.clear()
+        container.update(held)
     else:
         inner = container.fields if isinstance(container, Record) else container
         inner.clear()

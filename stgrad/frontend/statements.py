@@ -229,14 +229,19 @@ def _calls(node: Any) -> bool:
     return any(isinstance(n, (gast.Call, gast.NamedExpr)) for n in gast.walk(node))
 
 
+SET_METHODS: dict[type, str] = {
+    gast.BitOr: "update", gast.BitAnd: "intersection_update", gast.Sub: "difference_update", gast.BitXor: "symmetric_difference_update",
+}  # fmt: skip
+
+
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:
     """What `old op= value` leaves: the same container, changed, or a new value."""
     boxes.changing(frame, old)
     if (isinstance(old, list) or isinstance(old, Growing) and old.cls is list) and kind is gast.Add:
         call_method(frame, Method(old, "extend"), (value,), {})
         return old
-    if isinstance(old, dict) and kind is gast.BitOr:
-        call_method(frame, Method(old, "update"), (value,), {})
+    if isinstance(old, dict) and kind is gast.BitOr or isinstance(old, set) and kind in SET_METHODS:
+        call_method(frame, Method(old, SET_METHODS[kind]), (value,), {})
         return old
     if isinstance(old, list) and kind is gast.Mult and is_static(static_of(value)):
         frame.mutate(old)
