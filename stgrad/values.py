@@ -242,6 +242,26 @@ def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
     return made
 
 
+_SPOKEN = {
+    "Closure": "function", "Undefined": "name without a value", "Moved": "list", "Nested": "list", "Attributes": "dict", "DefaultDict": "defaultdict",
+    "RunTimeText": "str", "Mapped": "map", "Chosen": "value of one of several kinds", "Maybe": "name that may be unbound",
+    "Optional": "value that may be None",
+}  # fmt: skip
+
+
+def a_kind(value: Value) -> str:
+    """What a value is to the user, for messages: `a list`, `an array`, `a Body`; never a class of the compiler."""
+    if isinstance(value, (Record, Growing)):
+        name = getattr(value.cls, "stands_for", value.cls).__name__
+    elif isinstance(value, Sym):
+        name = "array" if value.type.array else "number"
+    elif type(value).__module__.startswith("stgrad."):
+        name = _SPOKEN.get(type(value).__name__, type(value).__name__.lower())
+    else:
+        name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiAEI' else 'a'} {name}"
+
+
 def operand_of(value: Value) -> Operand:
     """The IR operand of a value.
 
@@ -259,7 +279,7 @@ def operand_of(value: Value) -> Operand:
         return Const(value)
     if isinstance(value, Chosen):
         raise value.error
-    what = f"the method `{value.name}`" if isinstance(value, Method) else f"a value of type {type(value).__name__}"
+    what = f"the method `{value.name}`" if isinstance(value, Method) else a_kind(value)
     raise TypeInferenceError(f"{what} is used as a number or an array", hint="call it" if isinstance(value, Method) else "")
 
 
@@ -310,7 +330,7 @@ def scalar_type(value: Any) -> Type:
     if isinstance(value, Chosen):
         raise value.error
     if not is_number(value):
-        raise TypeInferenceError(f"a {type(value).__name__} is used as a number")
+        raise TypeInferenceError(f"{a_kind(value)} is used as a number")
     value = underived(value)
     weak = not isinstance(value, np.generic)
     dtype = np.result_type(value) if not weak else {bool: "bool", int: "int64", float: "float64", complex: "complex128"}[type(value)]

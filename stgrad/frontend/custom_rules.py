@@ -19,7 +19,7 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.custom import output
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Record, Sym, Value, is_number, leaves, map_leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import Record, Sym, Value, a_kind, is_number, leaves, map_leaves, operand_of, static_of, type_of
 from stgrad.hooks import custom_jvp, custom_vjp, insert_grad_of
 from stgrad.ir import NONE, Assign, Block, Const, Custom, Effect, Operand, Stmt, Type, Var, assigned
 from stgrad.lookups import look
@@ -273,7 +273,7 @@ def _fitted(site: Site, given: Value, like: Value, who: str, what: str) -> Opera
     t = type_of(given) if isinstance(given, Sym) or is_number(given) else None
     if t is None or t.rank != like.type.rank or not _same_dtype(t, like.type):
         raise errors.ShapeError(
-            f"{who} returns {'a ' + str(t) if t is not None else type(given).__name__} as {what} of a {like.type}",
+            f"{who} returns {'a ' + str(t) if t is not None else a_kind(given)} as {what} of a {like.type}",
             frame.builder.loc,
             hint=f"return one of the shape and dtype of what it belongs to: {like.type}",
         )

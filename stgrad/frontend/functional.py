@@ -21,7 +21,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import count_items, known_items
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, static_of, type_of
+from stgrad.frontend.values import Growing, Method, Sym, Value, a_kind, is_number, is_static, static_of, type_of
 from stgrad.ir import Type
 
 
@@ -44,8 +44,8 @@ def _index(frame: Frame, value: Value) -> Value:
     number = isinstance(value, Sym) or is_number(value)
     if number and type_of(value).dtype.startswith(("int", "uint", "bool")) and not type_of(value).rank:
         return value
-    what = str(type_of(value)) if number else type(value).__name__
-    raise errors.TypeInferenceError(f"a {what} is no integer", frame.builder.loc, hint="write int(...)")
+    what = f"a {type_of(value)}" if number else a_kind(value)
+    raise errors.TypeInferenceError(f"{what} is no integer", frame.builder.loc, hint="write int(...)")
 
 
 @handles(operator.setitem)

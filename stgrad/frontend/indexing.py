@@ -17,7 +17,7 @@ from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.heap import current
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, is_number, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, a_kind, is_number, is_static, operand_of, static_of, type_of
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 from stgrad.lookups import called
 
@@ -45,7 +45,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
         return _known_item(frame, owner, static_of(index), node)
     frame.no_bare_method((owner,))
-    frame.unsupported(node, f"indexing a {type(owner).__name__} is not supported")
+    frame.unsupported(node, f"indexing {a_kind(owner)} is not supported")
 
 
 def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
@@ -386,7 +386,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         found = errors.TypeInferenceError("assigning to an item of a scalar", frame.loc(node), reason=f"its type is {owner.type}", hint="use an array")
         raise _of_number(frame, owner, found, "does not support item assignment")
     if not isinstance(owner, Sym):
-        frame.unsupported(node, f"assigning to an item of a {type(owner).__name__} is not supported")
+        frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
     if isinstance(value, (tuple, list, Growing)):
         value = lists().as_array(frame, value)
     if _axisless().flagged(index):

@@ -11,7 +11,21 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current, refuse_circles
-from stgrad.frontend.values import Closure, Growing, Nested, Optional, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, type_of
+from stgrad.frontend.values import (
+    Closure,
+    Growing,
+    Nested,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    a_kind,
+    is_number,
+    leaves,
+    map_leaves,
+    rebuild,
+    type_of,
+)
 from stgrad.ir import Dim, Type
 
 ANY = Dim("?")
@@ -116,7 +130,7 @@ def joined(frame: Frame, a: Value, b: Value) -> Value:
 
 
 def _say(v: Value) -> str:
-    return f"a {v}" if isinstance(v, Type) else "lists" if isinstance(v, (Nested, list)) else f"a {type(v).__name__}"
+    return f"a {v}" if isinstance(v, Type) else "lists" if isinstance(v, (Nested, list)) else a_kind(v)
 
 
 def fits(frame: Frame, growing: Growing, value: Value) -> bool:

@@ -32,6 +32,7 @@ from stgrad.frontend.values import (
     Sym,
     Value,
     Waiting,
+    a_kind,
     is_number,
     operand_of,
     rebuild,
@@ -306,4 +307,4 @@ def describe(value: Value) -> str:
         return f"`{value.__name__}`"
     if isinstance(value, Chosen):
         return f"one of {', '.join(map(describe, value.options))}"
-    return str(value.type) if isinstance(value, Sym) else "nothing" if value is None else f"a {type(value).__name__}"
+    return str(value.type) if isinstance(value, Sym) else "nothing" if value is None else a_kind(value)

@@ -19,7 +19,20 @@ from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, map_leaves, operand_of, static_of, type_of
+from stgrad.frontend.values import (
+    Growing,
+    Method,
+    Record,
+    Sym,
+    Value,
+    a_kind,
+    is_number,
+    is_static,
+    map_leaves,
+    operand_of,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Const, Dim, Effect, Type
 from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
@@ -111,7 +124,7 @@ def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
     for a in args:
         if not (isinstance(a, Sym) or is_number(a)):
             raise errors.TypeInferenceError(
-                f"`{what}` on a {type(a).__name__}",
+                f"`{what}` on {a_kind(a)}",
                 frame.builder.loc,
                 reason="arithmetic is defined on numbers and arrays",
                 hint="convert it with np.array(...)",
@@ -154,9 +167,9 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as problem:
         frame.no_bare_method(args)
         error = errors.ShapeError if isinstance(problem, ValueError) else errors.TypeInferenceError
-        raise error(
-            f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=str(problem)
-        ) from problem
+        inside = any(type(v).__module__.startswith("stgrad.") and not isinstance(v, Sym) for v in (*args, *kwargs.values()))
+        why = "it works on numbers and arrays" if inside else str(problem)
+        raise error(f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=why) from problem
     agreement.check(frame, call, args, kwargs)
     count_items(frame, call, args)
     args, kwargs = static_options(frame, name, args, kwargs)
@@ -197,9 +210,7 @@ def _say(value: Value) -> str:
         return str(value.type)
     if isinstance(value, (tuple, list)):
         return f"({', '.join(_say(v) for v in value)})"
-    if isinstance(value, (Record, Growing)):
-        return value.cls.__name__ if isinstance(value, Record) else "list"
-    return repr(value)
+    return repr(value) if value is None or is_number(value) or isinstance(value, (str, slice)) else a_kind(value)
 
 
 def result_type(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value]) -> Any:

@@ -36,6 +36,7 @@ from stgrad.frontend.values import (
     Record,
     Sym,
     Value,
+    a_kind,
     is_static,
     operand_of,
     rebuild,
@@ -128,7 +129,7 @@ def _unpacked(frame: Frame, target: Any, value: Value, starred: int | None) -> l
         return rows(frame, value, None if starred is not None else len(target.elts), f"cannot unpack an array into {len(target.elts)} names", target)
     items = known_items(frame, value, target)
     if items is None and not (isinstance(value, Growing) and starred is not None):
-        frame.unsupported(target, f"a {type(value).__name__} cannot be unpacked")
+        frame.unsupported(target, f"{a_kind(value)} cannot be unpacked")
     return items
 
 

@@ -28,6 +28,7 @@ from stgrad.frontend.values import (
     Record,
     Sym,
     Value,
+    a_kind,
     is_number,
     leaves,
     map_leaves,
@@ -126,7 +127,7 @@ def _read(frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Map
     """The unit for these arguments, the types of its results in their structure, and what has been read."""
     for leaf in (leaf for value in given.values() for leaf in leaves(value)):
         if isinstance(leaf, (Growing, Generator, Method)):
-            raise _refused(frame, tree, f"an argument is a {type(leaf).__name__}")
+            raise _refused(frame, tree, f"an argument is {a_kind(leaf)}")
     results, known = None, False
     for _ in range(READINGS):
         unit = Unit(tree.name, "primal")

@@ -9,6 +9,7 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
+from stgrad.syntax.assigned import binders, parameters
 from stgrad.syntax.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
@@ -27,6 +28,24 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "Match": ("`match` with attributes by position or `**rest`", "only their names say what they mean", "name the attributes: Point(x=0)"),
 }
 _REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
+
+
+def drop_idle_globals(tree: gast.FunctionDef) -> gast.FunctionDef:
+    """Leave out `global` of names that the function, and what is defined in it, only reads: they mean the module's anyway. Changes the tree."""
+    functions = [n for n in gast.walk(tree) if isinstance(n, (gast.FunctionDef, gast.Lambda))]
+    bound = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    for function in functions:
+        bound |= parameters(function) | {name for name, _ in binders(function.body if isinstance(function, gast.FunctionDef) else [])}
+    bound |= {n.name for n in gast.walk(tree) if isinstance(n, gast.ExceptHandler) and isinstance(n.name, str)}
+    return _Idle(bound).visit(tree)  # type: ignore[no-any-return]
+
+
+class _Idle(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
+    def __init__(self, bound: set[str]) -> None:
+        self.bound = bound
+
+    def visit_Global(self, node: Any) -> Any:
+        return node if self.bound & set(node.names) else gast.copy_location(gast.Pass(), node)
 
 
 def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:

@@ -188,3 +188,22 @@ def test_what_python_cannot_put_back(f, words):
         f(np.array([1.0, 2.0]))
     with pytest.raises(errors.UnsupportedSyntaxError, match=words):
         stgrad.grad(f, jit=False)(np.array([1.0, 2.0]))
+
+
+def test_no_inside_words():
+    """A message speaks of what the program has, not of the classes by which the compiler knows it."""
+
+    def joined(x, n):
+        knots = [x]
+        for _ in range(n):
+            knots.append(x)
+        return np.sum(np.r_[(knots[0],) * 2, knots])
+
+    def called(x):
+        return np.sum(np.convolve(lambda y: y, x))
+
+    with pytest.raises(errors.StgradError, match="a list"):
+        stgrad.grad(joined, jit=True)(1.5, 3)
+    with pytest.raises(errors.StgradError, match="arguments: a function, ") as caught:
+        stgrad.grad(called, jit=True)(np.ones(3))
+    assert "Closure" not in str(caught.value)
