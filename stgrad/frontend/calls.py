@@ -386,7 +386,7 @@ def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[st
     if issubclass(cls, np.generic):
         if np.dtype(cls).kind not in "biufc":
             raise errors.UnsupportedSyntaxError(f"values of `{cls.__name__}` are not supported", frame.builder.loc, hint="pass them in as numbers")
-        (value,) = args
+        (value,) = args or (0,)  # `np.float64()` is zero
         if is_static(static_of(value)) and not isinstance(value, (list, tuple)):
             return cls(static_of(value))
         if isinstance(value, Sym) and value.type.rank:

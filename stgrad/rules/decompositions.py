@@ -322,7 +322,11 @@ def phase(x):
 
 @adjoint(np.linalg.svd)
 def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
-    """a (m, n) = u s vh. The columns that full_matrices adds are a free choice: a cotangent that reaches them gives NaN."""
+    """a (m, n) = u s vh. The columns that full_matrices adds are a free choice: a cotangent that reaches them gives NaN.
+
+    Directions outside of all columns of u, or of v, there are on a longer side alone; on the other their rounding errors, over a singular value of
+    about zero, would be anything.
+    """
     if not compute_uv:
         parts = np.linalg.svd(a, full_matrices=False)
         return np.matmul(times_columns(parts[0], y_bar), parts[2])
@@ -337,8 +341,8 @@ def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
     inner = times_columns(f * (left - hermitian(left)), s) + np.expand_dims(s, -1) * (f * (right - hermitian(right)))
     inner = inner + undetermined(equal, left) + undetermined(equal, right)
     a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1] + phase(diagonal_of(left)) * one_over_s), vh)
-    a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s), vh)
-    a_bar = a_bar + np.matmul(times_columns(u, one_over_s), hermitian(projected(v, v_bar)))
+    a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s * (np.shape(a)[-2] > k)), vh)
+    a_bar = a_bar + np.matmul(times_columns(u, one_over_s * (np.shape(a)[-1] > k)), hermitian(projected(v, v_bar)))
     if full_matrices:
         a_bar = a_bar + (unknown(y_bar[0][..., k:]) + unknown(y_bar[2][..., k:, :])).astype(a.dtype)
     return a_bar
@@ -357,8 +361,9 @@ def svd_dot(y, a, a_dot, full_matrices=True, compute_uv=True):
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     scaled, other = times_columns(inner, s), np.expand_dims(s, -1) * inner
     turned = times_columns(u, phase(diagonal_of(inner)) * one_over_s)
-    u_dot = np.matmul(u, f * (scaled + hermitian(scaled))) + turned + times_columns(projected(u, np.matmul(a_dot, v)), one_over_s)
-    v_dot = np.matmul(v, f * (other + hermitian(other))) + times_columns(projected(v, np.matmul(hermitian(a_dot), u)), one_over_s)
+    beyond_u, beyond_v = one_over_s * (np.shape(a)[-2] > k), one_over_s * (np.shape(a)[-1] > k)
+    u_dot = np.matmul(u, f * (scaled + hermitian(scaled))) + turned + times_columns(projected(u, np.matmul(a_dot, v)), beyond_u)
+    v_dot = np.matmul(v, f * (other + hermitian(other))) + times_columns(projected(v, np.matmul(hermitian(a_dot), u)), beyond_v)
     vh_dot = hermitian(v_dot)
     if full_matrices:
         u_dot = np.concatenate((u_dot, np.full_like(y[0][..., k:], np.nan)), axis=-1)

@@ -73,3 +73,11 @@ def test_numbers_of_derived_classes(f, jit):
     assert np.isclose(gradient, (f(1.7 + 1e-6) - f(1.7 - 1e-6)) / 2e-6, rtol=1e-6)
     second = (stgrad.grad(f, jit=False)(1.7 + 1e-6) - stgrad.grad(f, jit=False)(1.7 - 1e-6)) / 2e-6
     assert np.isclose(stgrad.grad(stgrad.grad(f, jit=jit), jit=jit)(1.7), second, rtol=1e-5, atol=1e-6)
+
+
+def zero_of_a_class(x):
+    return x * (np.float64(1.5) + np.float64()) + np.int64() * x
+
+
+def test_classes_of_numbers_without_arguments():
+    assert stgrad.grad(zero_of_a_class, jit=True)(2.0) == 1.5

@@ -84,3 +84,21 @@ def test_what_has_no_derivative_raises():
             stgrad.grad(f, jit=False)(np.ones((2, 2)))
     with pytest.raises(np.linalg.LinAlgError):  # too large for the recurrence
         stgrad.grad(det, jit=False)(np.ones((12, 12)))
+
+
+def fitted(p, q):
+    """The rotation of centred points: their covariance has a singular value of about zero."""
+    p, q = p - p.mean(axis=0), q - q.mean(axis=0)
+    u, s, w = np.linalg.svd(p.T @ q)
+    if np.linalg.det(u) * np.linalg.det(w) < 0.0:
+        u[:, -1] = -u[:, -1]
+    return np.sum(np.cos(p @ (u @ w)) * np.arange(16.0).reshape(4, 4)) + np.sum(s[:3])
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_svd_of_centred_points(jit):
+    rng = np.random.default_rng(4)
+    p, q, move = rng.normal(size=(4, 4)), rng.normal(size=(4, 4)), rng.normal(size=(4, 4))
+    expected = (fitted(p, q + 1e-5 * move) - fitted(p, q - 1e-5 * move)) / 2e-5
+    assert np.isclose(np.sum(stgrad.grad(fitted, 1, jit=jit)(p, q) * move), expected, rtol=1e-6)
+    assert np.isclose(stgrad.jvp(lambda q: fitted(p, q), (q,), (move,), jit=jit)[1], expected, rtol=1e-6)
