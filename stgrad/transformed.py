@@ -285,7 +285,7 @@ class Transformed(Programs):
             if hasattr(type(leaf), "__stgrad_function__"):  # a tensor of the eager API: it calls back with arrays
                 return leaf.__stgrad_function__(self, args, kwargs)
         try:
-            program = self._program_for(arguments)
+            program = self._read(arguments)
         except errors.StgradError as refused:
             return self._last_resort(refused).called(self.derivative, arguments, refused)
         flat = flattened(program.nodes, tuple(arguments.values()))
@@ -314,6 +314,16 @@ class Transformed(Programs):
             program.run, program.wrapped = self._run(program.ready, program.nodes, program.hidden, jit=False), True
             self._cases.append((program.nodes, program.run))
             self._rewrap()
+
+    def _read(self, arguments: dict[str, Any]) -> Program:
+        """The program of a call; where the function fills a cache outside with constants, a run of it does so before it is read again."""
+        try:
+            return self._program_for(arguments)
+        except errors.StgradError as refused:
+            if not refused.once or not LAST_RESORT[0]().ran(self.derivative, arguments):
+                raise
+            self._refused.pop(self._key(arguments), None)
+        return self._program_for(arguments)
 
     def _last_resort(self, refused: errors.StgradError) -> Any:
         """What runs a refused program in plain Python; else the refusal is raised."""

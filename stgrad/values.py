@@ -205,6 +205,11 @@ def is_number(value: Value) -> bool:
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
+def is_constant(value: Value) -> bool:
+    """Whether a value, an instance among them, is made of what is known while the program is read."""
+    return all(is_static(static_of(leaf)) for leaf in leaves(value))
+
+
 def is_derived(value: Value) -> bool:
     """A static number of a class that someone derived from Python's: a member of an IntEnum, a float with a unit."""
     return isinstance(value, (int, float, complex)) and not isinstance(value, (bool, np.generic)) and type(value) not in (int, float, complex)

@@ -19,10 +19,11 @@ from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
 from stgrad.frontend.text import known_text, known_texts
-from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_constant, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 from stgrad.rules import lookup
+from stgrad.syntax.refuse import OutsideNames
 
 # Methods that are functions of NumPy under the same name, with the array as first argument.
 _FUNCTIONS = (
@@ -414,12 +415,14 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
 
         store(frame, Method(owner, name), slice(None), value, node)
         return
-    frame.unsupported(
-        node,
-        f"assigning to the attribute `{name}` is not supported",
-        reason="the object lives outside the compiled program",
-        hint="return the new value, or keep the state in an array argument",
+    what, why = f"assigning to the attribute `{name}`", "the object lives outside the compiled program"
+    if isinstance(owner, OutsideNames):
+        what, why = f"`{owner.statement}` of a name that is assigned", f"`{name}` outlives the call"
+    refused = errors.UnsupportedSyntaxError(
+        f"{what} is not supported", frame.loc(node), reason=why, hint="return the new value, or keep the state in an array argument"
     )
+    refused.once = is_constant(value)
+    raise refused
 
 
 __all__ = ["attribute", "attribute_store", "call_method", "get", "lookup"]

@@ -170,20 +170,25 @@ class Frame:
         finally:
             self.builder.frames.pop()
 
-    def mutate(self, container: Value, node: Any = None, *, through: bool = False) -> None:
-        """Announce a change of what a container holds; `through`: lists of run-time length that hold it are told behind it."""
+    def mutate(self, container: Value, node: Any = None, *, through: bool = False, constant: bool = False) -> None:
+        """Announce a change of what a container holds.
+
+        `through`: lists of run-time length that hold it are told behind it. `constant`: it gets what is the same in each call, where nothing was.
+        """
         changing(self, container, through)
         if isinstance(container, Attributes) and container.record is not None:
             message = "a change of what `vars(...)` returns is not supported"
             raise errors.UnsupportedSyntaxError(message, self.builder.loc, hint="set the attribute: setattr(...)")
         outside = self.captured.name_of(container)
         if outside is not None:
-            raise errors.AliasingError(
+            refused = errors.AliasingError(
                 f"the function changes `{outside}`, a {type(container).__name__} from outside of it",
                 self.builder.loc if node is None else self.loc(node),
                 reason="what other code would see of the change cannot be differentiated, nor made again in the next call",
                 hint=f"pass `{outside}` as an argument, or work on a copy of it",
             )
+            refused.once = constant
+            raise refused
         if any(r.closed and key(container) in r.outside for r in self.builder.regions):
             raise errors.UnsupportedSyntaxError(
                 "a function that has a derivative of its own changes a list, dict or object from outside of it",

@@ -17,7 +17,21 @@ from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.heap import current
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Growing, Known, Method, Record, Sym, Value, a_kind, is_number, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import (
+    Growing,
+    Known,
+    Method,
+    Record,
+    Sym,
+    Value,
+    a_kind,
+    is_constant,
+    is_number,
+    is_static,
+    operand_of,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 from stgrad.lookups import called
 
@@ -419,7 +433,8 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
             return
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
     there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
-    frame.mutate(owner, node, through=there)
+    empty = owner[index] is None if there else isinstance(owner, dict)
+    frame.mutate(owner, node, through=there, constant=empty and is_constant(value))
     try:
         owner[index] = [frame.keep(v) for v in value] if isinstance(index, slice) else frame.keep(value)
     except (IndexError, TypeError, ValueError) as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from enum import Enum
@@ -43,7 +44,10 @@ def _ndim(frame: Frame, a: Value) -> Value:
 def _size(frame: Frame, a: Value, axis: Value = None) -> Value:
     if axis is not None:
         return operations.shape_of(frame, a)[axis]
-    return get(frame, a, "size", None) if isinstance(a, Sym) else int(np.prod(operations.shape_of(frame, a)))
+    if isinstance(a, Sym):
+        return get(frame, a, "size", None)
+    extents = operations.shape_of(frame, a)
+    return functools.reduce(lambda n, extent: operations.binary(frame, gast.Mult, n, extent), extents, 1)
 
 
 @handles(np.isscalar)

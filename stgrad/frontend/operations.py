@@ -108,13 +108,16 @@ def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value
     """
     try:
         return python(*args)
-    except ArithmeticError as problem:
-        if frame.unroll and any(isinstance(a, float) for a in args):
+    except (ArithmeticError, TypeError) as problem:
+        if isinstance(problem, ArithmeticError) and frame.unroll and any(isinstance(a, float) for a in args):
             with np.errstate(all="ignore"):
                 return float(python(*map(np.float64, args)))
         kind = type(problem)
+        conditional = frame.builder.regions and frame.builder.regions[-1].conditional
+        if kind is TypeError and not conditional:
+            raise
         frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(str(problem))), (), frame.builder.loc, frame.builder.note))
-        if frame.builder.regions and frame.builder.regions[-1].conditional:
+        if conditional:
             raise Leaves(kind, str(problem)) from None
         return 0.0 if any(isinstance(a, float) for a in args) else 0  # nothing behind it runs
 

@@ -404,7 +404,7 @@ def _part(frame: Frame, node: Any) -> str:
     try:
         with frame.builder.block():
             found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
-    except errors.StgradError:
+    except (errors.StgradError, Leaves):
         found = UNDEFINED
     state.restore()
     return found if isinstance(found, str) else "..." if not is_static(found) or found is UNDEFINED else str(found)

@@ -19,6 +19,7 @@ from stgrad.values import (
     Value,
     Waiting,
     a_kind,
+    is_constant,
     is_derived,
     is_number,
     is_static,
@@ -34,5 +35,5 @@ from stgrad.values import (
 __all__ = [
     "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
     "Undefined", "Value", "Waiting",
-    "a_kind", "is_derived", "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
+    "a_kind", "is_constant", "is_derived", "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

@@ -24,8 +24,21 @@ _SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningre
 
 def can_run(derivative: Derivative, options: Options, refused: errors.StgradError) -> bool:
     """Whether a refused program is to run in plain Python."""
-    if not options.falls_back or isinstance(refused, errors.NotDifferentiableError):
+    return options.falls_back and not isinstance(refused, errors.NotDifferentiableError) and _of_the_user(derivative)
+
+
+def ran(derivative: Derivative, arguments: dict[str, Any]) -> bool:
+    """Whether the function ran by itself, which leaves outside what it keeps there for later calls."""
+    if not _of_the_user(derivative):
         return False
+    try:
+        run(derivative.function, *_bound(derivative, arguments))
+    except Exception:  # noqa: BLE001  (the program's own: it is raised where the call runs it)
+        return False
+    return True
+
+
+def _of_the_user(derivative: Derivative) -> bool:
     function = derivative.function
     if derivative.mode == "jvp" or not callable(function) or hasattr(function, "derivative"):
         return False

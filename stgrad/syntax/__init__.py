@@ -25,7 +25,7 @@ from stgrad.syntax.cells import share_nonlocals
 from stgrad.syntax.generators import generator_expressions, generator_functions
 from stgrad.syntax.inserted import inserted_blocks
 from stgrad.syntax.jumps import remove_jumps
-from stgrad.syntax.refuse import drop_idle_globals, refuse
+from stgrad.syntax.refuse import refuse, set_apart_outside_names
 from stgrad.syntax.simplify import simplify
 
 Locate = Callable[[Any], Loc]
@@ -65,7 +65,7 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
     """
     names = Names(_names(tree))
     tree = share_nonlocals(inserted_blocks(copied(tree), names, locate), names)
-    refuse(drop_idle_globals(tree), locate)
+    refuse(set_apart_outside_names(tree), locate)
     others = generator_functions(tree, names, locate, copied)
     for whole in [_core(other, names) for other in (*others, tree)]:
         for function in generator_expressions(whole, names, copied):

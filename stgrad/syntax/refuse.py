@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
-from stgrad.syntax.assigned import binders, parameters
+from stgrad.syntax.assigned import binders, own, parameters
 from stgrad.syntax.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
@@ -30,22 +31,59 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
 _REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
 
 
-def drop_idle_globals(tree: gast.FunctionDef) -> gast.FunctionDef:
-    """Leave out `global` of names that the function, and what is defined in it, only reads: they mean the module's anyway. Changes the tree."""
+@dataclasses.dataclass(frozen=True)
+class OutsideNames:
+    """Stands for the module, or the function around, in `global x` or `nonlocal x`, `x = 1.0` -> `<names outside>.x = 1.0`.
+
+    Such an assignment is refused where the program comes to it: most fill a cache, and only once.
+    """
+
+    statement: str
+
+
+def set_apart_outside_names(tree: gast.FunctionDef) -> gast.FunctionDef:
+    """Leave out `global` and `nonlocal` of names that no function of the tree binds but by `name = value` beside the declaration. Changes the tree."""
     functions = [n for n in gast.walk(tree) if isinstance(n, (gast.FunctionDef, gast.Lambda))]
-    bound = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
-    for function in functions:
-        bound |= parameters(function) | {name for name, _ in binders(function.body if isinstance(function, gast.FunctionDef) else [])}
-    bound |= {n.name for n in gast.walk(tree) if isinstance(n, gast.ExceptHandler) and isinstance(n.name, str)}
-    return _Idle(bound).visit(tree)  # type: ignore[no-any-return]
+    for function in functions if any(isinstance(n, _OUTSIDE) for n in gast.walk(tree)) else ():
+        declared = {name: type(n).__name__.lower() for n in own(_body(function)) if isinstance(n, _OUTSIDE) for name in n.names}
+        plain = {id(t) for n in own(_body(function)) if isinstance(n, gast.Assign) and len(n.targets) == 1 for t in n.targets}
+        bound = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load) and id(n) not in plain}
+        bound |= {name for other in functions for name, node in binders(_body(other)) if id(node) not in plain}
+        bound |= {name for other in functions for name in parameters(other)}
+        bound |= {n.name for n in gast.walk(tree) if isinstance(n, gast.ExceptHandler) and isinstance(n.name, str)}
+        if not bound & declared.keys() and declared:
+            function.body = [_Outside(declared).visit(stmt) for stmt in function.body]
+    return tree
 
 
-class _Idle(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
-    def __init__(self, bound: set[str]) -> None:
-        self.bound = bound
+_OUTSIDE = (gast.Global, gast.Nonlocal)
+
+
+def _body(function: Any) -> Any:
+    return function.body if isinstance(function, gast.FunctionDef) else []
+
+
+class _Outside(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
+    """In a function itself, the declared names as attributes of `OutsideNames` where they are assigned."""
+
+    def __init__(self, declared: dict[str, str]) -> None:
+        self.declared = declared
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        return node
 
     def visit_Global(self, node: Any) -> Any:
-        return node if self.bound & set(node.names) else gast.copy_location(gast.Pass(), node)
+        return gast.copy_location(gast.Pass(), node)
+
+    def visit_Nonlocal(self, node: Any) -> Any:
+        return gast.copy_location(gast.Pass(), node)
+
+    def visit_Assign(self, node: Any) -> Any:
+        (target, *others) = node.targets
+        if not others and isinstance(target, gast.Name) and target.id in self.declared:
+            outside = gast.copy_location(gast.Constant(OutsideNames(self.declared[target.id]), None), target)
+            node.targets = [gast.copy_location(gast.Attribute(outside, target.id, gast.Store()), target)]
+        return node
 
 
 def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:

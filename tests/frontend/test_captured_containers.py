@@ -254,32 +254,3 @@ def test_another_process_finds_the_program(tmp_path):
 
     assert run("first") == run("again") == "[10.0, 17.0]"
     assert run("other") == "[12.0, 21.0]"
-
-
-SCALE = 2.0
-
-
-def reads_a_global(x):
-    global SCALE
-
-    def inner(y):
-        global SCALE
-        return y * SCALE
-
-    return inner(x) * x * SCALE
-
-
-def shadows_a_global(x):
-    SCALE = 3.0
-
-    def inner(y):
-        global SCALE
-        return y * SCALE
-
-    return inner(x) * SCALE
-
-
-def test_global_names_that_are_read():
-    assert stgrad.grad(reads_a_global, jit=True)(1.5) == 12.0
-    with pytest.raises(errors.UnsupportedSyntaxError, match="`global`"):
-        stgrad.grad(shadows_a_global, jit=True)(1.5)

@@ -650,11 +650,11 @@ def test_jumps_in_try(held):
 
 REFUSED = {
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
-    "global y\n    y = 1.0": "`global`",
+    "global y\n    y += 1.0": "`global`",
     "class A:\n        pass": "class",
     "match x:\n        case P(1):\n            pass": "`match`",
     "match x:\n        case {'a': 1, **rest}:\n            pass": "`match`",
-    "nonlocal y": "`nonlocal`",
+    "nonlocal y\n    y += x": "`nonlocal`",
     "x = eval('1')": "`eval`",
     "exec('1')": "`exec`",
     "x = yield x": "the value of a `yield`",
