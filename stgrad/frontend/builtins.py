@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins as python
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -413,6 +414,15 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
         for leaf in leaves(a)
     )
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
+
+
+def on_console(function: Any) -> Callable[..., Value] | None:
+    """What `sys.stderr.write` and its like do here: they print."""
+    if getattr(function, "__name__", "") not in ("write", "flush") or getattr(function, "__self__", None) not in (sys.stdout, sys.stderr):
+        return None
+    if function.__name__ == "flush":
+        return lambda frame: None
+    return lambda frame, text: _print(frame, text.removesuffix("\n") if type(text) is str else text)
 
 
 def _refused(what: str, why: str, instead: str) -> Callable[..., Value]:

@@ -157,7 +157,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     registration = registration_of(function)
     if registration is not None:
         return call_registered(frame, registration, args, kwargs)
-    handler = builtins.HANDLERS.get(function) if _hashable(function) else None
+    handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
         found = handler(frame, *args, **kwargs)
         iterator = function is filter or getattr(function, "__module__", "") == "itertools"

@@ -52,6 +52,7 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
         return RunTimeText(left + right) if kind is gast.Add and isinstance(right, str) else RunTimeText(UNKNOWN)
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
+    left, right = tables.of_keys(left), tables.of_keys(right)
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         found = objects.operator(frame, kind, left, right)
         return found if found is not objects.NO_OPERATOR else container_operator(frame, node, left, right)

@@ -25,6 +25,7 @@ _MISSING = object()
 _OPERATORS: dict[type, str] = {
     gast.Add: "add", gast.Sub: "sub", gast.Mult: "mul", gast.Div: "truediv", gast.FloorDiv: "floordiv", gast.Mod: "mod", gast.Pow: "pow",
     gast.MatMult: "matmul", gast.USub: "neg", gast.UAdd: "pos", gast.Eq: "eq", gast.NotEq: "ne", gast.Lt: "lt", gast.LtE: "le", gast.Gt: "gt", gast.GtE: "ge",
+    gast.BitOr: "or", gast.BitAnd: "and", gast.BitXor: "xor", gast.LShift: "lshift", gast.RShift: "rshift", gast.Invert: "invert",
 }  # fmt: skip
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 

@@ -25,7 +25,7 @@ from stgrad.frontend.items import described, joined
 from stgrad.frontend.iteration import known_items, static_items
 from stgrad.frontend.iterators import DefaultDict
 from stgrad.frontend.objects import construct
-from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import DictView, Record, Sym, Value, is_number, is_static, static_of
 
 _NOTHING = object()
 
@@ -234,6 +234,28 @@ class KeySet(Keys):
         for value in values:
             self.add(value)
 
+    def __or__(self, other: Any) -> Any:
+        found = set(self.names)
+        found.update(other)
+        return found
+
+    def __and__(self, other: Any) -> Any:
+        found = set()
+        for key in self.names:
+            if key in other:
+                found.add(key)
+        return found
+
+    def __sub__(self, other: Any) -> Any:
+        found = set()
+        for key in self.names:
+            if key not in other:
+                found.add(key)
+        return found
+
+    def __xor__(self, other: Any) -> Any:
+        return (self - other) | (other - self)
+
     def clear(self) -> None:
         self.names.clear()
 
@@ -334,6 +356,11 @@ def key_set(frame: Frame, values: Value) -> Record | None:
     if items is None or all(isinstance(v, (Sym, tuple)) or is_number(v) for v in items):
         return construct(frame, KeySet, (values,), {})
     return None
+
+
+def of_keys(value: Value) -> Value:
+    """`d.keys()` beside an operator is a set."""
+    return set(value) if isinstance(value, DictView) and value.name == "keys" else value
 
 
 def unordered(value: Value) -> Value:

@@ -10,7 +10,7 @@ import stgrad
 
 def message_of_none(x, limit=None):
     if x > 10.0:
-        raise ValueError("at most {}".format(1 / limit))
+        raise ValueError("at most %g" % (1 / limit))
     return x * x
 
 
