@@ -256,6 +256,8 @@ _SPOKEN = {
 
 def a_kind(value: Value) -> str:
     """What a value is to the user, for messages: `a list`, `an array`, `a Body`; never a class of the compiler."""
+    if value is None:
+        return "None"
     if isinstance(value, (Record, Growing)):
         name = getattr(value.cls, "stands_for", value.cls).__name__
     elif isinstance(value, Sym):

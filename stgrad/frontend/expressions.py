@@ -189,7 +189,7 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
         found = among(frame, node, left, right)
         return found if kind is gast.In else unary_not(frame, found)
     right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)
-    if isinstance(left, Sym) and not left.type.rank and numbers:
+    if (isinstance(left, Sym) and not left.type.rank or is_number(left) and not is_static(right)) and numbers:
         found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})
         return found if kind is gast.In else unary_not(frame, found)
     if not is_static(left) or not (is_static(right) or isinstance(right, dict)):

@@ -18,7 +18,7 @@ from stgrad.frontend.elementwise_calls import over_elements
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.iteration import Mapped, Range, Zip
 from stgrad.frontend.operations import shape_of
-from stgrad.frontend.values import Sym, Value, is_static, static_of, type_of
+from stgrad.frontend.values import Growing, Sym, Value, is_static, static_of, type_of
 from stgrad.rules.products import parsed
 
 
@@ -57,7 +57,7 @@ def _item(frame: Frame, entry: Value) -> Value:
         if isinstance(step, complex):
             return frame.call(np.linspace, (start or 0, stop, int(abs(step))), {})
         return frame.call(np.arange, (0 if start is None else start, stop, 1 if step is None else step), {})
-    if isinstance(entry, (list, tuple, np.ndarray)):
+    if isinstance(entry, (list, tuple, np.ndarray, Growing)):
         return frame.call(np.array, (entry,), {})
     return entry if type_of(entry).rank else frame.call(np.full, ((1,), entry), {})
 
