@@ -15,6 +15,7 @@ from stgrad import errors
 from stgrad.frontend import agreement, boxes, shapes
 from stgrad.frontend.broadcasting import agreed, operands_of
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.lengths import assured, count_items
@@ -173,6 +174,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
         inside = any(type(v).__module__.startswith("stgrad.") and not isinstance(v, Sym) for v in (*args, *kwargs.values()))
         why = "it works on numbers and arrays" if inside else str(problem)
         raise error(f"`{name}` does not take these arguments: {', '.join(_say(a) for a in args)}", frame.builder.loc, reason=why) from problem
+    if call in _OF_ONE_NUMBER and not type_.rank and not frame.unroll and not ASSUMPTION.get().boxes:
+        return boxes.made(frame, _filling(frame, call, args, kwargs, type_.dtype))
     agreement.check(frame, call, args, kwargs)
     count_items(frame, call, args)
     args, kwargs = static_options(frame, name, args, kwargs)
@@ -181,6 +184,20 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     result = frame.builder.call(name, args, type_, kwargs)
     boxes.note_view(frame, call, args, result)
     return type(type_)(*result) if hasattr(type_, "_fields") else result
+
+
+_OF_ONE_NUMBER: dict[Any, int | None] = {np.zeros: 0, np.ones: 1, np.empty: 0, np.full: None}
+
+
+def _filling(frame: Frame, call: Any, args: tuple[Value, ...], kwargs: dict[str, Value], dtype: str) -> Value:
+    """The number of an array without axes that is filled with it: `np.zeros(np.shape(x))` of a number `x`."""
+    number = _OF_ONE_NUMBER[call]
+    if number is not None:
+        return np.dtype(dtype).type(number)
+    given = static_of(args[1] if len(args) > 1 else kwargs["fill_value"])
+    if is_number(given):
+        return np.dtype(dtype).type(given)
+    return given if given.type.dtype == dtype else frame.builder.call("cast", (given, dtype), Type(dtype))
 
 
 _REDUCING = frozenset({np.sum, np.prod, np.max, np.min, np.any, np.all, np.amax, np.amin})  # those that are ufuncs in NumPy
