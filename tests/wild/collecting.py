@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Case, codes, direction, draw, numbers, weighed, writing
+from .packages import WITHOUT_A_VALUE
 
 WHOLE = frozenset("n k m i j order axis window size ndim nbins bins degree deg lag lags maxlen num step steps dim length width nlags p_order ddof".split())
 SCALES = (1.0, 30.0, 300.0)
@@ -62,7 +63,7 @@ def functions(name: str) -> dict[str, Callable[..., Any]]:
                 found[f"{module.__name__}:{key}"] = value
             elif isinstance(value, type) and name.startswith("numba.") and value.__module__ == module.__name__:
                 found.update(_inner(module, value))
-    return found
+    return {target: function for target, function in found.items() if target not in WITHOUT_A_VALUE}
 
 
 def plain(function: Any) -> Any:
