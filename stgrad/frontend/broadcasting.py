@@ -27,10 +27,11 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.frontend.values import Growing, Sym, Value, operand_of
 from stgrad.ir import Block, Const, Dim, Effect, Type, Var
 from stgrad.rules.products import parsed
 
@@ -83,6 +84,9 @@ def operands_of(frame: Frame, call: Any, args: tuple[Value, ...]) -> tuple[Value
     if call is np.einsum and all(isinstance(a, Sym) and a.type.rank for a in args[1:]) and isinstance(args[0], str):
         return args[0], *agreed(frame, args[1:], meets=_letters(args[0], args[1:]))
     if call is np.broadcast_to and isinstance(args[0], Sym) and len(args) > 1:
+        if isinstance(args[1], Growing):
+            hint = "write the shape as a tuple of known length"
+            raise errors.NeedStaticError("the number of axes must be known at compile time", frame.builder.loc, hint=hint)
         return _to_shape(frame, args[0], args[1] if isinstance(args[1], (tuple, list)) else (args[1],)), *args[1:]
     return args
 
