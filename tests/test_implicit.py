@@ -255,3 +255,80 @@ def test_quadrature(jit):
         assert stgrad.grad(stgrad.grad(f, jit=False), jit=False)(w, b) == pytest.approx(second, abs=1e-8)
     with pytest.raises(ValueError, match="infinite end"):
         stgrad.jit(lambda b: integrate.quad(lambda x: math.exp(-x), 0.0, b)[0])(math.inf)
+
+
+def two_equations(x, a):
+    return [x[0] * np.cos(x[1]) - a, x[1] * x[0] - x[1] - 5.0]
+
+
+def valley(x, a):
+    return np.array([a * (1.0 - x[0]), 10.0 * (x[1] - a * x[0] ** 2)])
+
+
+def chain(x, a):
+    y = np.empty(len(x))
+    for i in range(len(x)):
+        y[i] = (3.0 - 2.0 * x[i]) * x[i] + a
+        if i > 0:
+            y[i] -= x[i - 1]
+        if i < len(x) - 1:
+            y[i] -= 2.0 * x[i + 1]
+    return y
+
+
+SYSTEMS = [(two_equations, np.array([1.0, 1.0]), 4.0), (valley, np.array([-1.2, 1.0]), 2.0), (chain, -np.ones(6), 1.0)]
+
+
+@pytest.mark.parametrize(("equations", "start", "a"), SYSTEMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_the_hybrid_method_finds_the_root_of_scipy(equations, start, a):
+    from scipy import optimize
+
+    from stgrad.frontend import systems
+
+    np.testing.assert_allclose(systems.root(equations, start, args=(a,)).x, optimize.root(equations, start, args=(a,)).x, rtol=1e-12)
+    np.testing.assert_allclose(systems.fsolve(equations, start, a), optimize.fsolve(equations, start, a), rtol=1e-12)
+
+
+@JIT
+@pytest.mark.parametrize(("equations", "start", "a"), SYSTEMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_systems_of_equations(equations, start, a, jit):
+    from scipy import optimize
+
+    def solved(a):
+        found = optimize.root(equations, start, args=(a,), tol=1e-13)
+        if not found.success:
+            raise RuntimeError(found.message)
+        return np.sum(np.sin(found.x)) * a
+
+    h = 1e-6
+    want = (solved(a + h) - solved(a - h)) / (2 * h)
+    assert stgrad.grad(solved, jit=jit)(a) == pytest.approx(want, rel=1e-7)
+    assert stgrad.jvp(solved, (a,), (2.0,), jit=jit)[1] == pytest.approx(2.0 * want, rel=1e-7)
+
+
+def test_systems_with_their_jacobian_and_second_derivatives():
+    from scipy import optimize
+
+    def slopes(x, a):
+        return np.array([[np.cos(x[1]), -x[0] * np.sin(x[1])], [x[1], x[0] - 1.0]])
+
+    def by_root(a):
+        return optimize.root(lambda x, a: (two_equations(x, a), slopes(x, a)), [1.0, 1.0], a, jac=True, tol=1e-13)["x"][0]
+
+    def by_fsolve(a):
+        return optimize.fsolve(two_equations, [1.0, 1.0], (a,), fprime=slopes, xtol=1e-13)[0]
+
+    h = 1e-4
+    want = (by_root(4.0 + h) - 2.0 * by_root(4.0) + by_root(4.0 - h)) / h**2
+    for function in (by_root, by_fsolve):
+        assert stgrad.grad(stgrad.grad(function, jit=False), jit=False)(4.0) == pytest.approx(want, rel=1e-4)
+
+
+@JIT
+def test_a_system_without_a_root_is_an_error(jit):
+    from scipy import optimize
+
+    with pytest.raises(RuntimeError, match="not solved"):
+        stgrad.grad(lambda a: optimize.fsolve(lambda x: x * x + a, np.ones(1))[0], jit=jit)(1.0)
+    with pytest.raises(errors.UnsupportedSyntaxError, match="methods other than 'hybr'"):
+        stgrad.grad(lambda a: optimize.root(lambda x: x - a, 1.0, method="lm").x[0], jit=True)(1.0)
