@@ -379,3 +379,30 @@ def test_lists_of_run_time_length():
     assert np.array_equal(pullback([1.0, 1.0])[0], [2.0, 0.0, 4.0]) and np.array_equal(pullback([0.0, 1.0])[0], [0.0, 0.0, 4.0])
     with pytest.raises((ShapeError, ValueError, TypeError)):
         pullback([1.0, 1.0, 1.0])
+
+
+def running_product(x, start):
+    if len(x) < 1:
+        return x.copy()
+    if np.any(np.isnan(x)):
+        x = x.copy()
+        x[np.isnan(x)] = 0.0
+    out = np.empty_like(x)
+    np.add(x, 1.0, out=out)
+    out.cumprod(axis=0, out=out)
+    return out - 1.0 if start == 0 else out * start
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("start", [0, 2])
+def test_tests_of_the_reverse_sweep_stay_there(start, jit, monkeypatch):
+    """A position of the reverse sweep, which a scan reads from behind, is no business of the program that has no cotangent yet."""
+    monkeypatch.setenv("STGRAD_PLAIN", "0")
+    x, bar = np.array([0.1, np.nan, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 3.0])
+    value, pullback = stgrad.vjp(lambda v: running_product(v, start), x, jit=jit)
+    np.testing.assert_allclose(value, running_product(x, start))
+    clean = np.nan_to_num(x)
+    steps = 1e-6 * np.eye(4)
+    expected = [np.sum((running_product(clean + s, start) - running_product(clean - s, start)) * bar) / 2e-6 for s in steps]
+    expected[1] = 0.0
+    np.testing.assert_allclose(pullback(bar)[0], expected, rtol=1e-6, atol=1e-9)
