@@ -60,3 +60,8 @@ def binding_counts(tree: Any) -> dict[str, int]:
     for statement in tree.body:
         visit(statement, 1)
     return counts
+
+
+def bound_names(nodes: list[Any]) -> set[str]:
+    """Names that statements bind, nested functions' own names left out."""
+    return set(binding_counts(gast.Module(body=nodes, type_ignores=[]))) - {WALRUS}

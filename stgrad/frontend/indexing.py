@@ -67,7 +67,7 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     if not owner.type.array and index == ():
         return owner
     if owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner):
-        as_array = _axisless().load(frame, owner, index)
+        as_array = _above("axisless").load(frame, owner, index)
         if as_array is not None:
             return as_array
     if not owner.type.array:
@@ -119,13 +119,6 @@ def _of_number(frame: Frame, owner: Sym, found: errors.StgradError, what: str) -
         kind = {"float64": "float", "int64": "int", "complex128": "complex"}.get(owner.type.dtype, owner.type.dtype)
         found.__cause__ = TypeError(f"'{kind if owner.type.weak else f'numpy.{owner.type.dtype}'}' object {what}")
     return found
-
-
-def _axisless() -> Any:
-    """Flags in an index; branches are built on this module."""
-    from stgrad.frontend import axisless
-
-    return axisless
 
 
 def _missing(frame: Frame, owner: Value, key: Value) -> None:
@@ -403,8 +396,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
     if isinstance(value, (tuple, list, Growing)):
         value = lists().as_array(frame, value)
-    if _axisless().flagged(index):
-        _axisless().store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
+    if _above("axisless").flagged(index):
+        _above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)

@@ -10,6 +10,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.bindings import bound_names
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
@@ -20,7 +21,7 @@ from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
-from stgrad.frontend.loops import TestChanges, bound_names, counted_loop, while_loop
+from stgrad.frontend.loops import TestChanges, counted_loop, while_loop
 from stgrad.frontend.rolling import Long, long, roll
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
 from stgrad.ir import Operand

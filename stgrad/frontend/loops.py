@@ -9,10 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import gast
-
 from stgrad import errors
-from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
 from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
@@ -449,8 +446,3 @@ def _finish(frame: Frame, carried: Carried, env: dict[str, Value], trips: Callab
             continue
         if value is not UNDEFINED:
             frame.env[name] = value if isinstance(value, Maybe) else Maybe(value)
-
-
-def bound_names(nodes: list[Any]) -> set[str]:
-    """Names that statements bind, nested functions' own names left out."""
-    return set(binding_counts(gast.Module(body=nodes, type_ignores=[]))) - {WALRUS}

@@ -19,10 +19,10 @@ import gast
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.frontend.bindings import bound_names
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive
-from stgrad.frontend.loops import bound_names
 from stgrad.frontend.values import Generator, Record, Value
 from stgrad.syntax.assigned import own
 from stgrad.syntax.build import at, constant, load

@@ -51,7 +51,8 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
         return fun(x, *more)[1] if both else jac(x, *more)
 
     known = both or jac is not None and not isinstance(jac, bool)
-    x, calls = _solved(left, x0, slopes if known else None, xtol, given.get("maxfev", 0), given.get("eps", None), given.get("factor", 100.0), given.get("diag", None))
+    most, eps, factor, diag = given.get("maxfev", 0), given.get("eps", None), given.get("factor", 100.0), given.get("diag", None)
+    x, calls = _solved(left, x0, slopes if known else None, xtol, most, eps, factor, diag)
     return Root(x, stop_gradient(np.reshape(np.asarray(left(x)), np.shape(x))), calls)
 
 
@@ -120,20 +121,12 @@ def _hybrid(f, x, jacobian, xtol, limit, factor, diag):
             length = _norm(scale * p)
             if first:
                 delta = min(delta, length)
-            moved = f(x + p)
-            calls += 1
+            moved, calls = f(x + p), calls + 1
             new, expected = _norm(moved), _norm(fx + matrix @ p)
             actual = 1.0 - (new / norm) ** 2 if new < norm else -1.0
             predicted = 1.0 - (expected / norm) ** 2 if expected < norm else 0.0
             ratio = actual / predicted if predicted > 0.0 else 0.0
-            if ratio < 0.1:
-                done, failed, delta = 0, failed + 1, 0.5 * delta
-            else:
-                failed, done = 0, done + 1
-                if ratio >= 0.5 or done > 1:
-                    delta = max(delta, 2.0 * length)
-                if abs(ratio - 1.0) <= 0.1:
-                    delta = 2.0 * length
+            delta, failed, done = _radius(delta, length, ratio, failed, done)
             change = np.outer(moved - fx - matrix @ p, scale * scale * p) / max(length * length, 1e-300)
             if ratio >= 1e-4:
                 x, fx, norm, first = x + p, moved, new, False
@@ -146,6 +139,17 @@ def _hybrid(f, x, jacobian, xtol, limit, factor, diag):
     if not found:
         raise RuntimeError(_LOST)
     return x, calls
+
+
+def _radius(delta, length, ratio, failed, done):
+    """How far the next step may go, and how many in a row have failed, and have not."""
+    if ratio < 0.1:
+        return 0.5 * delta, failed + 1, 0
+    if ratio >= 0.5 or done > 0:
+        delta = max(delta, 2.0 * length)
+    if abs(ratio - 1.0) <= 0.1:
+        delta = 2.0 * length
+    return delta, 0, done + 1
 
 
 def _dogleg(matrix, fx, scale, delta):
