@@ -32,7 +32,11 @@ OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck":
 
 def keep_shared(dispatcher: Any, symbol: str) -> None:
     """Keep the native code of a function of the runtime beside that of programs."""
-    keep(dispatcher, directory() / f"{symbol}_{key(symbol)}.py")
+    keep(dispatcher, directory() / f"{_shared_file(symbol)}.py")
+
+
+def _shared_file(symbol: str) -> str:
+    return f"{symbol}_{key(symbol)}"
 
 
 shared.KEEPERS[:] = [keep_shared]
@@ -57,6 +61,8 @@ def load(
     Returns:
         A Numba dispatcher or a plain function. The same text gives the same object for the life of the process.
     """
+    if parallel and jit:
+        shared.fill_kept(lambda symbol: any(directory().glob(f"{_shared_file(symbol)}.*.nbc")))
     with _lock:
         path = write_source(text, name, options_text(parallel, checked))
         function = getattr(_module(text, path), name)
@@ -105,8 +111,6 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
     known = (str(path), function.__name__)
     if known not in _compiled:
         whole = compiled_units(function, options)
-        if options.get("parallel"):
-            shared.fill_all()  # threads of native code must not wait for the one that holds Python's lock
         dispatcher: Any = numba.njit(**(OPTIONS | options))(whole)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             if whole is function:  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,11 +22,12 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.imputils import impl_ret_new_ref
 from numba.core.typing import signature
 from numba.extending import lower_builtin, type_callable
 
-__all__ = ["DTYPES", "Shared", "announce", "call", "columns", "fill_all", "matrix", "rows", "share", "vector"]
+__all__ = ["DTYPES", "Shared", "announce", "call", "columns", "fill_kept", "matrix", "rows", "share", "vector"]
 
 OPTIONS = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 DTYPES = (types.float64, types.float32)
@@ -73,7 +73,7 @@ class Shared:
 
     def fill(self) -> None:
         """Compile the function, or load its code from disk."""
-        with _lock:
+        with global_compiler_lock:  # one lock for all who compile: programs ask for shared functions while they hold it
             if self.slot.value is None:
                 dispatcher = numba.njit(**OPTIONS)(self.function)
                 for keeper in KEEPERS:
@@ -84,7 +84,6 @@ class Shared:
                 self.slot.value = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 
 
-_lock = threading.RLock()
 _known: dict[tuple[Callable[..., Any], tuple[Any, ...]], Shared] = {}
 _slots: dict[int, Shared] = {}  # by the address of the slot
 
@@ -100,10 +99,11 @@ def announce(function: Callable[..., Any], result: Any, parameters: Sequence[Any
     return shared
 
 
-def fill_all() -> None:
-    """Fill every slot: threads of compiled code must not wait for Python."""
-    for shared in _slots.values():
-        shared.fill()
+def fill_kept(kept: Callable[[str], bool]) -> None:
+    """Fill the slots of all functions whose code is `kept` on disk: threads of a program that was kept, too, must not wait for Python."""
+    for shared in list(_slots.values()):
+        if shared.slot.value is None and kept(shared.symbol):
+            shared.fill()
 
 
 def _fill(address: int) -> None:

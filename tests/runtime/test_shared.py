@@ -10,7 +10,6 @@ import numba
 import numpy as np
 import pytest
 
-import stgrad
 from stgrad import runtime
 from stgrad.runtime import shared
 from stgrad.runtime.factors import cholesky_bar
@@ -117,8 +116,8 @@ def test_results_leak_nothing() -> None:
 
 
 def test_results_have_the_types_that_programs_expect() -> None:
-    shared.fill_all()
     for entry in shared._slots.values():
+        entry.fill()
         assert entry.native.signature.return_type == entry.result, entry.symbol
 
 
@@ -134,9 +133,48 @@ def matrix_chain(a, b):
     return np.sum(a * a)
 
 
-def test_threads_find_their_functions(tmp_path) -> None:
-    """With `parallel=True` all are there before threads start: these cannot wait for Python."""
-    a, b = np.linspace(0.0, 1.0, 1600).reshape(40, 40), np.eye(40) * 0.5
-    plain, threaded = (stgrad.grad(matrix_chain, jit=True, parallel=p)(a, b) for p in (False, True))
-    np.testing.assert_allclose(threaded, plain, rtol=1e-12)
-    assert all(s.slot.value for s in shared._slots.values())
+THREADED = """
+import numpy as np, stgrad
+from stgrad.runtime import shared
+
+def f(a, b):
+    total = np.zeros(len(a))
+    for i in range(len(a)):
+        total[i] = np.sum(np.tanh(a[i] @ b)) + np.sin(a[i, 0, 0])
+    return np.sum(total * total)
+
+a, b = np.linspace(0.0, 1.0, 48 * 400).reshape(48, 20, 20), np.eye(20)
+gradient = stgrad.value_and_grad(f, (0, 1), jit=True, parallel=True)
+gradient.dispatcher(a, b)
+print(sorted(s.symbol for s in shared._slots.values() if s.slot.value))
+print(*(round(float(np.sum(x)), 9) for x in gradient(a, b)[1]))
+"""
+
+
+def test_threads_find_their_functions(tmp_path, monkeypatch) -> None:
+    """A program of threads that is loaded finds what it calls before these start: they cannot wait for Python."""
+    monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path))
+    (tmp_path / "program.py").write_text(THREADED)
+    first, second = (
+        subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, text=True, check=True).stdout.splitlines() for _ in range(2)
+    )
+    assert first[1] == second[1]
+    assert "stgrad_shared_products__matrices_float64" in second[0]
+
+
+def test_two_threads_that_compile_and_run_wait_for_one_lock() -> None:
+    """One compiles a program that needs a function, the other runs one that must fill its slot."""
+    compiled = numba.njit(nogil=True)(lambda a, b: runtime.solve(a, b))
+    a, b = np.eye(3) * 2.0, np.ones(3)
+    compiled(a, b)
+    (entry,) = (s for s in shared._slots.values() if s.symbol.endswith("solve_vector_float64"))
+    done: list[float] = []
+    for _ in range(3):
+        entry.slot.value = None
+        others = [numba.njit(nogil=True)(lambda a, b, k=k: runtime.solve(a, b) * k) for k in range(2)]
+        threads = [threading.Thread(target=lambda f=f: done.append(f(a, b)[0]), daemon=True) for f in (compiled, *others)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    assert len(done) == 9
