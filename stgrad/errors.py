@@ -16,7 +16,6 @@ LIMITS_PAGE = "docs/limits.md"
 # How messages of programs begin that cannot go on, where the function can: its derivative is recorded then.
 NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
-COMPLEX_RESULT = "the result is complex for these real arguments"
 RAGGED = "the arrays in a list have different shapes"
 
 

@@ -417,7 +417,7 @@ def test_what_backward_rules_return():
     refused(with_rules(ok, lambda _, g: (g.astype(np.float32),)), "returns a float32", X, error=errors.ShapeError)
     refused(with_rules(ok, lambda _, g: (g * 1j,)), "returns a complex128", X, error=errors.ShapeError)
     refused(with_rules(ok, lambda _, g: ((g, g),)), "another structure", X, error=errors.ShapeError)
-    refused(with_rules(ok, lambda _, g: ("no",)), "returns str as cotangent", X, error=errors.ShapeError)
+    refused(with_rules(ok, lambda _, g: ("no",)), "returns a str as cotangent", X, error=errors.ShapeError)
     refused(with_rules(lambda x: x, lambda _, g: (g,)), "must return a pair", X)
     refused(with_rules(lambda x: (np.sum(x), None), lambda _, g: (g,)), "as value of a float64", X, error=errors.ShapeError)
     refused(with_rules(ok, lambda _, g: (g[1:],)), "cotangent of another shape", X, error=errors.ShapeError)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from stgrad import errors
 from stgrad.api import Argnums, parameter_names
 from stgrad.request import Derivative, described, signature_of
+from stgrad.runtime.shared import FILL
 from stgrad.transformed import Transformed
 
 if TYPE_CHECKING:
@@ -104,13 +105,20 @@ def _object_code(library: Any, entry: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
+def _spelled(symbol: str) -> str:
+    """What a symbol stands for, where it is one of ours that is compiled by itself."""
+    shared = re.fullmatch(r"stgrad_shared_([a-z]+)_+(\w+)_[a-z]+\d+", symbol)
+    return f"`{shared[1]}.{shared[2]}` of stgrad's runtime" if shared else symbol
+
+
 def refuse_foreign(module: Any) -> None:
     """Refuse a module of LLVM that asks for more than `support.c` and the C library have, or holds an address of this process."""
     there = set(re.findall(r"\b(?:NRT_|Py|numba_|stgrad_)\w+", support()))
     asked = {s.name for s in (*module.functions, *module.global_variables) if s.is_declaration}
-    foreign = sorted(name for name in asked - there if _FOREIGN.match(name))
+    foreign = sorted(name for name in asked - there if _FOREIGN.match(name) and name != FILL)
     if foreign or _ADDRESS.search(str(module)):
-        said = f"it calls {', '.join(foreign)}, which Python brings along" if foreign else "it calls a function at an address of this process"
+        listed = ", ".join(sorted(map(_spelled, foreign)))
+        said = f"it calls {listed}, which Python brings along" if foreign else "it calls a function at an address of this process"
         raise errors.UnsupportedCallerError(
             "the program cannot leave Python", reason=said, hint="write that as loops over numbers, or make a module: `stgrad build` without --c"
         )

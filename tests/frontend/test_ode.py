@@ -39,7 +39,7 @@ def test_parameters_start_and_end(jit):
 
     x = (0.7, 3.0, np.array([1.0, 0.3]))
     value, (a_bar, end_bar, y0_bar) = stgrad.value_and_grad(f, (0, 1, 2), jit=jit)(*x)
-    assert value == f(*x)
+    assert value == pytest.approx(f(*x), rel=1e-13)  # the last bit is BLAS's, another one on another processor
     assert a_bar == pytest.approx((f(0.7001, *x[1:]) - f(0.6999, *x[1:])) / 2e-4, rel=1e-6)
     y, slope = end_state(x), np.array(oscillator(3.0, end_state(x), 0.7, 1.3))
     assert end_bar == pytest.approx(2.0 * y @ slope, abs=3e-8)
