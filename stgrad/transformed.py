@@ -24,7 +24,6 @@ from stgrad.mode_choices import listened
 from stgrad.prepared import Program, hidden_of
 from stgrad.programs import Programs
 from stgrad.request import Around, Derivative, Options, function_name, function_name_of, public_signature
-from stgrad.runtime.call import COMPLEX_RESULT
 from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _refusal(message: str) -> errors.StgradError | None:
         return errors.ShapeError(f"extents differ as the program runs: {message}")
     if message.startswith(errors.RAGGED):
         return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
-    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, COMPLEX_RESULT)) else None
+    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, errors.COMPLEX_RESULT)) else None
 
 
 class Transformed(Programs):

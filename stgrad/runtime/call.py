@@ -31,7 +31,8 @@ from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import from_dtype
 
-COMPLEX_RESULT = "the result is complex for these real arguments"  # how the message begins: the derivative is recorded then
+from stgrad.errors import COMPLEX_RESULT
+
 _ARRAY = re.compile(r"(\w+)\[(.*)\]")
 
 
