@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -80,7 +81,7 @@ def resident() -> tuple[int, int]:
     return 1024 * int(found["VmRSS"]), 1024 * int(found["VmHWM"])
 
 
-def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | None) -> tuple[float, float, int | None, float]:
+def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | stgrad.Budget | None) -> tuple[float, float, int | None, float]:
     """Seconds, bytes at the peak, those that `.memory(...)` tells before, and a number of the gradient."""
     gradient = stgrad.grad(f, memory=memory)
     small = x[(slice(16),) * x.ndim] if isinstance(x, np.ndarray) else x  # so that the process holds no memory that serves again
@@ -96,10 +97,10 @@ def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, m
     return seconds, float(resident()[1] - before), predicted, float(np.sum(found))
 
 
-def row(name: str, *case: Any, memory: str | None = None) -> None:
+def row(name: str, *case: Any, memory: str | None = None, disk: str | None = None) -> None:
     """Print one measurement, made in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        seconds, peak, predicted, checksum = pool.apply(measured, (*case, memory))
+        seconds, peak, predicted, checksum = pool.apply(measured, (*case, stgrad.Budget(memory, disk) if memory and disk else memory))
     told = "         ?" if predicted is None else f"{predicted / 1e6:7.1f} MB"
     print(f"{name:<52} {memory or '':>8} {seconds:8.2f} s {peak / 1e6:8.1f} MB, predicted {told}   {checksum:.15g}", flush=True)
 
@@ -126,6 +127,11 @@ def main() -> None:
     row("200 steps of a grid of 512 x 512, within", stencil, grid, 200, 1, keeping, memory="200 MB")
     row("2,000 steps of a grid of 512 x 512, within", stencil, grid, 2000, 1, keeping, memory="200 MB")
     row("2,000 steps of it in a while, within", open_stencil, grid, 2000, 1, keeping, memory="200 MB")
+    for memory in ("50 MB", "35 MB"):
+        row("2,000 steps of a grid of 512 x 512, within", stencil, grid, 2000, 1, keeping, memory=memory)
+        row("2,000 steps of it, snapshots on disk", stencil, grid, 2000, 1, keeping, memory=memory, disk=tempfile.gettempdir())
+        row("2,000 steps of it in a while, within", open_stencil, grid, 2000, 1, keeping, memory=memory)
+        row("2,000 steps of it in a while, snapshots on disk", open_stencil, grid, 2000, 1, keeping, memory=memory, disk=tempfile.gettempdir())
     row("2,000 steps of a grid of 512 x 512, 70 snapshots", stencil, grid, 2000, 70, checkpointed)
 
 

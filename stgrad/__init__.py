@@ -2,6 +2,7 @@
 
 from stgrad.api import cfunc, compile, grad, jit, value_and_grad
 from stgrad.batches import batch_jacobian, vmap
+from stgrad.budgets import Budget
 from stgrad.calls.flat import flatten
 from stgrad.checkpoints import checkpoint, checkpointed
 from stgrad.differentials import elementwise_grad, hessian, jacfwd, jacobian, jacrev, linearize, vjp
@@ -18,7 +19,7 @@ __version__ = "0.2.0"
 __all__ = [
     "batch_jacobian", "build", "cfunc", "compile", "elementwise_grad", "grad", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jet", "jit", "jvp",
     "linearize", "value_and_grad", "vjp", "vmap",
-    "checkpoint", "checkpointed",
+    "Budget", "checkpoint", "checkpointed",
     "custom_gradient", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "fixed_point", "insert_grad_of", "register_gradient", "stop_gradient",
     "flatten", "profile", "sparse_hessian", "sparse_jacobian", "sparsity",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import pushforwards, tangent_calls
 from stgrad.as_python import as_python
+from stgrad.budgets import Budget
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
 from stgrad.progress import shown
 from stgrad.request import Around, Derivative, Options, signature_of
@@ -34,18 +35,18 @@ LAST_RESORT.append(_last_resort)
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Derived[P, Any]: ...
 @overload
 def grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -67,7 +68,8 @@ def grad(
             for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
             reverse sweep would store values of loops.
         memory: bytes that the reverse sweep may take beside arguments and results, as a number or a text ("100 MB", "2 GiB"): loops whose trips keep
-            more run again from snapshots (see `stgrad help memory-budget`). The environment variable STGRAD_MEMORY is the default.
+            more run again from snapshots (see `stgrad help memory-budget`). The environment variable STGRAD_MEMORY is the default;
+            `stgrad.Budget("100 MB", disk="/scratch")` keeps snapshots that do not fit on disk.
 
     Returns:
         A function with the arguments of f. Its result has the shape and dtype of the argument.
@@ -93,18 +95,18 @@ def grad(
 def value_and_grad(
     f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Derived[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, R]], Derived[P, tuple[R, Any]]]: ...
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
     return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory, lazy), mode)

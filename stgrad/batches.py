@@ -8,6 +8,7 @@ from typing import Any
 
 from stgrad.api import named, parameter_names
 from stgrad.as_python import as_python
+from stgrad.budgets import Budget
 from stgrad.compressed import items_of
 from stgrad.directional import options_of
 from stgrad.errors import MemoryBudgetError
@@ -19,7 +20,7 @@ from stgrad.transformed import Transformed
 
 def vmap(
     f: Callable[..., Any] | None = None, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None, jit: bool = True,
-    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The function over a batch: for each item of the arguments its result, stacked; as in JAX.
 
@@ -66,7 +67,7 @@ def vmap(
 
 def batch_jacobian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, *, jit: bool = True, parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian of each item of a batch, of a function of the whole batch, as TensorFlow's `batch_jacobian`.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python, first_of
+from stgrad.budgets import Budget
 from stgrad.directional import options_of, pushforward
 from stgrad.errors import MemoryBudgetError
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def vjp(
     f: Callable[..., Any], *primals: Any, has_aux: bool = False, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The value of a function and its pullback: `(value, pullback)`, as in JAX.
 
@@ -105,16 +106,16 @@ def tangent_program(f: Any, argnums: Argnums, *, precise: bool = False, without:
 @overload
 def jacobian(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
-    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Derived[P, Any]: ...
 @overload
 def jacobian(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
-    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def jacobian(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool | str = "auto", parallel: bool = False,
-    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of every number of a result in every number of an argument.
 
@@ -183,7 +184,7 @@ def _of_gradient(make: Callable[..., Any], f: Any, names: tuple[str, ...], singl
 
 def _options(
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
-    memory: int | str | bool | None = None,
+    memory: int | str | Budget | bool | None = None,
 ) -> Options:  # fmt: skip
     return options_of((jit, parallel, precise, named(without), checked, memory))
 

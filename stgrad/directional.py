@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from stgrad import inside, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
+from stgrad.budgets import Budget
 from stgrad.points import directed, everywhere, kept, spread
 from stgrad.request import Around, Options, options
 from stgrad.transformed import Transformed
@@ -56,7 +57,7 @@ def jvp(
 
 def hvp(
     f: Callable[..., Any], primals: Any = None, tangents: Sequence[Any] | None = None, *, argnums: Argnums | None = None, jit: bool | str = "auto",
-    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | None = None,
+    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The Hessian of a function that returns one real number, times a vector, without the Hessian: the gradient program, pushed forward.
 

@@ -17,7 +17,6 @@ LIMITS_PAGE = "docs/limits.md"
 NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
 RAGGED = "the arrays in a list have different shapes"
-COMPLEX_RESULT = "the result is complex for these real arguments"
 
 
 class Location(Protocol):

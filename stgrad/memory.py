@@ -53,7 +53,7 @@ class MemoryReport:
     `peak`: the bytes that a call takes at most beside its arguments, results included; None where they are known only as it runs, as a `while` keeps
     something, and `least` is what it takes at least.
     `modes`: which mode was chosen where that was left open, and why. Where there is a budget, they are no more than that.
-    `raises`: such a call ends in an exception.
+    `raises`: such a call ends in an exception. `disk`: the bytes of snapshots on disk.
     """
 
     kept: tuple[Kept, ...]
@@ -61,12 +61,14 @@ class MemoryReport:
     least: int | None = None
     raises: bool = False
     modes: tuple[str, ...] = ()
+    disk: int = 0
 
     def __str__(self) -> str:
         table = self._table() if self.kept else "nothing is stored for the reverse sweep"
         table = "\n".join((*self.modes, table))
         if self.peak is not None:
-            return f"{table}\npeak: {'' if self.peak == self.least else 'at most '}{spoken(self.peak)} beside the arguments"
+            disk = f", and {spoken(self.disk)} on disk" if self.disk else ""
+            return f"{table}\npeak: {'' if self.peak == self.least else 'at most '}{spoken(self.peak)} beside the arguments{disk}"
         if self.least is not None:
             return f"{table}\npeak: more than {spoken(self.least)} beside the arguments, by what loops keep of which the trips are not known before"
         return table
@@ -91,7 +93,7 @@ def memory_report(fn: Function, lowered: Function, arguments: Sequence[Any] | No
     if arguments is None:
         return report
     peak = predicted(lowered, arguments)
-    return replace(report, peak=peak.bytes if peak.exact else budget, least=peak.bytes, raises=peak.raises)
+    return replace(report, peak=peak.bytes if peak.exact else budget, least=peak.bytes, raises=peak.raises, disk=peak.disk)
 
 
 def _everything(fn: Function, lowered: Function) -> tuple[Kept, ...]:

@@ -41,17 +41,21 @@ from stgrad.ir.ops import operation
 
 FEW = 6  # trips of a loop that are all walked
 TWICE = 2  # trips of a loop of which nobody knows how many there are
-PURE = {"budget_left", "budget_cut", "budget_rest", "budget_length", "budget_slots", "budget_trips", "open_length", "open_slots", "segment"}
+PURE = {"budget_left", "budget_cut", "budget_rest", "budget_length", "budget_slots", "budget_trips", "budget_far", "open_length", "open_slots", "segment"}
 ENOUGH = float(1 << 50)  # bytes of a list from which a trip may take
 
 
 @dataclass(frozen=True)
 class Peak:
-    """Bytes at the peak, beside the arguments; `exact`: no loop of an unknown number of trips keeps more; `raises`: such a call ends in an exception."""
+    """Bytes at the peak, beside the arguments; `exact`: no loop of an unknown number of trips keeps more; `raises`: such a call ends in an exception.
+
+    `disk`: bytes of snapshots there.
+    """
 
     bytes: int
     exact: bool
     raises: bool = False
+    disk: int = 0
 
 
 def predicted(fn: Function, arguments: Sequence[Any]) -> Peak:
@@ -60,7 +64,7 @@ def predicted(fn: Function, arguments: Sequence[Any]) -> Peak:
     for param, value in zip(fn.params, arguments, strict=True):
         walked.give(param.name, value)
     walked.block(fn.body)
-    return Peak(walked.peak, walked.exact, walked.raises)
+    return Peak(walked.peak, walked.exact, walked.raises, walked.disk)
 
 
 @dataclass
@@ -88,6 +92,7 @@ class _Walk:
         self.state = _State()
         self.given: dict[str, tuple[int, ...]] = {}  # extents of arguments, whatever the program takes to be equal
         self.peak, self.exact, self.raises = 0, True, False
+        self.disk = 0
 
     def give(self, name: str, value: Any) -> None:
         """An argument, whose memory does not count."""
@@ -206,7 +211,7 @@ class _Walk:
 
     def bytes(self, stmt: Assign, type_: Type) -> int:
         """The size of a new array; 0, and no exact answer, where it is not known."""
-        if operation(stmt.op).kind == "creation":
+        if operation(stmt.op).shape == 0:
             shape = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
             known = [self.number(o) for o in shape]
             if len(known) == type_.rank and all(isinstance(k, int) for k in known):
@@ -214,7 +219,11 @@ class _Walk:
         extents = [self.extent(type_, axis) for axis in range(type_.rank)]
         if any(e is None for e in extents):
             self.exact = False
-        return math.prod(e or 0 for e in extents) * np.dtype(type_.dtype).itemsize
+        size = math.prod(e or 0 for e in extents) * np.dtype(type_.dtype).itemsize
+        if stmt.op == "runtime.new_snapshots" and self.number(stmt.args[1]) is not False:
+            self.disk += size
+            return 0
+        return size
 
     def push(self, stack: str, value: Operand) -> None:
         type_ = self.types[stack]

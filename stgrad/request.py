@@ -11,7 +11,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.budgets import budget_of
+from stgrad.budgets import Budget, budget_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Options:
     broadcast: bool = False
     plain: bool = False
     check_nan: bool = False
-    memory: int | None = None
+    memory: Budget | None = None
     lazy: bool = False
     apart: bool = False
 
@@ -62,7 +62,7 @@ DEFAULT = Options()
 
 def options(
     jit: bool | str, parallel: bool = False, precise: bool = False, without: frozenset[str] = frozenset(), checked: bool | None = None,
-    check_nan: bool = False, memory: int | str | None = None, lazy: bool = False,
+    check_nan: bool = False, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Options:
     """The options of a call: `jit="auto"` compiles what it can, and it and `False` let the rest run in plain Python.
 

@@ -40,11 +40,13 @@ OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes ext
 
 def _refusal(message: str) -> errors.StgradError | None:
     """What a program would have been refused for, had it been known before it ran; None for what Python raises."""
+    from stgrad.runtime.call import COMPLEX_RESULT
+
     if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
         return errors.ShapeError(f"extents differ as the program runs: {message}")
     if message.startswith(errors.RAGGED):
         return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
-    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, errors.COMPLEX_RESULT)) else None
+    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, COMPLEX_RESULT)) else None
 
 
 class Transformed(Programs):
@@ -217,7 +219,8 @@ class Transformed(Programs):
         with listened() as modes:
             compiled, nodes = self._build(arguments, keep=True)
         stages, leaves = compiled.trace.stages, _leaves(compiled, nodes, arguments)
-        report = replace(memory_report(stages["optimised"], stages["specialised"], leaves, self.options.memory), modes=tuple(modes))
+        budget = None if self.options.memory is None else self.options.memory.bytes
+        report = replace(memory_report(stages["optimised"], stages["specialised"], leaves, budget), modes=tuple(modes))
         return self._other().memory(*args, **kwargs) if compiled.optimistic and report.raises else report
 
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:

@@ -5,6 +5,7 @@ from stgrad.runtime.broadcasting import joint, shrink, stretch, unbroadcast
 from stgrad.runtime.budget import (
     budget_check,
     budget_cut,
+    budget_far,
     budget_left,
     budget_length,
     budget_rest,
@@ -14,6 +15,7 @@ from stgrad.runtime.budget import (
     open_slots,
 )
 from stgrad.runtime.call import call_python
+from stgrad.runtime.disk import new_snapshots, page_in, page_out, room_on_disk
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
 from stgrad.runtime.indices import clipped, outside
@@ -38,6 +40,7 @@ __all__ = [
     "any_nan",
     "budget_check",
     "budget_cut",
+    "budget_far",
     "budget_left",
     "budget_length",
     "budget_rest",

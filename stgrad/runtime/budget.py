@@ -14,7 +14,7 @@ from numba.extending import overload, register_jitable
 from stgrad.errors import MemoryBudgetError
 
 __all__ = [
-    "budget_check", "budget_cut", "budget_left", "budget_length", "budget_rest", "budget_slots", "budget_trips", "open_length", "open_slots",
+    "budget_check", "budget_cut", "budget_far", "budget_left", "budget_length", "budget_rest", "budget_slots", "budget_trips", "open_length", "open_slots",
 ]  # fmt: skip
 
 MESSAGE = (
@@ -60,28 +60,40 @@ def budget_rest(left: int, trips: int, kept: int, share: int) -> int:
     return rest
 
 
-def budget_length(trips: int, state: int, kept: int, share: int) -> int:
-    """Trips of a part: a snapshot has `state` bytes, a trip keeps `kept`.
+def budget_length(trips: int, state: int, kept: int, share: int, disk: bool = False) -> int:
+    """Trips of a part: a snapshot has `state` bytes, a trip keeps `kept`. With a disk, a part is as long as memory has room for two, unless all snapshots fit.
 
     Raises MemoryBudgetError where not even one snapshot and one trip fit.
 
     >>> budget_length(1_000_000, 8, 8, 1_000_000), budget_length(1000, 80, 80, 800), budget_length(0, 8, 8, 0)
     (1000, 2, 1)
+    >>> budget_length(1_000_000, 8, 8, 1_000_000, True), budget_length(1000, 80, 80, 800, True)
+    (1000, 5)
     """
-    length: int = _length(trips, state, kept, share)
+    length: int = _length(trips, state, kept, share, disk)
     return length
 
 
-def budget_slots(trips: int, length: int, state: int, kept: int, share: int) -> int:
-    """Snapshots that fit beside what a part of so many trips keeps, as many as there are parts at most.
+def budget_slots(trips: int, length: int, state: int, kept: int, share: int, disk: bool = False) -> int:
+    """Snapshots that fit beside what a part of so many trips keeps, as many as there are parts at most; with a disk all of them.
 
     The last part may be shorter. It is the first that is reversed, and its memory is counted for itself: it may not serve the others.
 
-    >>> budget_slots(1000, 1, 80, 80, 800), budget_slots(3, 1, 80, 80, 800), budget_slots(29, 3, 80, 80, 800)
-    (9, 3, 5)
+    >>> budget_slots(1000, 1, 80, 80, 800), budget_slots(3, 1, 80, 80, 800), budget_slots(29, 3, 80, 80, 800), budget_slots(29, 3, 80, 80, 800, True)
+    (9, 3, 5, 10)
     """
-    slots: int = _slots(trips, length, state, kept, share)
+    slots: int = _slots(trips, length, state, kept, share, disk)
     return slots
+
+
+def budget_far(trips: int, length: int, slots: int, state: int, kept: int, share: int) -> bool:
+    """Whether so many snapshots do not fit into memory, beside what parts keep, and go to disk.
+
+    >>> budget_far(29, 3, 10, 80, 80, 800), budget_far(29, 3, 5, 80, 80, 800)
+    (True, False)
+    """
+    far: bool = _far(trips, length, slots, state, kept, share)
+    return far
 
 
 def budget_trips(kept: int, share: int) -> int:
@@ -94,15 +106,17 @@ def budget_trips(kept: int, share: int) -> int:
     return trips
 
 
-def open_length(state: int, kept: int, share: int, going: bool) -> int:
+def open_length(state: int, kept: int, share: int, going: bool, disk: bool = False) -> int:
     """Trips of a part of a `while`, of which nobody knows how many there will be: half of the share for what two parts keep, half for snapshots.
+
+    Where these are on disk, the two parts have all of it.
 
     Raises MemoryBudgetError where not even one snapshot and one trip fit, and the loop has a trip (`going`).
 
     >>> open_length(8, 8, 1000, True), open_length(800, 80, 900, True), open_length(8, 8, 0, False)
     (31, 1, 1)
     """
-    length: int = _open_length(state, kept, share, going)
+    length: int = _open_length(state, kept, share, going, disk)
     return length
 
 
@@ -120,11 +134,13 @@ def _trips(kept: Any, share: Any) -> Any:
     return share // (2 * kept) if kept > 0 else 1 << 60
 
 
-def _open_length(state: Any, kept: Any, share: Any, going: Any) -> Any:
+def _open_length(state: Any, kept: Any, share: Any, going: Any, disk: Any = False) -> Any:
     if not going:
         return 1
     if state + kept > share:
         raise MemoryBudgetError(MESSAGE)
+    if disk:
+        return max(1, share // (2 * max(kept, 1)))
     length = max(1, share // (4 * max(kept, 1)))
     while length > 1 and (2 * length - 1) * kept + state > share:
         length -= 1
@@ -154,7 +170,13 @@ def _rest(left: Any, trips: Any, kept: Any, share: Any) -> Any:
     return left - trips * kept if kept <= 0 or trips <= share // kept else left - share
 
 
-def _slots(trips: Any, length: Any, state: Any, kept: Any, share: Any) -> Any:
+def _far(trips: Any, length: Any, slots: Any, state: Any, kept: Any, share: Any) -> Any:
+    return slots * state > share - (length + trips % length) * kept
+
+
+def _slots(trips: Any, length: Any, state: Any, kept: Any, share: Any, disk: Any = False) -> Any:
+    if disk:
+        return max(1, (trips + length - 1) // length)
     return max(1, min((trips + length - 1) // length, (share - (length + trips % length) * kept) // state))
 
 
@@ -171,7 +193,7 @@ _again_compiled = register_jitable(_again)
 _slots_again = register_jitable(_slots)
 
 
-def _length(trips: Any, state: Any, kept: Any, share: Any) -> Any:
+def _length(trips: Any, state: Any, kept: Any, share: Any, disk: Any = False) -> Any:
     if trips < 2:
         return 1
     if state + kept > share:
@@ -179,6 +201,8 @@ def _length(trips: Any, state: Any, kept: Any, share: Any) -> Any:
     least = max(1, min(trips, int((trips * (state / max(kept, 1))) ** 0.5)))  # the least memory for a single run of each trip
     if (trips + least - 1) // least <= (share - (least + trips % least) * kept) // state:
         return least
+    if disk:
+        return max(1, min(trips, share // (2 * max(kept, 1))))
     best, fewest, length = 1, -1, 1
     while length <= trips and (length + trips % length) * kept + state <= share:
         parts = (trips + length - 1) // length
@@ -210,13 +234,18 @@ def _rest_compiled(left: Any, trips: Any, kept: Any, share: Any) -> Any:
 
 
 @overload(budget_length, strict=False)
-def _length_compiled(trips: Any, state: Any, kept: Any, share: Any) -> Any:
+def _length_compiled(trips: Any, state: Any, kept: Any, share: Any, disk: Any = False) -> Any:
     return _length
 
 
 @overload(budget_slots, strict=False)
-def _slots_compiled(trips: Any, length: Any, state: Any, kept: Any, share: Any) -> Any:
+def _slots_compiled(trips: Any, length: Any, state: Any, kept: Any, share: Any, disk: Any = False) -> Any:
     return _slots
+
+
+@overload(budget_far, strict=False)
+def _far_compiled(trips: Any, length: Any, slots: Any, state: Any, kept: Any, share: Any) -> Any:
+    return _far
 
 
 @overload(budget_trips, strict=False)
@@ -225,7 +254,7 @@ def _trips_compiled(kept: Any, share: Any) -> Any:
 
 
 @overload(open_length, strict=False)
-def _open_length_compiled(state: Any, kept: Any, share: Any, going: Any) -> Any:
+def _open_length_compiled(state: Any, kept: Any, share: Any, going: Any, disk: Any = False) -> Any:
     return _open_length
 
 

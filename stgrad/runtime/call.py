@@ -31,8 +31,7 @@ from numba.core.errors import RequireLiteralValue
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import from_dtype
 
-from stgrad.errors import COMPLEX_RESULT
-
+COMPLEX_RESULT = "the result is complex for these real arguments"  # how the message begins: the derivative is recorded then
 _ARRAY = re.compile(r"(\w+)\[(.*)\]")
 
 

@@ -17,6 +17,7 @@ from stgrad.names import RESERVED, Names
 from stgrad.standalone.parts import Imported, Part, Source, take_apart
 
 RUNTIME = "stgrad.runtime"
+ASKED = {"NotANumberError": "check_nan", "MemoryBudgetError": "memory"}  # the options whose programs raise what only stgrad has
 UNIT = f"{RUNTIME}.units", "unit"
 PACKAGES = ("numba", "numpy", "scipy", "llvmlite")
 COMPILED = "@njit(**OPTIONS)\n"
@@ -111,7 +112,9 @@ class Assembly:
 
     def _ours(self, module: str, name: str) -> Definition:
         if not module.startswith((RUNTIME, __name__.rpartition(".")[0])):
-            raise errors.UnsupportedCallerError(f"a module without stgrad cannot have `{name}`", reason=f"it is part of {module}", hint="leave `check_nan` out")
+            raise errors.UnsupportedCallerError(
+                f"a module without stgrad cannot have `{name}`", reason=f"it is part of {module}", hint=f"leave `{ASKED.get(name, 'check_nan')}` out"
+            )
         return self._exported(name) if module == RUNTIME else (module, name)
 
     def _exported(self, name: str) -> Definition:

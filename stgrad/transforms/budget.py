@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stgrad import errors
+from stgrad.budgets import Budget as Asked
 from stgrad.errors import Location
 from stgrad.ir import (
     Assign,
@@ -70,19 +71,28 @@ There = dict[str, tuple[str, int | None, int]]
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes for a program; each value that its reverse sweep keeps takes its size so many times, where the program is differentiated again."""
+    """Bytes for a program; each value that its reverse sweep keeps takes its size so many times, where the program is differentiated again.
+
+    `folder`: where snapshots go that do not fit into them.
+    """
 
     bytes: int
+    folder: str | None = None
     copies: int = 1
+
+    @property
+    def mark(self) -> tuple[Const, ...]:
+        """What the mark of a loop says of it, beside bytes."""
+        return () if self.folder is None else (Const(self.folder),)
 
 
 BUDGET: ContextVar[Budget | None] = ContextVar("BUDGET", default=None)  # of the reverse sweep that is being made
 
 
 @contextmanager
-def budgeted(memory: int | None) -> Iterator[None]:
-    """While a program is made whose reverse sweep has a budget of so many bytes."""
-    token = BUDGET.set(None if memory is None else Budget(memory))
+def budgeted(memory: Asked | None) -> Iterator[None]:
+    """While a program is made whose reverse sweep has a budget."""
+    token = BUDGET.set(None if memory is None else Budget(memory.bytes, memory.folder))
     try:
         yield
     finally:
@@ -109,13 +119,13 @@ _COPIES: ContextVar[int] = ContextVar("COPIES", default=1)  # how often a value 
 
 
 @contextmanager
-def within_own(memory: int | None) -> Iterator[None]:
+def within_own(memory: Asked | None) -> Iterator[None]:
     """While a derivative is read that a program calls, which may have a budget of its own: the smaller one holds."""
     budget, copies = BUDGET.get(), _COPIES.get()
-    if memory is None or not copies or budget is not None and budget.bytes <= memory:
+    if memory is None or not copies or budget is not None and budget.bytes <= memory.bytes:
         yield
         return
-    token = BUDGET.set(Budget(memory, copies))
+    token = BUDGET.set(Budget(memory.bytes, memory.folder, copies))
     try:
         yield
     finally:
@@ -146,7 +156,7 @@ def within(fn: Function, budget: Budget, kept: Sequence[Pushed], excluded: froze
         kept: what the loops of its gradient push.
         excluded: counters of loops that are not to be split.
     """
-    work = _Split(fn, kept, excluded)
+    work = _Split(fn, kept, excluded, budget.mark)
     loops = work.loops(fn.body)
     if not loops:
         return fn
@@ -172,6 +182,7 @@ class _Split:
     fn: Function
     kept: Sequence[Pushed]
     excluded: frozenset[str]
+    mark: tuple[Const, ...] = ()  # of the outermost loops; those that run again keep their snapshots in memory
     names: Names = field(init=False)
     types: dict[str, Type] = field(init=False)
 
@@ -233,7 +244,7 @@ class _Split:
             return [*new[:-1], *self.left(room, share, loops), new[-1]]
         half = tally.make("np.floor_divide", share, Const(2), wish="half")
         again, part = self.again(loop, values, scope, half, tally, kept)
-        rerun = replace(loop, body=again, snapshots=Pack((part, share)))
+        rerun = replace(loop, body=again, snapshots=Pack((part, share, *self.mark)))
         if kept is None:  # then nobody can tell whether they fit
             return [*tally.out, *self.left(room, share, loops), rerun]
         trips = tally.count(loop.start, loop.stop, loop.step)
@@ -256,7 +267,7 @@ class _Split:
         half = tally.make("np.floor_divide", mine, Const(2), wish="half")
         placed = [replace(v, open=v.open - {loop.trips.name}) for v in values]  # trips that run again are counted by then: no list grows
         again, part = self.again(loop, placed, scope, half, tally, None if kept is None else tally.kept(loop, placed))
-        rerun = replace(loop, body=again, snapshots=Pack((part, mine)))
+        rerun = replace(loop, body=again, snapshots=Pack((part, mine, *self.mark)))
         if kept is None:
             return [*tally.out, rerun]
         most = tally.make("runtime.budget_trips", kept, share, wish="most")

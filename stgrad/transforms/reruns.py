@@ -90,6 +90,7 @@ class _Sizes:
     top: Var
     where: Var  # the parts at whose start the snapshots were taken
     kept: dict[str, Var]
+    far: Operand | None = None  # whether they are on disk, where that may be
 
 
 class _Rerun:
@@ -101,6 +102,7 @@ class _Rerun:
         self.going = loop.cond if isinstance(loop, While) else Const(True)
         self.loop = self.numbered(loop) if isinstance(loop, While) else loop
         self.wanted, _, *pairs = loop.snapshots.items
+        self.folder = self.wanted.items[2] if isinstance(self.wanted, Pack) and len(self.wanted.items) > 2 else None
         names = [o.name for o in pairs if isinstance(o, Var)]
         self.entries = dict(zip(names[::2], names[1::2], strict=True))
         self.low, self.high = self.new("low", INT), self.new("high", INT)
@@ -231,19 +233,33 @@ class _Rerun:
             span = self.make("np.negative", self.make("np.floor_divide", less, step))
         trips = self.make("max", span, Const(0), wish="trips")
         given = Const(0) if wanted == Const(None) else wanted
-        budget = (self.bytes(state.values()), *given.items) if isinstance(given, Pack) else ()  # of a state, of what a trip keeps, of all that may be kept
-        length = self.make("runtime.budget_length", trips, *budget, wish="length") if budget else self.make("runtime.segment", trips, given, wish="length")
+        if isinstance(given, Pack):
+            return self.within_budget(trips, given, state)
+        length = self.make("runtime.segment", trips, given, wish="length")
         parts = self.parts(trips, length)
-        if budget:
-            slots = self.make("runtime.budget_slots", trips, length, *budget, wish="slots")
-        else:
-            slots = self.make("max", parts if wanted == Const(None) else self.make("min", wanted, parts), Const(1), wish="slots")
+        slots = self.make("max", parts if wanted == Const(None) else self.make("min", wanted, parts), Const(1), wish="slots")
         return self.rooms(trips, length, parts, slots, state)
+
+    def within_budget(self, trips: Operand, given: Pack, state: dict[str, Var]) -> _Sizes:
+        """Room within a budget: the bytes of a state, of what a trip keeps, and of all that may be kept, decide."""
+        budget = (self.bytes(state.values()), *given.items[:2])
+        disk = (Const(True),) if self.folder else ()
+        length = self.make("runtime.budget_length", trips, *budget, *disk, wish="length")
+        parts = self.parts(trips, length)
+        slots = self.make("runtime.budget_slots", trips, length, *budget, *disk, wish="slots")
+        far = self.make("runtime.budget_far", trips, length, slots, *budget, wish="far", type_=BOOL) if disk else None
+        return self.rooms(trips, length, parts, slots, state, far)
 
     def room_ahead(self, state: dict[str, Var], names: dict[str, str]) -> _Sizes:
         """Make room for the snapshots of a `while`, where it has a trip; `count` tells later how many."""
         assert isinstance(self.wanted, Pack) and not names
-        budget = (self.bytes(state.values()), *self.wanted.items, self.going)
+        size = self.bytes(state.values())
+        budget = (size, *self.wanted.items[:2], self.going)
+        if self.folder is not None:
+            length = self.make("runtime.open_length", *budget, Const(True), wish="length")
+            slots = self.make("runtime.room_on_disk", size, self.going, self.folder, wish="slots")
+            far = self.make("alias", self.going, wish="far", type_=BOOL)
+            return self.rooms(Const(0), length, Const(0), slots, state, far)
         length = self.make("runtime.open_length", *budget, wish="length")
         slots = self.make("runtime.open_slots", length, *budget, wish="slots")
         return self.rooms(Const(0), length, Const(0), slots, state)
@@ -260,11 +276,11 @@ class _Rerun:
     def parts(self, trips: Operand, length: Var) -> Var:
         return self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
 
-    def rooms(self, trips: Operand, length: Var, parts: Operand, slots: Var, state: dict[str, Var]) -> _Sizes:
+    def rooms(self, trips: Operand, length: Var, parts: Operand, slots: Var, state: dict[str, Var], far: Operand | None = None) -> _Sizes:
         top = self.make("alias", Const(0), wish="top")
-        kept = {n: self.room(v.name, n, slots) for n, v in state.items()}
+        kept = {n: self.room(v.name, n, slots, far) for n, v in state.items()}
         where = self.room(None, "at", slots)
-        return _Sizes(trips, length, parts, slots, top, where, kept)
+        return _Sizes(trips, length, parts, slots, top, where, kept, far)
 
     def bytes(self, state: Iterable[Var]) -> Operand:
         """The size of a snapshot."""
@@ -277,13 +293,22 @@ class _Rerun:
             size = self.sum(size, each)
         return size
 
-    def room(self, like: str | None, name: str, slots: Var) -> Var:
-        """Memory for snapshots of a number or an array."""
+    def room(self, like: str | None, name: str, slots: Var, far: Operand | None = None) -> Var:
+        """Memory for snapshots of a number or an array, these on disk where they are `far`."""
         type_ = self.builder.types[like] if like is not None else INT
         extents = [self.make("shape", Var(like), Const(axis)) for axis in range(type_.rank)] if like is not None else []
         kept = Type(type_.dtype, (self.builder.fresh_dim(), *type_.dims), array=True)
         dtype = () if type_.dtype == "float64" else (Const(np.dtype(type_.dtype).type),)
-        return self.make("np.empty", Pack((slots, *extents)) if extents else slots, *dtype, wish=f"{name}_kept", type_=kept)
+        shape = Pack((slots, *extents)) if extents else slots
+        if far is not None and self.folder is not None and extents:
+            return self.make("runtime.new_snapshots", shape, far, self.folder, *dtype, wish=f"{name}_kept", type_=kept)
+        return self.make("np.empty", shape, *dtype, wish=f"{name}_kept", type_=kept)
+
+    def page(self, op: str, sizes: _Sizes, row: Operand) -> None:
+        """Let rows of arrays on disk leave memory, or come back."""
+        for kept in sizes.kept.values():
+            if sizes.far is not None and self.builder.types[kept.name].rank > 1:
+                self.builder.emit(Effect(op, (kept, row, sizes.far), (), self.loop.loc))
 
     def keep(self, sizes: _Sizes, state: dict[str, Var], part: Operand) -> None:
         """Take a snapshot at the start of a part."""
@@ -297,6 +322,7 @@ class _Rerun:
             index: Operand = Pack((sizes.top, *(WHOLE for _ in type_.dims))) if type_.array else sizes.top
             self.builder.emit(Store(kept, index, value, "set", self.loop.loc))
         self.builder.emit(Store(sizes.where, sizes.top, part, "set", self.loop.loc))
+        self.page("runtime.page_out", sizes, sizes.top)
         self.put(sizes.top, "np.add", sizes.top, Const(1))
 
     def snapshots_on_the_way(self, sizes: _Sizes, state: Sequence[str], due: Var) -> list[Stmt]:
@@ -381,6 +407,8 @@ class _Rerun:
     def restore(self, sizes: _Sizes, state: dict[str, Var], at: Var) -> None:
         """Go back to the last snapshot."""
         latest = self.make("np.subtract", sizes.top, Const(1), wish="latest")
+        if sizes.far is not None:
+            self.page("runtime.page_in", sizes, self.make("np.subtract", latest, Const(1), wish="next"))
         self.put(at, "getitem", sizes.where, latest)
         for name, value in state.items():
             type_ = self.builder.types[value.name]
@@ -389,6 +417,7 @@ class _Rerun:
                 self.put(value, "np.copy", row)
             else:
                 self.put(value, "getitem", sizes.kept[name], latest)
+        self.page("runtime.page_out", sizes, latest)
 
     def advance(self, sizes: _Sizes, state: dict[str, Var], at: Var, part: Var, again: Block) -> None:
         """Run trips again, to the next snapshot or to the part that is due."""

@@ -53,7 +53,9 @@ define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.p
 define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.outside"
        " runtime.segment runtime.next_snapshot", "call")
 define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots"
-       " runtime.budget_trips runtime.open_length runtime.open_slots", "call")
+       " runtime.budget_trips runtime.budget_far runtime.open_length runtime.open_slots", "call")
+define("runtime.new_snapshots", "call", shape=0)
+define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
