@@ -217,3 +217,16 @@ def first_step_has_another_shape(w, h):
     for _ in range(1):
         h = np.tanh(w.T @ h)
     return np.sum(h * h)
+
+
+@example(0.04, 0.3, matrix(7, 2), jit=True)
+def antithetic_paths(v0, xi, z):
+    """Two sweeps of paths one after the other: the second derivative keeps the end of the first by reference."""
+    n, m = z.shape
+    payoff = 0.0
+    for sign in (1, -1):
+        v = np.full(n, v0)
+        for t in range(m):
+            v = v + xi * np.sqrt(np.maximum(v, 0.0)) * sign * z[:, t]
+        payoff += np.mean(v)
+    return payoff / 2

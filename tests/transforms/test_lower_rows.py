@@ -125,3 +125,20 @@ def test_two_arrays_of_a_trip(jit):
     rng = np.random.default_rng(5)
     check_gradient(two_rows, (rng.uniform(0.5, 1.5, 4), rng.uniform(0.2, 0.9, 3)), order=2, jit=jit)
     check_gradient(pushed_by_a_tangent, (rng.normal(size=(3, 3)), rng.normal(size=3)), order=2, jit=jit)
+
+
+def test_a_row_that_its_own_block_takes_off_stays_where_it_is():
+    """What is written behind the pop is written to what came off the list: the array is not kept later than that."""
+    before = """
+def f(x: float64['n'], n: int('n')):
+    s: float64['n'] = stack()
+    t: float64['n'] = np.copy(x)
+    push(s, t)
+    u: float64['n'] = pop(s)
+    u[...] += x
+    total: float64 = np.sum(u)
+    return total
+"""
+    assert run_pass("storage", before).strip() == before.replace("    s: float64['n'] = stack()\n", "").replace(
+        "push(s, t)", "s: float64['n'] = t"
+    ).replace("pop(s)", "s").strip()

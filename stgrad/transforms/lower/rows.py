@@ -58,6 +58,8 @@ class _Rows:
             return None
         if not isinstance(statements[made], Assign) or not self.alone(push.stack, statements[made:]):
             return None
+        if any(isinstance(s, Pop) and s.stack == push.stack for s in walk(statements[at:])):
+            return None  # what is written behind the pop is written to what was taken off
         writing = [k for k in range(at, len(statements)) if any(self.writes(s, push.stack) for s in walk((statements[k],)))]
         return max(writing, default=at)
 
