@@ -1,5 +1,8 @@
 """Adjoints of stencils: scattered sums become gathers from workspaces, one for each value that is scattered."""
 
+import random
+import runpy
+
 import numpy as np
 import pytest
 from thorough import check_gradient
@@ -126,3 +129,37 @@ def test_multiples_of_one_value_share_a_workspace():
 
 def test_cheap_values_at_neighbours_are_computed_again():
     assert "flux" not in stgrad.jit(upwind).lowered(RNG.random(9), 0.3, 3)
+
+
+def beside_each_other(seed):
+    """The text of a random program of products of shifted slices of arrays whose extents only the run tells, and their cubes."""
+    rng = random.Random(seed)
+    lines, names = [], ["w"]
+    lines.append(rng.choice(["w = y[y > 0.0]", "w = y[:n]", "w = y[n:]", "w = np.zeros(n) + y[:n]", "w = np.sin(y[y > 0.0])", "w = y[n:].copy()"]))
+    if rng.random() < 0.5:
+        lines.append(rng.choice(["v = w * w", "v = w.copy()", "v = w[1:]", "v = np.outer(w, w)", "v = np.outer(y, w)", "v = np.outer(w, y)"]))
+        names.append("v")
+    terms = []
+    for _ in range(rng.randint(1, 3)):
+        name = rng.choice(names)
+        (a, b), (c, d) = ((rng.randint(0, 2), rng.randint(0, 2)) for _ in range(2))
+        width, other = max(a, b), max(c, d)
+        ends = [f"{k}:{name}.shape[{axis}] - {w - k}" for axis, w, ks in ((0, width, (a, b)), (1, other, (c, d))) for k in ks]
+        if "outer" in lines[-1] and name == "v":
+            terms.append(f"np.sum({name}[{ends[0]}, {ends[2]}] * {name}[{ends[1]}, {ends[3]}])")
+        else:
+            signs = [f"{k}:{k - width or None}".replace("None", "") for k in (a, b)]
+            terms.append(f"np.sum({name}[{signs[0]}] * {name}[{signs[1]}])")
+    terms.insert(rng.randint(0, len(terms)), f"np.sum({rng.choice(names)} ** 3)")
+    return "\n".join(["def f(y, n):", *(f"    {line}" for line in lines), f"    return {' + '.join(terms)}", ""])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_empty_ranges_cover_nothing(seed, tmp_path):
+    """Sums at neighbours of arrays with 0, 1 and 2 items; plain Python runs the loops that Numba compiles, and NumPy tests their positions."""
+    path = tmp_path / "program.py"
+    path.write_text(f"import numpy as np\n\n\n{beside_each_other(seed)}")
+    f = runpy.run_path(str(path))["f"]
+    for n in range(4):
+        y = np.concatenate([np.linspace(0.4, 0.9, n), np.linspace(-0.8, -0.3, 3 - n)])
+        check_gradient(f, (y, n), order=1)

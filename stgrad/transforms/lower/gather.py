@@ -38,7 +38,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from stgrad.ir import Dim, Type
+from stgrad.analysis.affine import Affine, named
+from stgrad.ir import Const, Dim, Type
 from stgrad.transforms.lower.fuse import conflict
 from stgrad.transforms.lower.linear import Linear, constant, identity, product, total
 from stgrad.transforms.lower.nest import (
@@ -47,6 +48,7 @@ from stgrad.transforms.lower.nest import (
     Call,
     Entry,
     Expr,
+    Extent,
     Fixed,
     Gather,
     Index,
@@ -76,7 +78,7 @@ def gather(units: list[Unit], state: Scalariser) -> list[Unit]:
     for space in spaces:
         space.write(result, state)
     for plan in plans:
-        plan.rewrite(result)
+        plan.rewrite(result, state)
     result = without_unread(result, state)
     for space in spaces:
         take_over(result, space, state)
@@ -244,21 +246,23 @@ class Plan:
             pads.append((entry.offset.offset + highest, beyond - entry.offset.offset - lowest))
         return replace(self, pads=tuple(pads))
 
-    def rewrite(self, units: list[Unit]) -> None:
+    def rewrite(self, units: list[Unit], state: Scalariser) -> None:
         """Put the one sum that remains in place of the series."""
-        at = position(units, self.series[-1])
-        units.insert(at + 1, self.whole() if self.fill is not None else self.sum())
+        at = position(units, self.series[-1]) + 1
+        units[at:at] = [self.whole()] if self.fill is not None else self.sum(state)
         gone = [*self.series, self.fill]
         units[:] = [u for u in units if not any(u is g for g in gone)]
 
-    def sum(self) -> Kernel:
-        """The sum over the range that the series covers."""
+    def sum(self, state: Scalariser) -> list[Kernel]:
+        """The sum over the range that the series covers, behind what decides how long that is."""
         first = self.series[0]
-        space = tuple(Dim(d.symbol, d.offset + w) for d, (w, _) in zip(first.space, self.pads, strict=True))
         target = tuple(
             Axis(e.depth, 1, Dim(e.offset.symbol, e.offset.offset + self.low[e.depth])) if isinstance(e, Axis) else e for e in first.index
         )
-        return replace(first, space=space, index=target, expr=self.expr(self.low))
+        widths = [w for w, _ in self.pads]
+        found = [covered(d, w, range_of(first.target, target, k, state), state) for k, (d, w) in enumerate(zip(first.space, widths, strict=True))]
+        before = [kernel for _, kernel in found if kernel is not None]
+        return [*before, replace(first, space=tuple(d for d, _ in found), index=target, expr=self.expr(self.low))]
 
     def whole(self) -> Kernel:
         """The sum over all of the target, as its definition."""
@@ -282,6 +286,36 @@ class Plan:
             result = product(factor, part) if result is None else total(result, product(factor, part))
         assert result is not None
         return result
+
+
+Place = tuple[Dim, Dim]  # where a range begins, and the extent of the axis that it lies in
+
+
+def range_of(target: str, index: Index, depth: int, state: Scalariser) -> Place:
+    """Where the range of a loop lies in a target."""
+    axis, entry = next((k, e) for k, e in enumerate(index) if isinstance(e, Axis) and e.depth == depth)
+    return entry.offset, state.view(target).dims[axis]
+
+
+def covered(extent: Dim, more: int, place: Place, state: Scalariser) -> tuple[Dim, Kernel | None]:
+    """The extent of what `extent` iterations cover at places up to `more` apart, and the statement that computes it where one has to.
+
+    It is `extent + more` only where there is an iteration: an empty range covers nothing, and its target may have no element there.
+    """
+    wide = Dim(extent.symbol, extent.offset + more)
+    iterates = state.iterates or state.integers.nonnegative(state.integers.of(extent) - Affine((), 1))
+    if not more or iterates or inside(wide, place, state):
+        return wide, None
+    name = state.temporary("_t", Type("int64", weak=True))
+    some = Call("np.greater", (Extent(extent), Lit(Const(0), "int64")), "bool")
+    value = Call("select", (some, Extent(wide), Lit(Const(0), "int64")), "int64", weak=True)
+    return state.integers.introduce(named(name), (name, None)), Kernel((), name, (), value, "def", "int64")
+
+
+def inside(extent: Dim, place: Place, state: Scalariser) -> bool:
+    """Whether a range is proved to lie in the axis, of whatever extent that is."""
+    start, end = map(state.integers.of, place)
+    return state.integers.nonnegative(start) and state.integers.nonnegative(end - start - state.integers.of(extent))
 
 
 def filled(series: list[Kernel], units: list[Unit], state: Scalariser) -> Kernel | None:

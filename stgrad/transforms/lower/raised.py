@@ -109,6 +109,7 @@ def raised(loop: For, live: frozenset[str], state: Scalariser) -> list[Unit] | N
     signs = [x.step.value for x in nest.loops if isinstance(x.step, Const)]
     if not all(_in_order(a, b, signs, state) for k, a in enumerate(kernels) for b in kernels[k + 1 :]):
         return None
+    state.iterates = True  # see `guarded`
     return [*state.units, *kernels]
 
 

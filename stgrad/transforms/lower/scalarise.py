@@ -89,6 +89,7 @@ class Scalariser:
     scatter: Callable[[Scalariser, Store], bool] = lambda state, stmt: False  # stores with arrays in the index
     written: frozenset[str] = frozenset()  # arrays that are written in place, anywhere
     live: frozenset[str] = frozenset()  # names read after the run
+    iterates: bool = False  # whether every loop of the run is known to make an iteration
     made: set[str] = field(default_factory=set)  # new arrays that calls made
     units: list[Unit] = field(default_factory=list)
     buffers: dict[str, Buffer] = field(default_factory=dict)
