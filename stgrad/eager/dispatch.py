@@ -30,6 +30,7 @@ class Operation:
 
     differentiable = True
     shortcut: Any = None  # a quicker pullback for bare arrays (see `shortcuts`)
+    absent = False  # whether `pull` takes None for the cotangent of a result that nothing used
     key: Any = None  # what tells it from others in the structure of a recording: itself, where there is one object for each function
 
     def __init__(self, fn: Callable[..., Any], name: str) -> None:
@@ -122,9 +123,10 @@ class General(Operation):
         self.adjoint = rule.adjoint
         self.tangent = rule.tangent
         self.linear = rule.kind == "linear"
+        self.absent = rule.absent
 
     def pull(self, y: Any, y_bar: Any, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
-        if isinstance(y_bar[0] if isinstance(y_bar, tuple) else y_bar, Tensor):
+        if any(isinstance(b, Tensor) for b in (y_bar if isinstance(y_bar, tuple) else (y_bar,))):
             bars = settled(twin(self.adjoint)(y, y_bar, *args, **(kwargs or {})))
         else:
             bare_y = tuple([o._a for o in y]) if isinstance(y, tuple) else y._a

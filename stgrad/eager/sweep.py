@@ -71,7 +71,7 @@ def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: Any, 
         position -= 1
         op, y, inputs, args, kwargs = path.pop() if consume else path[position]
         if type(y) is tuple:
-            y_bar = _gather(y, grads, sources)
+            y_bar = _gather(y, grads, sources, op.absent)
         else:
             key = y._id
             y_bar = grads.get(key) if key in sources else grads.pop(key, None)
@@ -93,13 +93,13 @@ def _walk(path: list[Node], followed: Any, grads: dict[int, Any], sources: Any, 
             grads[key] = g if before is None else before + g
 
 
-def _gather(outputs: tuple[Any, ...], grads: dict[int, Any], sources: set[int]) -> Any:
-    """The cotangents of an operation's several results, zeros for those nothing used; None when none was used."""
+def _gather(outputs: tuple[Any, ...], grads: dict[int, Any], sources: set[int], absent: bool) -> Any:
+    """The cotangents of an operation's several results, zeros for those nothing used, or None if it asks for that; None when none was used."""
     found = [grads.get(o._id) if o._id in sources else grads.pop(o._id, None) for o in outputs]
     if all(g is None for g in found):
         return None
     zeros = _zeros_tensor if recording_active() else _zeros_array
-    return tuple([zeros(o._a) if g is None else g for o, g in zip(outputs, found)])
+    return tuple([zeros(o._a) if g is None and not absent else g for o, g in zip(outputs, found)])
 
 
 def _zeros_array(like: Any) -> Any:

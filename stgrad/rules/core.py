@@ -58,7 +58,8 @@ class Rule:
 
     `kind` is 'partials', 'linear', 'adjoint', 'composite' or 'nondiff'. `fresh_shape` marks results whose extents
     depend on values (np.unique, x[mask]), `views` the position of the argument that the result may share memory with. A `multilinear`
-    operation is linear in each array alone: its tangent is a sum of itself, with one factor replaced by its tangent in each term.
+    operation is linear in each array alone: its tangent is a sum of itself, with one factor replaced by its tangent in each term. `absent`: its
+    reverse rule takes None as the cotangent of a result that nothing reads, in place of zeros.
     """
 
     op: Callable[..., Any]
@@ -71,6 +72,7 @@ class Rule:
     fresh_shape: bool = False
     views: int | None = None
     multilinear: bool = False
+    absent: bool = False
     samples: list[Any] = field(default_factory=list)
 
 
@@ -126,11 +128,11 @@ def partials(*ops: Callable[..., Any]) -> Callable[[F], F]:
     return register
 
 
-def adjoint(*ops: Callable[..., Any], views: int | None = None) -> Callable[[F], F]:
+def adjoint(*ops: Callable[..., Any], views: int | None = None, absent: bool = False) -> Callable[[F], F]:
     """Reverse rule: `rule(y, y_bar, *args, **kwargs)` gives the cotangents of the array arguments."""
 
     def register(rule: F) -> F:
-        _register(ops, "adjoint", adjoint=rule, views=views)
+        _register(ops, "adjoint", adjoint=rule, views=views, absent=absent)
         return rule
 
     return register

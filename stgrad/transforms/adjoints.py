@@ -252,7 +252,7 @@ class Adjoints:
         if rule.partials is not None:
             cotangents = self._by_partials(rule, stmt, y_value, bars[0], args, kwargs)
         else:
-            full = [b if b is not None else self._zeros(v) for b, v in zip(bars, y, strict=True)]
+            full = [b if b is not None or rule.absent else self._zeros(v) for b, v in zip(bars, y, strict=True)]
             assert rule.adjoint is not None
             cotangents = self.splice(self.builder, rule.adjoint, (y_value, tuple(full) if len(full) > 1 else full[0], *args), kwargs)
         self._distribute(stmt, cotangents, bars)
