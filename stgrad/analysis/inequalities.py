@@ -6,14 +6,35 @@ a contradiction nothing is proved: there may still be no solution in integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from math import gcd
+from collections.abc import Iterable
+from fractions import Fraction
+from math import gcd, lcm
 
-Form = Mapping[str, int]  # factors of variables; the constant under ""
+from stgrad.analysis.affine import Affine
+
+Row = dict[str, int]  # factors of variables; the constant under ""
 MANY = 120  # constraints that are not worth the work
 
 
-def plus(a: Form, b: Form, factor: int = 1) -> dict[str, int]:
+def contradictory(zero: Iterable[Affine], nonnegative: Iterable[Affine]) -> bool:
+    """Whether no integers make every sum of `zero` 0 and every one of `nonnegative` at least 0.
+
+    >>> from stgrad.analysis.affine import named, number
+    >>> contradictory([named("i") - named("j")], [named("i") - named("j") - number(1)])  # i = j and i > j
+    True
+    """
+    substituted = _substituted([_row(f) for f in zero], [_row(f) for f in nonnegative])
+    return substituted is None or _eliminated(substituted)
+
+
+def _row(total: Affine) -> Row:
+    """A sum in whole numbers."""
+    by = lcm(*(f.denominator for _, f in total.terms), Fraction(total.constant).denominator)
+    row = {key: int(f * by) for key, f in total.terms}
+    return {**row, "": int(total.constant * by)} if total.constant else row
+
+
+def _plus(a: Row, b: Row, factor: int = 1) -> Row:
     """`a + factor * b`, without zeros."""
     result = dict(a)
     for name, value in b.items():
@@ -21,23 +42,7 @@ def plus(a: Form, b: Form, factor: int = 1) -> dict[str, int]:
     return {n: v for n, v in result.items() if v}
 
 
-def constant(value: int) -> dict[str, int]:
-    return {"": value} if value else {}
-
-
-def contradictory(zero: Iterable[Form], nonnegative: Iterable[Form]) -> bool:
-    """Whether no integers make every form of `zero` 0 and every one of `nonnegative` at least 0.
-
-    >>> contradictory([{"i": 1, "j": -1}], [{"i": 1, "j": -1, "": -1}])  # i = j and i > j
-    True
-    """
-    substituted = _substituted([dict(f) for f in zero], [dict(f) for f in nonnegative])
-    if substituted is None:
-        return True
-    return _eliminated(substituted)
-
-
-def _substituted(equations: list[dict[str, int]], rest: list[dict[str, int]]) -> list[dict[str, int]] | None:
+def _substituted(equations: list[Row], rest: list[Row]) -> list[Row] | None:
     """The inequalities after the equations are used up; None where they contradict each other."""
     while equations:
         form = equations.pop()
@@ -48,19 +53,19 @@ def _substituted(equations: list[dict[str, int]], rest: list[dict[str, int]]) ->
             continue
         unit = next((n for n in names if abs(form[n]) == 1), None)
         if unit is None:
-            rest += [form, plus({}, form, -1)]
+            rest += [form, _plus({}, form, -1)]
             continue
         equations = [_without(unit, form, f) for f in equations]
         rest = [_without(unit, form, f) for f in rest]
     return rest
 
 
-def _without(name: str, equation: Form, form: dict[str, int]) -> dict[str, int]:
+def _without(name: str, equation: Row, form: Row) -> Row:
     """A form with a variable replaced by what an equation says of it; the equation's factor of it is 1 or -1."""
-    return plus(form, equation, -form.get(name, 0) * equation[name])
+    return _plus(form, equation, -form.get(name, 0) * equation[name])
 
 
-def _eliminated(forms: list[dict[str, int]]) -> bool:
+def _eliminated(forms: list[Row]) -> bool:
     forms = [_rounded(f) for f in forms]
     while True:
         if any(not any(f) and f.get("", 0) < 0 for f in forms):
@@ -72,10 +77,10 @@ def _eliminated(forms: list[dict[str, int]]) -> bool:
         below = [f for f in forms if f.get(name, 0) > 0]
         above = [f for f in forms if f.get(name, 0) < 0]
         forms = [f for f in forms if not f.get(name, 0)]
-        forms += [_rounded(plus(plus({}, b, -a[name]), a, b[name])) for b in below for a in above]
+        forms += [_rounded(_plus(_plus({}, b, -a[name]), a, b[name])) for b in below for a in above]
 
 
-def _rounded(form: dict[str, int]) -> dict[str, int]:
+def _rounded(form: Row) -> Row:
     factors = [v for n, v in form.items() if n]
     if not factors:
         return form

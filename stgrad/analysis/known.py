@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from math import lcm
 
 from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.inequalities import contradictory
@@ -222,7 +220,7 @@ class Known:
         """Whether a sum is at least 0 here."""
         if not total.terms:
             return total.constant >= 0
-        return self.integers.nonnegative(total) or contradictory([], [_form(number(-1) - total), *map(_form, self._about(total))])
+        return self.integers.nonnegative(total) or contradictory([], [number(-1) - total, *self._about(total)])
 
     def _about(self, total: Affine) -> list[Affine]:
         """The facts that speak of the names of a sum, or of names in those facts, and the ranges of all of them."""
@@ -260,10 +258,3 @@ def _united(a: Facts, b: Facts) -> Facts:
 
 def _less(facts: Facts | None, held: set[Affine]) -> Facts | None:
     return None if facts is None else tuple(f for f in facts if f not in held)
-
-
-def _form(total: Affine) -> dict[str, int]:
-    """A sum in whole numbers, for the elimination."""
-    by = lcm(*(f.denominator for _, f in total.terms), Fraction(total.constant).denominator)
-    form = {key: int(f * by) for key, f in total.terms}
-    return {**form, "": int(total.constant * by)} if total.constant else form

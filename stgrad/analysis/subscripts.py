@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from stgrad.analysis.affine import Affine, combined, named, number
 from stgrad.analysis.alias import Classes, viewed
-from stgrad.analysis.inequalities import Form, constant, contradictory, plus
+from stgrad.analysis.inequalities import contradictory
 from stgrad.analysis.places import Place
 from stgrad.ir import Assign, Const, For, If, Operand, Pack, Push, Slice, Store, Type, Var, assigns
 from stgrad.ir.ops import operation
@@ -29,7 +30,7 @@ class Access:
     """Elements of an array at a place: one form for each leading axis, None where the position is not known."""
 
     base: str
-    parts: tuple[Form | None, ...]
+    parts: tuple[Affine | None, ...]
     place: Place
 
 
@@ -65,58 +66,58 @@ class Subscripts:
 
     # ------------------------------------------------------------- forms
 
-    def form(self, operand: Operand, place: Place, depth: int = 0) -> Form | None:
-        """An integer before a statement, as a linear form of counters of loops around it and of integers that never change."""
+    def form(self, operand: Operand, place: Place, depth: int = 0) -> Affine | None:
+        """An integer before a statement, as a sum of counters of loops around it and of integers that never change."""
         if isinstance(operand, Const):
-            return constant(operand.value) if type(operand.value) is int else None
+            return number(operand.value) if type(operand.value) is int else None
         if not isinstance(operand, Var) or depth > 20 or self.types[operand.name].dtype != "int64":
             return None
         name = operand.name
         for loop in around(place):
             if isinstance(loop.stmt, For) and loop.stmt.var.name == name:
-                return {counter(loop): 1}
+                return named(counter(loop))
         sites = self.sites.get(name, [])
         if len(sites) != (0 if name in self.params else 1):
             return None
         value = self.types[name].value
         if value is not None and (value.symbol is None or value.symbol in self.symbols):
-            return plus(constant(value.offset), {f"extent {value.symbol}": 1} if value.symbol is not None else {})
+            return number(value.offset) + (named(f"extent {value.symbol}") if value.symbol is not None else Affine())
         if name in self.params:
-            return {name: 1}
+            return named(name)
         if not any(sites[0].region is r for r in place.region.chain()):
             return None
         return self._defined(name, sites[0], depth)
 
-    def _defined(self, name: str, site: Place, depth: int) -> Form | None:
+    def _defined(self, name: str, site: Place, depth: int) -> Affine | None:
         stmt = site.stmt
         if isinstance(stmt, Assign) and (stmt.op in ("int", "np.multiply") or operation(stmt.op).signs):
             parts = [self.form(a, site, depth + 1) for a in stmt.args]
             known = [p for p in parts if p is not None]
-            result = _combined(stmt.op, known) if len(known) == len(parts) else None
-            if result is not None:
+            result = combined(stmt.op, known) if len(known) == len(parts) else None
+            if result is not None and all("*" not in key for key, _ in result.terms):
                 return result
-        return {name: 1} if site.region.owner is None else None
+        return named(name) if site.region.owner is None else None
 
-    def bounds(self, place: Place) -> list[Form]:
+    def bounds(self, place: Place) -> list[Affine]:
         """What the loops and branches around a statement say of integers: forms that are at least 0."""
-        found: list[Form] = []
+        found: list[Affine] = []
         for loop in around(place):
             if not isinstance(loop.stmt, For):
                 continue
             step = loop.stmt.step.value if isinstance(loop.stmt.step, Const) else 0
             start, stop = self.form(loop.stmt.start, loop), self.form(loop.stmt.stop, loop)
-            here = {counter(loop): 1}
+            here = named(counter(loop))
             sign = 1 if step > 0 else -1
             if step and start is not None:
-                found.append(_times(plus(here, start, -1), sign))
+                found.append((here - start).scaled(sign))
             if step and stop is not None:
-                found.append(plus(_times(plus(stop, here, -1), sign), constant(-1)))
+                found.append((stop - here).scaled(sign) - number(1))
         for region in place.region.chain():
             if region.owner is not None and isinstance(region.owner.stmt, If):
                 found += self._condition(region.owner, region is region.owner.inner[0], found)
         return found
 
-    def _condition(self, branch: Place, holds: bool, known: list[Form]) -> list[Form]:
+    def _condition(self, branch: Place, holds: bool, known: list[Affine]) -> list[Affine]:
         """What a comparison of two integers says where it holds, or does not."""
         stmt = branch.stmt
         assert isinstance(stmt, If)
@@ -128,14 +129,14 @@ class Subscripts:
         if a is None or b is None:
             return []
         op = made.op if holds else operation(made.op).opposite
-        above, below = plus(a, b, -1), plus(b, a, -1)
+        above, below = a - b, b - a
         if op == "np.equal":
             return [above, below]
         if op == "np.not_equal":  # one of the two sides, where the other cannot be
-            more, less = plus(above, constant(-1)), plus(below, constant(-1))
+            more, less = above - number(1), below - number(1)
             return [more] if contradictory([], [*known, less]) else [less] if contradictory([], [*known, more]) else []
         difference = below if op in ("np.less", "np.less_equal") else above
-        return [plus(difference, constant(-1)) if op in ("np.less", "np.greater") else difference]
+        return [difference - number(1) if op in ("np.less", "np.greater") else difference]
 
     # ------------------------------------------------------------- accesses
 
@@ -156,9 +157,9 @@ class Subscripts:
                 slots = self._through(self._parts(made.args[1], source, sites[0]), made.args[1], slots)
             base, at = source, sites[0]
 
-    def _parts(self, index: Operand, name: str, place: Place) -> list[Form | None]:
+    def _parts(self, index: Operand, name: str, place: Place) -> list[Affine | None]:
         """One form for each axis, up to the first entry that is no integer and no slice."""
-        parts: list[Form | None] = []
+        parts: list[Affine | None] = []
         for axis, item in enumerate(index.items if isinstance(index, Pack) else (index,)):
             if isinstance(item, Slice):
                 parts.append(None)
@@ -173,17 +174,17 @@ class Subscripts:
             return type(item.value) is int
         return isinstance(item, Var) and not self.types[item.name].array
 
-    def _position(self, item: Operand, name: str, axis: int, place: Place) -> Form | None:
+    def _position(self, item: Operand, name: str, axis: int, place: Place) -> Affine | None:
         """A position counted from the front; None where it may count from the end."""
         found = self.form(item, place)
         if found is None:
             return None
-        if not any(found) and found.get("", 0) < 0:
+        if not found.terms and found.constant < 0:
             dim = self.types[name].dims[axis]
-            return plus(found, {f"extent {dim.symbol}": 1, "": dim.offset}) if dim.symbol in self.symbols else None
-        return found if contradictory([], [*self.bounds(place), plus(constant(-1), found, -1)]) else None
+            return found + named(f"extent {dim.symbol}") + number(dim.offset) if dim.symbol in self.symbols else None
+        return found if contradictory([], [*self.bounds(place), number(-1) - found]) else None
 
-    def _through(self, outer: list[Form | None], index: Operand, inner: list[Form | None]) -> list[Form | None]:
+    def _through(self, outer: list[Affine | None], index: Operand, inner: list[Affine | None]) -> list[Affine | None]:
         """The parts of an element of a view, as parts of what it views."""
         items = index.items if isinstance(index, Pack) else (index,)
         if len(outer) < len(items):
@@ -215,19 +216,19 @@ class Subscripts:
             return True
         common = [loop for loop in around(read.place) if any(loop is o for o in around(store))][::-1]
         counters = {counter(loop) for loop in common}
-        same = [plus(r, _renamed(w, counters), -1) for r, w in pairs]
+        same = [r - _renamed(w, counters) for r, w in pairs]
         limits = [*self.bounds(read.place), *(_renamed(b, counters) for b in self.bounds(store))]
         orders = list(self._orders(common)) if later_trips else []
         if store.number > read.place.number and not exclusive(read.place, store):
             orders.append(([_step(loop) for loop in common], []))
         return any(not contradictory([*same, *equal], [*limits, *after]) for equal, after in orders)
 
-    def _orders(self, common: list[Place]) -> Iterator[tuple[list[Form], list[Form]]]:
+    def _orders(self, common: list[Place]) -> Iterator[tuple[list[Affine], list[Affine]]]:
         """The ways in which one trip of a nest comes after another: equations, and forms that are at least 0."""
         for level, loop in enumerate(common):
-            equal: list[Form] = [_step(outer) for outer in common[:level]]
+            equal: list[Affine] = [_step(outer) for outer in common[:level]]
             step = loop.stmt.step.value if isinstance(loop.stmt, For) and isinstance(loop.stmt.step, Const) else 0
-            yield equal, [plus(_times(_step(loop), 1 if step > 0 else -1), constant(-1))] if step else []
+            yield equal, [_step(loop).scaled(1 if step > 0 else -1) - number(1)] if step else []
 
 
 def around(place: Place) -> Iterator[Place]:
@@ -247,26 +248,11 @@ def exclusive(a: Place, b: Place) -> bool:
     return any(r.owner is not None and arms.get(id(r.owner), r) is not r for r in b.region.chain())
 
 
-def _step(loop: Place) -> Form:
+def _step(loop: Place) -> Affine:
     """Counter of the later trip less that of the earlier; 0 for a `while`, which has none."""
     name = counter(loop)
-    return {f"{name}'": 1, name: -1} if isinstance(loop.stmt, For) else {}
+    return named(f"{name}'") - named(name) if isinstance(loop.stmt, For) else Affine()
 
 
-def _renamed(form: Form, counters: set[str]) -> Form:
-    return {f"{n}'" if n in counters else n: v for n, v in form.items()}
-
-
-def _times(form: Form, factor: int) -> dict[str, int]:
-    return {n: factor * v for n, v in form.items()}
-
-
-def _combined(op: str, parts: list[Form]) -> Form | None:
-    if op == "np.multiply":
-        fixed = [p for p in parts if not any(p)]
-        other = [p for p in parts if any(p)]
-        return _times(other[0] if other else parts[1], (fixed[0] if fixed else {}).get("", 0)) if fixed else None
-    total: Form = {}
-    for part, sign in zip(parts, operation(op).signs or (1,), strict=True):
-        total = plus(total, part, sign)
-    return total
+def _renamed(form: Affine, counters: set[str]) -> Affine:
+    return sum((named(f"{n}'" if n in counters else n).scaled(v) for n, v in form.terms), number(form.constant))

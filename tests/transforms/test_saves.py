@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import stgrad
+from stgrad.analysis.affine import named, number
 from stgrad.analysis.cut import Network
 from stgrad.analysis.inequalities import contradictory
 from tests import tables
@@ -184,14 +186,18 @@ def test_a_cut_takes_the_cheapest_edges() -> None:
     assert network.near("s", "t") == {"s", "a", "c"}
 
 
+I, J, ONE = named("i"), named("j"), number(1)
+
+
 @pytest.mark.parametrize(
     ("zero", "nonnegative", "expected"),
     [
-        ([{"i": 1, "j": -1}], [{"i": 1, "j": -1, "": -1}], True),  # i = j, i > j
-        ([{"i": 2, "j": -2, "": 1}], [], True),  # 2 i = 2 j - 1: even and odd
-        ([], [{"i": 1}, {"i": -1, "": 3}], False),  # 0 <= i <= 3
-        ([], [{"i": 2, "": -1}, {"i": -2, "": 1}], True),  # no integer is 1/2
-        ([{"": 1}], [], True),
+        ([I - J], [I - J - ONE], True),  # i = j, i > j
+        ([I.scaled(2) - J.scaled(2) + ONE], [], True),  # 2 i = 2 j - 1: even and odd
+        ([], [I, number(3) - I], False),  # 0 <= i <= 3
+        ([], [I.scaled(2) - ONE, ONE - I.scaled(2)], True),  # no integer is 1/2
+        ([], [I - number(Fraction(1, 2)), number(Fraction(1, 2)) - I], True),
+        ([ONE], [], True),
     ],
 )
 def test_contradictions(zero: Any, nonnegative: Any, expected: bool) -> None:
