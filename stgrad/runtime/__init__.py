@@ -26,7 +26,7 @@ from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.refusals import indefinite, singular, unbounded
 from stgrad.runtime.reshaping import reshape
-from stgrad.runtime.scalars import expit, opaque, radd, unsigned, vmax, vmin
+from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, vmax, vmin
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.stack import new_stack, pop, push
@@ -82,6 +82,7 @@ __all__ = [
     "radd",
     "raise_nan",
     "reshape",
+    "safe_product",
     "segment",
     "shrink",
     "sigmoid",

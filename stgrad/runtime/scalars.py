@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from stgrad.runtime.vecmath import sigmoid
 
-__all__ = ["expit", "opaque", "radd", "unsigned", "vmax", "vmin"]
+__all__ = ["expit", "opaque", "radd", "safe_product", "unsigned", "vmax", "vmin"]
 
 
 def radd(total: Any, value: Any) -> Any:
@@ -44,6 +44,15 @@ def _radd_overload(total: Any, value: Any) -> Any:
     if isinstance(total, types.Float) and isinstance(value, types.Float):
         return lambda total, value: _radd(total, value)
     return lambda total, value: total + value
+
+
+def safe_product(g: Any, p: Any) -> Any:
+    """`g * p` of numbers or arrays, with zero where g is 0 and p is not finite: nothing depends on what is left out. For text that people read and run.
+
+    >>> safe_product(np.array([0.0, 2.0]), np.array([np.inf, 3.0])).tolist()
+    [0.0, 6.0]
+    """
+    return g * np.where(np.logical_and(g == 0.0, np.logical_not(np.isfinite(p))), 0.0, p)
 
 
 def expit(x: Any) -> Any:

@@ -44,6 +44,7 @@ from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.transforms.tallies import Pushed, filled, pushed
 from stgrad.transforms.tidy import tidy
+from stgrad.transforms.uniform import uniform
 from stgrad.transforms.units import with_gradients, without_repeats
 from stgrad.verify import verify
 
@@ -77,7 +78,12 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
         trace.add("activity", annotate(fn, trace.activity.active))
     fn = with_gradients(fn, wrt)
     fn = trace.add("reverse", backward(fn, lambda fn: reverse(fn, wrt, splice, **options)))
-    return trace.add("optimised", simplify(fn))
+    return trace.add("optimised", simplified(fn))
+
+
+def simplified(fn: Function) -> Function:
+    """A derivative as its rules wrote it, without what they did not need to say."""
+    return simplify(uniform(simplify(fn)))
 
 
 def backward(fn: Function, reversal: Pass) -> Function:
@@ -125,14 +131,14 @@ def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any,
         trace.activity = activity(fn, sorted({name for direction in directions for name in direction}))
         trace.add("activity", annotate(fn, trace.activity.active))
     fn = trace.add("forward", forward(fn, directions, splice, **options))
-    return trace.add("optimised", simplify(without_repeats(fn)))
+    return trace.add("optimised", simplified(without_repeats(fn)))
 
 
 def push_series(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
     """The array-level program of the power series of a program's results; directions are its orders."""
     trace.add("anf", fn)
     fn = trace.add("series", series(prepared(fn), directions, splice, **options))
-    return trace.add("optimised", simplify(fn))
+    return trace.add("optimised", simplified(fn))
 
 
 Pass = Callable[[Function], Function]

@@ -1,8 +1,8 @@
 """The array-level program as people read it: the same values, with less to read. It is shown, and never compiled: loops make short work of this themselves.
 
     (x ** 2).shape[0]                   ->   x.shape[0]
-    np.full((x.shape[0],), c) * y       ->   c * y          where y has that shape
-    2 * (1 * x ** 0) * y                ->   2.0 * y        where x has that shape
+    np.copy(y[1:]) * x                  ->   y[1:] * x      where nothing is written to y
+    g * np.where(logical_and(g == 0.0, logical_not(isfinite(p))), 0.0, p)    ->   runtime.safe_product(g, p)
     if a.shape[1] != x.shape[0]: raise  ->                  where NumPy's own operation raises the same
     x ** 1.0, x ** 0                    ->   x, 1.0         of numbers; the printer leaves out `** 1` inside of an expression
 
@@ -11,7 +11,7 @@ Each change is exact; a name that is bound twice is left alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import Classes
@@ -20,11 +20,8 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
-    Dim,
     Effect,
     Function,
-    Operand,
-    Pack,
     Stmt,
     Type,
     Var,
@@ -36,7 +33,9 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
+from stgrad.transforms.guards import guarded
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.uniform import same_extents, uniform
 
 _BY_ELEMENT = frozenset(("arithmetic", "comparison", "logical", "predicate", "function", "choice"))
 
@@ -51,7 +50,7 @@ def readable(fn: Function) -> Function:
     """
     for _ in range(4):
         facts = _facts(fn)
-        changed = simplify(replace(fn, body=_block(fn.body, facts)))
+        changed = simplify(uniform(replace(fn, body=_block(fn.body, facts))))
         if changed.body == fn.body:
             break
         fn = changed
@@ -65,6 +64,12 @@ class _Facts:
     fixed: frozenset[str]  # names that are bound once
     uses: Mapping[str, int]
     overwritten: frozenset[str]  # names whose memory is written to, by whatever name
+    results: frozenset[str]  # names that share memory with results
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """The names of which the values never change."""
+        return self.fixed - self.overwritten
 
 
 def _facts(fn: Function) -> _Facts:
@@ -81,12 +86,14 @@ def _facts(fn: Function) -> _Facts:
     classes = Classes(fn.body, fn.types)
     written = {classes.find(name) for name in stored(fn.body)}
     overwritten = frozenset(n for n in fn.types if classes.find(n) in written)
-    return _Facts(fn.types, made, frozenset({*once, *(p for p in params if not bound[p])}), uses, overwritten)
+    returned = {classes.find(name) for name in operand_vars(fn.result)}
+    results = frozenset(n for n in fn.types if classes.find(n) in returned)
+    return _Facts(fn.types, made, frozenset({*once, *(p for p in params if not bound[p])}), uses, overwritten, results)
 
 
 def _block(block: Block, facts: _Facts) -> Block:
-    kept = (s for s in block if not _is_tested_by_numpy(s))
-    return tuple(_assign(s, facts) if isinstance(s, Assign) else map_blocks(lambda b: _block(b, facts), s) for s in kept)
+    kept = [s for s in block if not _is_tested_by_numpy(s)]
+    return tuple(_assign(s, kept[:k], facts) if isinstance(s, Assign) else map_blocks(lambda b: _block(b, facts), s) for k, s in enumerate(kept))
 
 
 def _is_tested_by_numpy(stmt: Stmt) -> bool:
@@ -96,13 +103,15 @@ def _is_tested_by_numpy(stmt: Stmt) -> bool:
     return str(stmt.args[2].value).startswith((NO_COMMON_SHAPE, "matmul: shapes do not fit"))
 
 
-def _assign(stmt: Assign, facts: _Facts) -> Assign:
+def _assign(stmt: Assign, before: Sequence[Stmt], facts: _Facts) -> Assign:
     if len(stmt.targets) != 1 or stmt.kwargs:
         return stmt
     if stmt.op == "shape":
         return _extent(stmt, facts)
     if stmt.op == "np.multiply":
-        return _scaled(stmt, facts)
+        return guarded(stmt, before, facts.made, facts.settled)
+    if stmt.op == "np.copy":
+        return _copied(stmt, facts)
     return _power(stmt, facts) if stmt.op == "np.power" else stmt
 
 
@@ -116,53 +125,25 @@ def _extent(stmt: Assign, facts: _Facts) -> Assign:
     if operation(made.op).kind not in _BY_ELEMENT:
         return stmt
     for operand in made.args:
-        if isinstance(operand, Var) and operand.name in facts.fixed and _same_extents(facts.types[operand.name].dims, dims):
+        if isinstance(operand, Var) and operand.name in facts.fixed and same_extents(facts.types[operand.name].dims, dims):
             return replace(stmt, args=(operand, axis))
     return stmt
 
 
-def _same_extents(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
-    return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
+def _copied(stmt: Assign, facts: _Facts) -> Assign:
+    """A copy that protects nothing: of what nobody else reads, or of memory that is never written to, for a name that is no result and never written to."""
+    source, target = stmt.args[0], stmt.target.name
+    if not isinstance(source, Var) or target not in facts.fixed:
+        return stmt
+    t, like = facts.types[target], facts.types[source.name]
+    own = facts.uses.get(source.name) == 1 and _fresh(source, facts)
+    idle = not {source.name, target} & facts.overwritten and target not in facts.results
+    return replace(stmt, op="alias") if (own or idle) and (like.dtype, like.rank, like.array) == (t.dtype, t.rank, t.array) else stmt
 
 
-def _scaled(stmt: Assign, facts: _Facts) -> Assign:
-    """An array of one number, times another array of its shape: the number times that array."""
-    for full, other in (stmt.args, stmt.args[::-1]):
-        number = _everywhere(full, facts)
-        if number is None or not isinstance(full, Var):
-            continue
-        one = facts.types[full.name]
-        if not isinstance(other, Var):
-            continue
-        two = facts.types[other.name]
-        if one.dtype == two.dtype and _same_extents(one.dims, two.dims):
-            return _times(stmt, number, other, facts)
-    return stmt
-
-
-def _everywhere(operand: Operand, facts: _Facts) -> Operand | None:
-    """The number that every element of an array is."""
-    made = facts.made.get(operand.name) if isinstance(operand, Var) else None
-    if made is None or made.kwargs or len(made.args) != 2 or made.target.name in facts.overwritten:
-        return None
-    if made.op == "np.power" and made.args[1] in (Const(0), Const(0.0)) and facts.types[made.target.name].dtype == "float64":
-        return Const(1.0)
-    if made.op == "np.multiply":
-        found = [_everywhere(a, facts) or a for a in made.args]
-        plain = all(isinstance(v, Const) and type(v.value) in (int, float) for v in found)
-        return Const(found[0].value * found[1].value) if plain and facts.types[made.target.name].dtype == "float64" else None  # type: ignore[union-attr, operator]
-    if made.op != "np.full" or not isinstance(made.args[0], Pack):
-        return None
-    number = made.args[1]
-    return None if isinstance(number, Var) and (number.name not in facts.fixed or facts.types[number.name].array) else number
-
-
-def _times(stmt: Assign, number: Operand, other: Var, facts: _Facts) -> Assign:
-    one = isinstance(number, Const) and type(number.value) in (int, float) and number.value == 1
-    own = facts.uses.get(other.name) == 1 and other.name in facts.made and operation(facts.made[other.name].op).kind in _BY_ELEMENT
-    if one and own:
-        return replace(stmt, op="alias", args=(other,))
-    return replace(stmt, args=(number, other))
+def _fresh(operand: Var, facts: _Facts) -> bool:
+    """Whether an array is what an operation on elements has just made."""
+    return operand.name in facts.made and operation(facts.made[operand.name].op).kind in _BY_ELEMENT
 
 
 def _power(stmt: Assign, facts: _Facts) -> Assign:
@@ -172,8 +153,7 @@ def _power(stmt: Assign, facts: _Facts) -> Assign:
     if not isinstance(exponent, Const) or type(exponent.value) not in (int, float) or not isinstance(base, Var):
         return stmt
     if t.array:
-        made = facts.made.get(base.name)
-        fresh = made is not None and operation(made.op).kind in _BY_ELEMENT and not {base.name, stmt.target.name} & facts.overwritten
+        fresh = _fresh(base, facts) and not {base.name, stmt.target.name} & facts.overwritten
         same = exponent.value == 1 and facts.types[base.name].dtype == t.dtype and stmt.target.name in facts.fixed
         return replace(stmt, op="alias", args=(base,)) if fresh and same else stmt
     if exponent.value == 0 and t.dtype == "float64":

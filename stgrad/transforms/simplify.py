@@ -226,13 +226,15 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         return replace(stmt, op="alias", args=(operand,))
 
     known = operation(stmt.op)
-    folds = known.python if known.total and known.kind == "arithmetic" else None
+    folds = known.python if known.total and known.kind in ("arithmetic", "comparison") else None
     if folds is not None and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
         return replace(stmt, op="alias", args=(Const(folds(*(a.value for a in args))),))  # type: ignore[union-attr, operator]
     if stmt.op in ("float", "int") and isinstance(args[0], Const) and type(args[0].value) in (int, float, bool):
         return replace(stmt, op="alias", args=(Const(float(args[0].value) if stmt.op == "float" else int(args[0].value)),))
     if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":
         return alias(args[0])
+    if stmt.op == "np.conjugate" and isinstance(args[0], Var) and types[args[0].name].dtype in ("float64", "float32"):
+        return replace(stmt, op="np.copy") if t.array else alias(args[0])
     if stmt.op == "np.where" and isinstance(args[0], Const):
         kept = args[1] if args[0].value else args[2]
         if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
@@ -298,7 +300,7 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
     barrier = -1
     for stmt in block:
         stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
-        at = _renamable(stmt, single, types, made)
+        at = _renamable(stmt, single, types, made, out)
         at = _turnable(stmt, single, made, out) if at is None else at
         if (
             at is not None
@@ -307,7 +309,7 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
             and touched.get(stmt.target.name, -1) <= at
             and stmt.target.name not in assigns(out[at])
         ):
-            out[at] = _renamed(out[at], stmt.args[0], stmt.target, turned=stmt.op != "alias")
+            out[at] = _renamed(out[at], stmt.args[0], stmt.target, turned=stmt.op == "np.transpose")
             made[stmt.target.name] = touched[stmt.target.name] = at
             continue
         out.append(stmt)
@@ -321,13 +323,21 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
     return tuple(out)
 
 
-def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Type], made: Mapping[str, int]) -> int | None:
-    """Where the source of a copy is made, if the copy is its only use."""
-    if not isinstance(stmt, Assign) or stmt.op != "alias" or not isinstance(stmt.args[0], Var):
+def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Type], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+    """Where the source of a copy is made, if the copy is its only use; of one in new memory, if what is copied is new, too."""
+    if not isinstance(stmt, Assign) or stmt.op not in ("alias", "np.copy") or stmt.kwargs or not isinstance(stmt.args[0], Var):
+        return None
+    at = made.get(stmt.args[0].name)
+    if at is None or stmt.op == "np.copy" and not _new(before[at]):
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
     stretches = any(a.constant == 1 != b.constant for a, b in zip(source.dims, target.dims, strict=False))  # known of the value, not of the variable
-    return made.get(stmt.args[0].name) if single(stmt.args[0].name) and _same_kind(source, target) and not stretches else None
+    return at if single(stmt.args[0].name) and _same_kind(source, target) and not stretches else None
+
+
+def _new(stmt: Stmt) -> bool:
+    """Whether a statement makes an array of its operands' elements, in memory of its own."""
+    return isinstance(stmt, Assign) and len(stmt.targets) == 1 and operation(stmt.op).kind in ("arithmetic", "comparison", "logical", "function", "choice")
 
 
 def _turnable(stmt: Stmt, single: Callable[[str], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:

@@ -1,0 +1,79 @@
+"""Products in which a zero cotangent wins over an infinite partial (`picked`), known by what they are made of.
+
+    zero = g == 0.0
+    far = np.logical_not(np.isfinite(p))              ->   y = runtime.safe_product(g, p)
+    y = g * np.where(np.logical_and(zero, far), 0.0, p)
+
+What runs keeps the operations, which passes fuse and leave out one by one; what people read has one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+
+from stgrad.ir import Assign, Const, Operand, Stmt, Var, assigns, operand_vars
+from stgrad.ir.ops import operation
+
+Made = Mapping[str, Assign]  # by the name that a statement makes, where nothing else binds it
+
+
+def guarded(stmt: Assign, before: Sequence[Stmt], made: Made, settled: Set[str]) -> Assign:
+    """A product of a cotangent and a partial under one name, if it is guarded.
+
+    `before` are the statements of its block in front of it, `settled` the names whose values never change.
+    """
+    for g, kept in (stmt.args, stmt.args[::-1]):
+        found = _partial(g, kept, made)
+        if found is not None and (_in(settled, g, found[1]) or _undisturbed(before, found[0], g, found[1])):
+            return replace(stmt, op="runtime.safe_product", args=(g, found[1]))
+    return stmt
+
+
+def _in(settled: Set[str], *operands: Operand) -> bool:
+    return all(isinstance(o, Const) or isinstance(o, Var) and o.name in settled for o in operands)
+
+
+def _undisturbed(before: Sequence[Stmt], first: Assign, *operands: Operand) -> bool:
+    """Whether the statements from the test on compute only, and bind none of some names."""
+    kept = {n for o in operands for n in operand_vars(o)}
+    for stmt in reversed(before):
+        if stmt is first:
+            return True
+        if not isinstance(stmt, Assign) or not kept.isdisjoint(assigns(stmt)):
+            break
+    return False
+
+
+def _partial(g: Operand, kept: Operand, made: Made) -> tuple[Assign, Operand] | None:
+    """Of `np.where(g is zero and p is not finite, 0.0, p)`: the test whether g is zero, and p."""
+    choice = _of(kept, "np.where", made)
+    if choice is None or choice.args[1] != Const(0.0):
+        return None
+    test, p = _of(choice.args[0], "np.logical_and", made), choice.args[2]
+    far = _of(test.args[1], "np.logical_not", made) if test is not None else None
+    finite = _of(far.args[0], "np.isfinite", made) if far is not None else None
+    zero = _of(test.args[0], "np.equal", made) if test is not None else None
+    if zero is None or finite is None or finite.args[0] != p or zero.args[1] != Const(0.0):
+        return None
+    return (zero, p) if g in _holding(zero.args[0], made) else None
+
+
+def _of(operand: Operand, op: str, made: Made) -> Assign | None:
+    found = made.get(operand.name) if isinstance(operand, Var) else None
+    return found if found is not None and found.op == op and not found.kwargs else None
+
+
+def _holding(operand: Operand, made: Made) -> list[Operand]:
+    """An operand and what it is a copy of, or filled with."""
+    found = [operand]
+    while isinstance(found[-1], Var) and found[-1].name in made:
+        source = made[found[-1].name]
+        known = operation(source.op)
+        if source.kwargs or not (known.kind == "copy" or known.filled is not None or source.op == "np.broadcast_to"):
+            break
+        found.append(source.args[known.filled or 0])
+    return found
+
+
+__all__ = ["guarded"]
