@@ -12,7 +12,7 @@ from stgrad.budgets import Budget
 from stgrad.compressed import items_of
 from stgrad.directional import options_of
 from stgrad.errors import MemoryBudgetError
-from stgrad.jacobians import Pullback
+from stgrad.jacobians import Pullback, beside
 from stgrad.mapping import checked_axes, mapped_of
 from stgrad.request import Around, Options
 from stgrad.transformed import Transformed
@@ -66,15 +66,16 @@ def vmap(
 
 
 def batch_jacobian(
-    f: Callable[..., Any] | None = None, argnums: int | str = 0, *, jit: bool = True, parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, has_aux: bool = False, *, jit: bool = True, parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian of each item of a batch, of a function of the whole batch, as TensorFlow's `batch_jacobian`.
 
     Args:
         f: a function that takes an array of shape `(b, *n)`, perhaps among other arguments, and returns one of shape `(b, *m)`, where what belongs to an
             item depends on that item alone; where it does not, the derivatives in all items are added up.
-        argnums: the argument, by position or name. The options are those of `grad`.
+        argnums: the argument, by position or name.
+        has_aux: whether f returns `(value, auxiliary data)`; then the result is `(Jacobian, auxiliary data)`. The options are those of `grad`.
 
     Returns:
         A function with the arguments of f; its result has the shape `(b, *m, *n)`. It takes a reverse sweep for each number of one item's result.
@@ -94,16 +95,17 @@ def batch_jacobian(
     """
     options = options_of((jit, parallel, precise, named(without), checked, memory))
     if f is None:
-        return lambda function: _each_item(function, argnums, options)
-    return _each_item(f, argnums, options)
+        return lambda function: _each_item(function, argnums, has_aux, options)
+    return _each_item(f, argnums, has_aux, options)
 
 
-def _each_item(f: Any, argnums: int | str, options: Options) -> Transformed:
+def _each_item(f: Any, argnums: int | str, has_aux: bool, options: Options) -> Transformed:
     if not callable(f):
         raise TypeError(f"batch_jacobian takes a function, not {type(f).__name__}; options go by keyword: @stgrad.batch_jacobian(argnums=...)")
     f = as_python(f)
     names = parameter_names(f, (argnums,))
-    return Transformed(Around(_items, "Jacobian of each item", "batch_jacobian", f, names, (names,)).request(), options)
+    make, args = (beside, (_items, 0, names)) if has_aux else (_items, (names,))
+    return Transformed(Around(make, "Jacobian of each item", "batch_jacobian", f, names, args).request(), options)
 
 
 def _items(f: Any, names: tuple[str, ...]) -> Callable[..., Any]:

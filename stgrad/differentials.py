@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
-from stgrad.as_python import as_python, first_of
+from stgrad.as_python import as_python
 from stgrad.budgets import Budget
 from stgrad.directional import options_of, pushforward
 from stgrad.errors import MemoryBudgetError
@@ -191,23 +191,23 @@ def _options(
 
 @overload
 def elementwise_grad(
-    f: Callable[P, Any], argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Derived[P, Any]: ...
 @overload
 def elementwise_grad(
-    f: None = None, argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
+    f: None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
     without: Collection[str] = (), checked: bool | None = None,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def elementwise_grad(
-    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, jit: bool | str = "auto", parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, jit: bool | str = "auto", parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The derivative of each element of a result in the same element of an argument, of a function that works element by element.
 
-    Where elements depend on others it is the derivative of the sum of all results.
+    Where elements depend on others it is the derivative of the sum of all results. Arguments are those of `grad`.
     """
-    return _derived(_elementwise, f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "elementwise_grad")
+    return _derived(_elementwise, f, argnums, options_of((jit, parallel, precise, named(without), checked, False)), "elementwise_grad", has_aux)
 
 
 def _elementwise(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
@@ -251,12 +251,8 @@ def _derived(make: Callable[..., Any], f: Any, argnums: Argnums, options: Option
     names = parameter_names(f, argnums)
     said, suffix = _SAID[what]
     args = (names, isinstance(argnums, (int, str)))
-    around = Around(_beside, said, suffix, f, names, (make, *args)) if has_aux else Around(make, said, suffix, f, names, args)
+    around = Around(jacobians.beside, said, suffix, f, names, (make, 0, *args)) if has_aux else Around(make, said, suffix, f, names, args)
     return Transformed(around.request(), options)
-
-
-def _beside(f: Any, make: Callable[..., Any], names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return jacobians.beside(make(first_of(f), names, single), f)
 
 
 _SAID = {"jacobian": ("Jacobian", "jacobian"), "hessian": ("Hessian", "hessian"), "elementwise_grad": ("derivative of each element", "grad")}

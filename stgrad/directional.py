@@ -13,6 +13,7 @@ from stgrad import inside, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.budgets import Budget
+from stgrad.jacobians import beside, beside_point
 from stgrad.points import directed, everywhere, kept, spread
 from stgrad.request import Around, Options, options
 from stgrad.transformed import Transformed
@@ -56,14 +57,16 @@ def jvp(
 
 
 def hvp(
-    f: Callable[..., Any], primals: Any = None, tangents: Sequence[Any] | None = None, *, argnums: Argnums | None = None, jit: bool | str = "auto",
-    parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None, memory: int | str | Budget | None = None,
+    f: Callable[..., Any], primals: Any = None, tangents: Sequence[Any] | None = None, has_aux: bool = False, *, argnums: Argnums | None = None,
+    jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
+    memory: int | str | Budget | None = None,
 ) -> Any:  # fmt: skip
     """The Hessian of a function that returns one real number, times a vector, without the Hessian: the gradient program, pushed forward.
 
     Args:
         f: the function. primals: its arguments.
         tangents: for each argument the part of the vector that belongs to it; None, for an argument or a part of it, is zero.
+        has_aux: whether f returns `(value, auxiliary data)`; then the result is `(product, auxiliary data)`.
         argnums: as for `grad`, without primals and tangents; `hvp(f, 1)` is `hvp(f, argnums=1)`. Options are those of `grad`.
 
     Returns:
@@ -78,13 +81,13 @@ def hvp(
         chosen = primals if argnums is None else argnums
         if tangents is not None or argnums is not None and primals is not None or not _is_argnums(chosen):
             raise TypeError("hvp takes primals and tangents, or, for a function of both, argnums alone")
-        return _product(f, 0 if chosen is None else chosen, options_of(given))
+        return _product(f, 0 if chosen is None else chosen, has_aux, options_of(given))
     chosen = everywhere(primals, tangents)
     if chosen is not None:
-        return kept(f, ("hvp", chosen, given), _make_hvp, chosen, given)(primals, tangents)
+        return kept(f, ("hvp", chosen, has_aux, given), _make_hvp, chosen, has_aux, given)(primals, tangents)
     chosen = directed("hvp", primals, tangents)
-    found = kept(f, ("hvp", chosen, given), _make_hvp, chosen, given)(tuple(primals), tuple([tangents[i] for i in chosen]))
-    return spread(found, chosen, len(primals))
+    found = kept(f, ("hvp", chosen, has_aux, given), _make_hvp, chosen, has_aux, given)(tuple(primals), tuple([tangents[i] for i in chosen]))
+    return (spread(found[0], chosen, len(primals)), found[1]) if has_aux else spread(found, chosen, len(primals))
 
 
 def _pushed(f: Any, primals: Any, tangents: Any, has_aux: bool, given: Given) -> Any:
@@ -123,18 +126,20 @@ def _pushforward(f: Any, names: tuple[str, ...], has_aux: bool, make: Callable[.
     return made
 
 
-def _make_hvp(f: Any, chosen: tuple[int, ...], given: Given) -> Transformed:
+def _make_hvp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Given) -> Transformed:
     names = parameter_names(f, chosen)
-    return Transformed(Around(pushforwards.product_of, _PRODUCT, "hvp", f, names, (names, chosen)).request(), options_of(given))
+    make, args = (beside_point, (pushforwards.product_of, names, chosen)) if has_aux else (pushforwards.product_of, (names, chosen))
+    return Transformed(Around(make, _PRODUCT, "hvp", f, names, args).request(), options_of(given))
 
 
 _PRODUCT = "Hessian times a vector"
 
 
-def _product(f: Any, argnums: Argnums, options: Options) -> Transformed:
+def _product(f: Any, argnums: Argnums, has_aux: bool, options: Options) -> Transformed:
     f = as_python(f)
     names, single = parameter_names(f, argnums), isinstance(argnums, (int, str))
-    return Transformed(Around(pushforwards.product_along, _PRODUCT, "hvp", f, names, (names, single), ("vector",)).request(), options)
+    make, args = (beside, (pushforwards.product_along, 1, names, single)) if has_aux else (pushforwards.product_along, (names, single))
+    return Transformed(Around(make, _PRODUCT, "hvp", f, names, args, ("vector",)).request(), options)
 
 
 _called: Any

@@ -12,7 +12,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.api import parameter_names
 from stgrad.as_python import as_python
-from stgrad.jacobians import Pullback
+from stgrad.jacobians import Pullback, beside, beside_point
 from stgrad.pushforwards import product_along, product_of
 from stgrad.tangent_calls import Tangent
 from stgrad.values import Growing, Sym, Value, leaves
@@ -63,13 +63,17 @@ def jvp(frame: Any, f: Any, primals: Value = None, tangents: Value = None, has_a
     return (value[0], tangent, value[1]) if has_aux else (value, tangent)
 
 
-def hvp(frame: Any, f: Any, primals: Value = None, tangents: Value = None, argnums: Any = None, **_: Any) -> Value:
+def hvp(frame: Any, f: Any, primals: Value = None, tangents: Value = None, has_aux: bool = False, argnums: Any = None, **_: Any) -> Value:
+    f = as_python(f)
     if tangents is None:
         chosen = (primals if argnums is None else argnums) or 0
-        return product_along(as_python(f), parameter_names(as_python(f), chosen), isinstance(chosen, (int, str)))
-    f, chosen = as_python(f), _directed(frame, "hvp", primals, tangents)
-    linear = product_of(f, parameter_names(f, chosen), chosen)
-    return _spread(frame.call(linear, (tuple(primals), tuple(tangents[i] for i in chosen)), {}), chosen, len(primals))
+        args = parameter_names(f, chosen), isinstance(chosen, (int, str))
+        return beside(f, product_along, 1, *args) if has_aux else product_along(f, *args)
+    chosen = _directed(frame, "hvp", primals, tangents)
+    names = parameter_names(f, chosen)
+    linear = beside_point(f, product_of, names, chosen) if has_aux else product_of(f, names, chosen)
+    found = frame.call(linear, (tuple(primals), tuple(tangents[i] for i in chosen)), {})
+    return (_spread(found[0], chosen, len(primals)), found[1]) if has_aux else _spread(found, chosen, len(primals))
 
 
 class _Linear:

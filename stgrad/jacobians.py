@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.as_python import first_of
 from stgrad.request import Derivative
 from stgrad.transformed import Transformed
 from stgrad.values import Growing, leaves, map_leaves
@@ -85,12 +86,24 @@ filled = Filled()
 settled = Settled()
 
 
-def beside(derivative: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
-    """What a derivative of the first of two results gives, and the second one as it is."""
+def beside(f: Callable[..., Any], make: Callable[..., Any], behind: int, *args: Any) -> Callable[..., Any]:
+    """What `make` gives of the first of two results, and the second one as it is; `behind` its last arguments are not those of f."""
+    derivative = make(first_of(f), *args)
 
     def with_aux(*args: Any, **kwargs: Any) -> Any:
-        aux = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))[1]  # it may write to them
+        aux = f(*copy.deepcopy(args[: len(args) - behind]), **copy.deepcopy(kwargs))[1]  # it may write to them
         return derivative(*args, **kwargs), aux
+
+    return with_aux
+
+
+def beside_point(f: Callable[..., Any], make: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """The same of what takes the arguments of f as a tuple."""
+    derivative = make(first_of(f), *args)
+
+    def with_aux(primals: Any, tangents: Any) -> Any:
+        aux = f(*copy.deepcopy(primals))[1]
+        return derivative(primals, tangents), aux
 
     return with_aux
 

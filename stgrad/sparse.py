@@ -6,6 +6,7 @@ given one colour, and each colour costs one sweep. Pattern and colours are kept 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from stgrad import colouring, lookups
 from stgrad.api import Argnums, grad, named, parameter_names
-from stgrad.as_python import as_python
+from stgrad.as_python import as_python, first_of
 from stgrad.compressed import compressed_of, compressed_rows_of
 from stgrad.jacobians import Pullback
 from stgrad.request import Derivative, Options, signature_of
@@ -44,14 +45,15 @@ def sparsity(f: Callable[..., Any], *args: Any, argnums: Argnums = 0, **kwargs: 
 
 
 def sparse_jacobian(
-    f: Callable[..., Any] | None = None, argnums: Argnums = 0, *, mode: str = "auto", jit: bool = True, parallel: bool = False, precise: bool = False,
-    without: Collection[str] = (), checked: bool | None = None,
+    f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", jit: bool = True, parallel: bool = False,
+    precise: bool = False, without: Collection[str] = (), checked: bool | None = None,
 ) -> Any:  # fmt: skip
     """The Jacobian as a SciPy CSR array: as many sweeps as colours of its columns or rows.
 
     Args:
         f: a function of numbers and arrays with any result.
         argnums: the argument to differentiate in; several are put beside one another.
+        has_aux: whether f returns `(value, auxiliary data)`; then the result is `(Jacobian, auxiliary data)`.
         mode: 'forward' colours columns, 'reverse' rows, 'auto' takes the cheaper one. The other options are those of `grad`.
 
     Returns:
@@ -68,11 +70,11 @@ def sparse_jacobian(
         raise ValueError(f"mode={mode!r} is none of auto, forward, reverse")
     options = Options(jit, parallel, precise, named(without), checked)
     if f is None:
-        return lambda function: Sparse(as_python(function), parameter_names(function, argnums), mode, options)
-    return Sparse(as_python(f), parameter_names(f, argnums), mode, options)
+        return lambda function: Sparse(as_python(function), parameter_names(function, argnums), mode, options, has_aux)
+    return Sparse(as_python(f), parameter_names(f, argnums), mode, options, has_aux)
 
 
-def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **options: Any) -> Any:
+def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Any:
     """The Hessian of a function that returns one real number, as a SciPy CSR array; a star colouring makes use of its symmetry.
 
     Args and options as for `sparse_jacobian`; `argnums` is one argument.
@@ -84,10 +86,10 @@ def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, **
            [0., 4., 0.]])
     """
     if f is None:
-        return lambda function: sparse_hessian(function, argnums, **options)
+        return lambda function: sparse_hessian(function, argnums, has_aux, **options)
     if not isinstance(argnums, (int, str)):
         raise TypeError("sparse_hessian: argnums is one argument; put several into a tuple")
-    made = sparse_jacobian(grad(f, argnums), argnums, mode="forward", **options)
+    made = sparse_jacobian(grad(f, argnums, has_aux), argnums, has_aux, mode="forward", **options)
     made.symmetric = True
     return made
 
@@ -110,7 +112,9 @@ class Plan:
 class Sparse:
     """What `sparse_jacobian` returns."""
 
-    def __init__(self, f: Any, names: tuple[str, ...], mode: str, options: Options) -> None:
+    def __init__(self, f: Any, names: tuple[str, ...], mode: str, options: Options, has_aux: bool = False) -> None:
+        self._both = Transformed(Derivative(f, "primal"), options) if has_aux else None  # the function with its auxiliary data
+        f = first_of(f) if has_aux else f
         self.f, self.names, self.mode, self.symmetric = f, names, mode, False
         push, point = Pushforward(f, names), Point(f, names)
         self._forward = Transformed(Derivative(compressed_of(push, point), "primal"), options)
@@ -118,6 +122,10 @@ class Sparse:
         self._plans: dict[Any, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._matrix(args, kwargs)
+        return found if self._both is None else (found, self._both(*copy.deepcopy(args), **copy.deepcopy(kwargs))[1])
+
+    def _matrix(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from scipy.sparse import csr_array
 
         plan = self.plan(*args, **kwargs)
@@ -209,8 +217,6 @@ def _with_result(fn: Any, result: Any) -> Any:
 
 
 def _plain(f: Any, bound: Any) -> Any:
-    import copy
-
     run = f if isinstance(f, Transformed) else Transformed(Derivative(f, "primal"), Options(jit=False))
     return run(*copy.deepcopy(bound.args), **copy.deepcopy(bound.kwargs))
 

@@ -1,10 +1,11 @@
-"""`has_aux` of Jacobians and Hessians: a second result that is given back as it is, as in JAX."""
+"""`has_aux` of Jacobians, Hessians, products with them and derivatives of items: a second result that is given back as it is, as in JAX."""
 
 import numpy as np
 import pytest
 
 import stgrad
 from stgrad import errors
+from stgrad.testing import check_gradient
 
 X = np.array([0.3, -0.2, 0.5])
 W = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
@@ -65,3 +66,57 @@ def test_functions_of_one_name_with_other_parameters():
 def test_a_function_without_a_second_result_is_refused():
     with pytest.raises(errors.StgradError):
         stgrad.jacobian(lambda x: 2.0 * np.sum(x), has_aux=True, jit=True)(X)
+
+
+def each(x, w):
+    y = np.sin(x) * w
+    return y, {"mean": np.mean(y)}
+
+
+def batch(x):
+    return x**2 * x[:, ::-1], np.sum(x)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_elementwise_and_of_each_item(jit):
+    found, aux = stgrad.elementwise_grad(each, (0, 1), has_aux=True, jit=jit)(X, 2.0 * X)
+    np.testing.assert_allclose(found[0], np.cos(X) * 2.0 * X)
+    np.testing.assert_allclose(aux["mean"], np.mean(np.sin(X) * 2.0 * X))
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    found, aux = stgrad.batch_jacobian(batch, has_aux=True, jit=jit)(rows)
+    np.testing.assert_allclose(found, stgrad.batch_jacobian(lambda x: batch(x)[0], jit=jit)(rows))
+    assert aux == 10.0
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_hessian_times_a_vector(jit):
+    v = np.array([1.0, -1.0, 2.0])
+    wanted = stgrad.hessian(lambda x, w: loss(x, w)[0], jit=jit)(X, W) @ v
+    (product, none), z = stgrad.hvp(loss, (X, W), (v, None), has_aux=True, jit=jit)
+    np.testing.assert_allclose(product, wanted, rtol=1e-12)
+    np.testing.assert_allclose(none, stgrad.hvp(lambda x, w: loss(x, w)[0], (X, W), (v, None), jit=jit)[1])
+    np.testing.assert_allclose(z, W @ X)
+    product, z = stgrad.hvp(loss, has_aux=True, jit=jit)(X, W, v)
+    np.testing.assert_allclose(product, wanted, rtol=1e-12)
+    np.testing.assert_allclose(z, W @ X)
+
+
+def test_hessian_times_a_vector_inside():
+    def inner(x):
+        (product, none), z = stgrad.hvp(loss, (x, W), (x, None), has_aux=True)
+        other, z2 = stgrad.hvp(loss, argnums=0, has_aux=True)(x, W, x)
+        return np.sum(product * other) + np.sum(z * z2)
+
+    wanted = np.sum((stgrad.hessian(lambda x, w: loss(x, w)[0])(X, W) @ X) ** 2) + np.sum((W @ X) ** 2)
+    np.testing.assert_allclose(stgrad.jit(inner)(X), wanted, rtol=1e-12)
+    check_gradient(inner, (X,))
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_sparse(jit):
+    found, aux = stgrad.sparse_jacobian(lambda x: (x[1:] * x[:-1], np.sum(x)), has_aux=True, jit=jit)(X)
+    np.testing.assert_allclose(found.toarray(), [[X[1], X[0], 0.0], [0.0, X[2], X[1]]])
+    np.testing.assert_allclose(aux, np.sum(X))
+    found, aux = stgrad.sparse_hessian(lambda x: (np.sum(x[1:] * x[:-1] ** 2), {"first": x[0]}), has_aux=True, jit=jit)(X)
+    np.testing.assert_allclose(found.toarray(), stgrad.hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2), jit=jit)(X))
+    assert aux == {"first": X[0]}
