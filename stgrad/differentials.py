@@ -11,7 +11,8 @@ from stgrad import inside, jacobians, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.budgets import Budget
-from stgrad.directional import options_of, pushforward
+from stgrad.called import Called
+from stgrad.directional import jvp, options_of, pushforward
 from stgrad.errors import MemoryBudgetError
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
 from stgrad.request import Around, Derivative, Options
@@ -38,16 +39,46 @@ def vjp(
     """
     chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked, memory)
     value, held, later = kept(f, ("vjp", chosen, has_aux, given), _make_vjp, chosen, has_aux, given)(*primals)
-    count, all_chosen = len(primals), len(primals) == len(chosen)
     if has_aux:
-        whole, value = value, value[0]
+        return value[0], Pullback(f, primals, chosen, (held, later, value[0]), has_aux, given), value[1]
+    return value, Pullback(f, primals, chosen, (held, later, value), has_aux, given)
 
-    def pullback(cotangents: Any) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = later(held, cotangents, value)
-        return found if all_chosen else spread(found, chosen, count)
 
-    pullback._stgrad_inside_ = inside.made_outside  # type: ignore[attr-defined]
-    return (value, pullback, whole[1]) if has_aux else (value, pullback)
+class Pullback(Called):
+    """What `vjp` gives: the cotangents of the arguments, for one of the value. What the reverse sweep reads was kept for it."""
+
+    __slots__ = ("all_chosen", "chosen", "count", "f", "given", "has_aux", "held", "later", "numbers", "value")
+
+    def __init__(self, f: Any, primals: tuple[Any, ...], chosen: tuple[int, ...], swept: tuple[Any, Any, Any], has_aux: bool, given: Any) -> None:
+        self.f, self.chosen, self.has_aux, self.given = f, chosen, has_aux, given
+        self.held, self.later, self.value = swept
+        self.count = len(primals)
+        self.all_chosen = self.count == len(chosen)
+        self.numbers = None
+        for x in primals:
+            if type(x) not in _IMMUTABLE:
+                return
+        self.numbers = primals
+
+    def __call__(self, cotangents: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = self.later(self.held, cotangents, self.value)
+        return found if self.all_chosen else spread(found, self.chosen, self.count)
+
+    def in_programs(self) -> Callable[..., Any]:
+        f, primals, has_aux = self.f, self.numbers, self.has_aux
+        if primals is None:
+            raise inside.made_outside()
+
+        def pulled(cotangents: Any) -> Any:
+            return vjp(f, *primals, has_aux=has_aux)[1](cotangents)
+
+        return pulled
+
+    def options(self) -> Options:
+        return options_of(self.given)
+
+
+_IMMUTABLE = frozenset({float, int, bool})
 
 
 def _make_vjp(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Any) -> Transformed:
@@ -73,13 +104,35 @@ def linearize(
     primal, run = kept(f, ("linear", chosen, has_aux, given), _primal_and_linear, chosen, has_aux, given)
     value = primal(*copies(primals))
 
-    def f_jvp(*tangents: Any) -> Any:
-        if everywhere(primals, tangents) is not None:
-            return run(primals, tangents)
-        directed("linearize", primals, tangents)
-        return run(primals, tuple([tangents[i] for i in chosen]))
-
+    f_jvp = Linear(f, primals, chosen, run, has_aux, given)
     return (value[0], f_jvp, value[1]) if has_aux else (value, f_jvp)
+
+
+class Linear(Called):
+    """What `linearize` gives: the tangent of the value, for one of each argument."""
+
+    __slots__ = ("chosen", "f", "given", "has_aux", "primals", "run")
+
+    def __init__(self, f: Any, primals: tuple[Any, ...], chosen: tuple[int, ...], run: Any, has_aux: bool, given: Any) -> None:
+        self.f, self.primals, self.chosen, self.run, self.has_aux, self.given = f, primals, chosen, run, has_aux, given
+
+    def __call__(self, *tangents: Any) -> Any:
+        primals = self.primals
+        if everywhere(primals, tangents) is not None:
+            return self.run(primals, tangents)
+        directed("linearize", primals, tangents)
+        return self.run(primals, tuple([tangents[i] for i in self.chosen]))
+
+    def in_programs(self) -> Callable[..., Any]:
+        f, primals, has_aux = self.f, self.primals, self.has_aux
+
+        def tangent(*tangents: Any) -> Any:
+            return jvp(f, primals, tangents, has_aux)[1]
+
+        return tangent
+
+    def options(self) -> Options:
+        return options_of(self.given)
 
 
 def _primal_and_linear(f: Any, chosen: tuple[int, ...], has_aux: bool, given: Any) -> tuple[Transformed, Transformed]:

@@ -13,6 +13,7 @@ from stgrad import inside, pushforwards, tangent_calls
 from stgrad.api import Argnums, named, parameter_names
 from stgrad.as_python import as_python
 from stgrad.budgets import Budget
+from stgrad.called import Called
 from stgrad.jacobians import beside, beside_point
 from stgrad.points import directed, everywhere, kept, spread
 from stgrad.request import Around, Options, options
@@ -47,12 +48,7 @@ def jvp(
         if primals is not None or tangents is not None:
             raise TypeError("jvp takes primals and tangents, or neither of them")
         given = (jit, parallel, precise, named(without) if without else None, checked, False)
-
-        def pushed(primals: Any, tangents: Any) -> Any:
-            return _pushed(f, primals, tangents, has_aux, given)
-
-        pushed._stgrad_inside_ = lambda frame, primals, tangents: inside.jvp(frame, f, primals, tangents, has_aux)  # type: ignore[attr-defined]
-        return pushed
+        return Pushed(f, has_aux, given)
     return _pushed(f, primals, tangents, has_aux, (jit, parallel, precise, named(without) if without else None, checked, False))
 
 
@@ -97,6 +93,29 @@ def _pushed(f: Any, primals: Any, tangents: Any, has_aux: bool, given: Given) ->
         tangents = tuple([tangents[i] for i in chosen])
     found = kept(f, ("jvp", chosen, has_aux, given), _make_jvp, chosen, has_aux, given)(primals, tangents)
     return (found[0][0], found[1], found[0][1]) if has_aux else found
+
+
+class Pushed(Called):
+    """What `jvp(f)` gives: value and tangent, for primals and tangents."""
+
+    __slots__ = ("f", "given", "has_aux")
+
+    def __init__(self, f: Any, has_aux: bool, given: Given) -> None:
+        self.f, self.has_aux, self.given = f, has_aux, given
+
+    def __call__(self, primals: Any, tangents: Any) -> Any:
+        return _pushed(self.f, primals, tangents, self.has_aux, self.given)
+
+    def in_programs(self) -> Callable[..., Any]:
+        f, has_aux = self.f, self.has_aux
+
+        def pushed(primals: Any, tangents: Any) -> Any:
+            return jvp(f, primals, tangents, has_aux)
+
+        return pushed
+
+    def options(self) -> Options:
+        return options_of(self.given)
 
 
 def _is_argnums(chosen: Any) -> bool:

@@ -128,12 +128,11 @@ def vjp(frame: Any, f: Any, *primals: Value, has_aux: bool = False, **_: Any) ->
     return Backward(frame, as_python(f), primals, has_aux).result()
 
 
-def made_outside(frame: Any, *_: Value, **__: Value) -> Value:
+def made_outside() -> errors.UnsupportedCallerError:
     """A pullback in another program: what it keeps belongs to the call of `vjp` that made it."""
-    raise errors.UnsupportedSyntaxError(
-        "a pullback is called in a program that it was not made in",
-        frame.builder.loc,
-        reason="what it keeps is memory of a call of stgrad.vjp outside",
+    return errors.UnsupportedCallerError(
+        "a pullback at arrays is called in a program that it was not made in",
+        reason="what it keeps is memory of a call of stgrad.vjp outside, and the arrays may have changed since",
         hint="call stgrad.vjp(f, x) in the function too; for all rows at once, stgrad.jacrev(f)(x)",
     )
 

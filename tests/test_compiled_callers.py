@@ -206,3 +206,57 @@ def test_c_refusals():
         stgrad.cfunc(wave, "float64(float64, float64)", sizes={"z": 3})
     with pytest.raises(UnsupportedCallerError, match="'nonsense' is no signature in Numba's notation"):
         stgrad.cfunc(wave, "nonsense")
+
+
+def turned(x, a):
+    return np.sin(x) * a
+
+
+X = np.array([0.3, 0.7])
+pushed = stgrad.jvp(turned)
+pushed_with_more = stgrad.jvp(lambda x: (x**2, x), has_aux=True)
+linear = stgrad.linearize(turned, X.copy(), 2.0)[1]
+pulled = stgrad.vjp(lambda a, b: a * b**2, 2.0, 3.0)[1]
+
+
+def test_what_jvp_linearize_and_vjp_give():
+    @numba.njit
+    def call(x, a, v):
+        return pushed((x, a), (v, 1.0)), linear(v, 1.0), pulled(a), pushed_with_more((a,), (1.0,))
+
+    (value, tangent), along, back, more = call(X, 2.0, X)
+    np.testing.assert_allclose(value, turned(X, 2.0))
+    np.testing.assert_allclose(tangent, np.cos(X) * X * 2.0 + np.sin(X))
+    np.testing.assert_allclose(along, tangent)
+    assert back == (18.0, 24.0)
+    assert more == (4.0, 4.0, 2.0)
+
+
+def test_a_tangent_is_of_its_moment():
+    x = X.copy()
+    _, at = stgrad.linearize(turned, x, 2.0)
+    before = at(x.copy(), None)
+    x[:] = 0.0
+
+    @numba.njit
+    def call(v):
+        return at(v, None)
+
+    np.testing.assert_allclose(call(X), before)
+
+
+def test_what_they_give_is_read_in_programs():
+    found = stgrad.grad(lambda c: np.sum(linear(X * c, c) ** 2) + pulled(c)[1] * c)(2.0)
+    slope = np.cos(X) * X * 2.0 + np.sin(X)
+    assert found == pytest.approx(2.0 * 2.0 * np.sum(slope**2) + 2.0 * 12.0 * 2.0)
+
+
+def test_a_pullback_at_arrays_is_refused():
+    back = stgrad.vjp(turned, X, 2.0)[1]
+
+    @numba.njit
+    def call(c):
+        return back(c)
+
+    with pytest.raises(UnsupportedCallerError, match="was not made in"):
+        call(X)

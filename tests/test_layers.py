@@ -40,7 +40,7 @@ LAYERS = [
     {"tangent_calls"},
     {"pushforwards"},
     {"api"},
-    {"compressed", "inside"},
+    {"called", "compressed", "inside"},
     {"directional"},
     {"batches", "differentials", "sparse"},
     {"taylor"},
