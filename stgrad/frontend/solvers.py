@@ -237,6 +237,8 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
     "scipy.integrate._quadpack_py.quad": quad, "scipy.integrate._ivp.ivp.solve_ivp": "stgrad.frontend.ode.solve_ivp",
     "scipy.optimize._root.root": "stgrad.frontend.systems.root", "scipy.optimize._minpack_py.fsolve": "stgrad.frontend.systems.fsolve",
+    "scipy.optimize._root_scalar.root_scalar": "stgrad.frontend.scalar_roots.root_scalar", "scipy.optimize._minimize.minimize": "stgrad.minima.minimize",
+    "scipy.optimize._lsq.least_squares.least_squares": "stgrad.fits.least_squares",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
 }  # fmt: skip
