@@ -14,7 +14,7 @@ from stgrad import errors
 from stgrad import implicit_calls as _implicit_calls  # noqa: F401  (says what its functions mean)
 from stgrad import source as sources
 from stgrad.analysis.activity import activity
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
@@ -152,7 +152,7 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
 
 def no_writes_around(inner: Reading) -> None:
     """A function that is differentiated inside another one works on copies: what it would write to an array of the other is refused."""
-    classes = Classes(inner.function.body, inner.function.types)
+    classes = sharing(inner.function)
     written = {classes.find(s.target.name): s for s in walk(inner.function.body) if isinstance(s, Store)}
     for param, value in inner.around.items():
         store = written.get(classes.find(param))
@@ -389,7 +389,7 @@ def has_effects(target: Any, specs: Mapping[str, Spec]) -> bool:
 def _primal(reading: Reading, trace: Trace) -> Reading:
     """The simplified program of the function itself; arrays that it writes to count as results."""
     fn = trace.add("anf", reading.function)
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     changed = {classes.find(n) for n in stored(fn.body)}
     written = frozenset(p.name for p in fn.params if fn.types[p.name].array and classes.find(p.name) in changed)
     fn = trace.add("optimised", simplify(replace(fn, written=written)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import refused
 from stgrad.frontend import result_operand, splice
 from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Stmt, Store, Type, Var, map_blocks, stored, walk
@@ -88,7 +88,7 @@ def _primal(unit: Unit, checked: bool | None) -> Function:
     for pair in reading.apart:  # its calls cannot be asked
         raise refused(pair)
     fn = replace(reading.function, result=result_operand(reading.result), name=unit.name)
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     params = {classes.find(p.name) for p in fn.params}
     written = [s for s in walk(fn.body) if isinstance(s, Store) and classes.find(s.target.name) in params]
     if written or any(classes.find(name) in params for name in stored(fn.body)):

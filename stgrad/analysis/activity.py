@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.analysis.liveness import result_names
+from stgrad.analysis.manager import kept
 from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Type, Var, assigned, blocks, operand_vars, rule_reads
 from stgrad.ir.ops import operation
 
@@ -26,7 +27,12 @@ class Activity:
 
 def activity(fn: Function, wrt: Iterable[str]) -> Activity:
     """Activity of every name of a program with respect to the parameters `wrt`."""
-    classes = Classes(fn.body, fn.types)
+    return _activity(fn, frozenset(wrt))
+
+
+@kept
+def _activity(fn: Function, wrt: frozenset[str]) -> Activity:
+    classes = sharing(fn)
     edges = list(flows(fn, classes))
     forward: dict[str, set[str]] = {}
     backward: dict[str, set[str]] = {}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from stgrad.analysis.alias import may_view, sources
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.ir import (
     Assign,
     Block,
@@ -52,7 +52,7 @@ def ages(fn: Function, asks: Callable[[Assign], bool]) -> dict[int, int]:
     once = [id(s) for s in sites if sum(s is other for other in sites) == 1]
     if not once:
         return {}
-    state = _Ages(fn, Liveness(fn.body, observed(fn)), dict.fromkeys(once, 0))
+    state = _Ages(fn, liveness(fn), dict.fromkeys(once, 0))
     state.block(fn.body, {})
     return {site: age for site, age in state.needed.items() if age < OLDEST}
 

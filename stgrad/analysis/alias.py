@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stgrad.analysis.manager import kept
 from stgrad.ir import Assign, Block, Function, Pop, Push, Stmt, Type, Var, assigns, gathers, operand_vars, operands, walk
 from stgrad.ir.ops import operation
 
@@ -60,11 +61,11 @@ class Classes:
                 targets = [t.name for t in stmt.targets if t.name in types and types[t.name].array]
                 for source in sources(stmt, types, moved=moved) if targets else ():
                     for target in targets:
-                        self.unite(target, source)
+                        self._unite(target, source)
             elif isinstance(stmt, Push) and isinstance(stmt.value, Var) and types[stmt.value.name].array:
-                self.unite(stmt.stack, stmt.value.name)
+                self._unite(stmt.stack, stmt.value.name)
             elif isinstance(stmt, Pop) and types[stmt.target.name].array:
-                self.unite(stmt.stack, stmt.target.name)
+                self._unite(stmt.stack, stmt.target.name)
 
     def find(self, name: str) -> str:
         root = name
@@ -78,7 +79,13 @@ class Classes:
         """Whether no other name shares an array's memory."""
         return name not in self._shared
 
-    def unite(self, a: str, b: str) -> None:
+    def own(self) -> OwnClasses:
+        """A copy for a pass that makes arrays share memory as it rewrites."""
+        found = OwnClasses((), {})
+        found._parent, found._shared = dict(self._parent), set(self._shared)
+        return found
+
+    def _unite(self, a: str, b: str) -> None:
         self._shared |= {a, b}
         self._parent[self.find(a)] = self.find(b)
 
@@ -86,6 +93,21 @@ class Classes:
         return self.find(a) == self.find(b)
 
 
+class OwnClasses(Classes):
+    """Classes that grow."""
+
+    def unite(self, a: str, b: str) -> None:
+        """Let two names share memory from here on."""
+        self._unite(a, b)
+
+
+@kept
+def sharing(fn: Function) -> Classes:
+    """The classes of a program."""
+    return Classes(fn.body, fn.types)
+
+
+@kept
 def aliases(fn: Function) -> Classes:
     """The classes of a program whose memory is placed: what an operation may take over counts, too."""
     return Classes(fn.body, fn.types, moved=True)

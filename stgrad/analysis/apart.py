@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.errors import AliasingError
 from stgrad.frontend.identities import Apart
 from stgrad.ir import Function, Loc, stored
@@ -23,7 +23,7 @@ def written_parameters(fn: Function) -> frozenset[str]:
     names = stored(fn.body)
     if not names:
         return frozenset()
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     changed = {classes.find(n) for n in names}
     return frozenset(p.name for p in fn.params if fn.types[p.name].array and classes.find(p.name) in changed)
 
@@ -42,7 +42,7 @@ def asked(fn: Function, pairs: Iterable[Apart]) -> tuple[Apart, ...]:
     pairs = tuple(pairs)
     if not pairs:
         return ()
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     changed = {classes.find(n) for n in stored(fn.body)}
     found: dict[tuple[str, str], Apart] = {}
     for pair in pairs:

@@ -6,33 +6,24 @@ plain walk through memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Var, assigns, walk
+from stgrad.analysis.definitions import Definitions
+from stgrad.ir import Assign, Const, For, Operand, Stmt, Var
 from stgrad.ir.ops import operation
-
-
-def bindings(fn: Function) -> dict[str, list[Stmt]]:
-    """The statements that bind each name; none for those of parameters."""
-    found: dict[str, list[Stmt]] = {}
-    for stmt in walk(fn.body):
-        for name in assigns(stmt):
-            found.setdefault(name, []).append(stmt)
-    return {name: made for name, made in found.items() if name not in {p.name for p in fn.params}}
 
 
 @dataclass
 class Bounds:
-    """`bindings`: the statements that bind each name."""
+    """What the definitions of integers say of them."""
 
-    bindings: Mapping[str, list[Stmt]]
+    definitions: Definitions
 
     def least(self, operand: Operand, depth: int = 8) -> int | None:
         """A number that an integer is never below, if one is known."""
         if isinstance(operand, Const):
             return operand.value if isinstance(operand.value, int) else None
-        made = self.bindings.get(operand.name, []) if isinstance(operand, Var) and depth else []
+        made = self.definitions.all(operand.name) if isinstance(operand, Var) and depth else []
         lows = [self._bound(stmt, depth - 1) for stmt in made if len(made) == 1 or isinstance(stmt, For)]
         known = [low for low in lows if low is not None]
         return min(known) if known and len(known) == len(made) else None
@@ -69,7 +60,7 @@ class Bounds:
     def _neighbours(self, args: tuple[Operand, ...]) -> bool:
         """Whether two integers are the same, or one apart."""
         for one, other in (args, args[::-1]):
-            made = self.bindings.get(other.name, []) if isinstance(other, Var) else []
+            made = self.definitions.all(other.name) if isinstance(other, Var) else []
             stmt = made[0] if len(made) == 1 else None
             if one == other or isinstance(stmt, Assign) and stmt.op in ("np.add", "np.subtract") and stmt.args == (one, Const(1)):
                 return True

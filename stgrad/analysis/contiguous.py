@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from stgrad.analysis.alias import viewed
+from stgrad.analysis.manager import kept
 from stgrad.ir import (
     NONE,
     Assign,
@@ -40,7 +41,12 @@ from stgrad.rules import lookup
 
 def contiguous(fn: Function, trusted: Collection[str] = ()) -> frozenset[str]:
     """Names of arrays (and of stacks of arrays) whose memory is in the order of rows wherever they are bound; `trusted` parameters are."""
-    taken = {p.name for p in fn.params} - set(trusted) - _tested(fn)
+    return _contiguous(fn, frozenset(trusted))
+
+
+@kept
+def _contiguous(fn: Function, trusted: frozenset[str]) -> frozenset[str]:
+    taken = {p.name for p in fn.params} - trusted - _tested(fn)
     statements = list(walk(fn.body))
     if any(isinstance(s, Custom) for s in statements):
         return frozenset()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.analysis.activity import differentiable
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
 from stgrad.analysis.influence import influenced
 from stgrad.analysis.sets import (
     NOTHING,
@@ -87,7 +87,7 @@ class _Run:
     maybe: int = 0  # conditions around that are not known
 
     def run(self, values: Mapping[str, Any], starts: Mapping[str, int]) -> list[Any]:
-        self.classes = Classes(self.fn.body, self.fn.types)
+        self.classes = sharing(self.fn)
         self.stored = {self.classes.find(n) for n in stored(self.fn.body)}
         for param in self.fn.params:
             value = values[param.name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from stgrad.analysis.manager import kept
 from stgrad.ir import Block, Dim, For, Function, Operand, Type, Var, While, assigned, walk
 from stgrad.names import Names
 
@@ -85,7 +86,8 @@ def fixed_parameters(fn: Function) -> frozenset[str]:
     return frozenset(p.name for p in fn.params) - assigned(fn.body)
 
 
-def parameter_extents(fn: Function) -> dict[str, tuple[str, int | None, int]]:
+@kept
+def parameter_extents(fn: Function) -> Mapping[str, tuple[str, int | None, int]]:
     """Where the extents of parameters can be read at any time: from parameters that are never bound again.
 
     The first one that has an extent tells it: cotangents come last, and what depends on them cannot run before they are there.

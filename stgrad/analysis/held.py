@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.alias import sharing, viewed
 from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
@@ -67,7 +67,7 @@ def check_held(fn: Function, puts: Sequence[tuple[Stmt, str]], moves: Sequence[S
     """
     if not puts:
         return
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     ours = {id(s) for s, _ in puts} | {id(s) for s in moves}
     steps = [(classes.find(name), classes.find(_buffer(put, name))) for put, name in puts]
     for put, name in puts:
@@ -106,7 +106,7 @@ def keep_taken(fn: Function, replaced: Sequence[Stmt], ours: set[int]) -> Functi
     """
     if not replaced:
         return fn
-    classes, live, ids = Classes(fn.body, fn.types), Liveness(fn.body, operand_vars(fn.result)), {id(s) for s in replaced}
+    classes, live, ids = sharing(fn), Liveness(fn.body, operand_vars(fn.result)), {id(s) for s in replaced}
     written = {classes.find(s.target.name) for s in walk(fn.body) if isinstance(s, Store) and id(s) not in ours | ids}
 
     def block(b: Block) -> Block:

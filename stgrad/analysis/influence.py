@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, While, assigns, blocks, operand_vars, reads
 
 
 def influenced(fn: Function, sources: Iterable[str]) -> frozenset[str]:
     """The names of `fn` whose values may depend on the parameters `sources`."""
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     found = {classes.find(name) for name in sources}
     while _grown(fn.body, found, classes, under=False):
         pass

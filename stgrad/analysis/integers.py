@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from stgrad.analysis.affine import Affine, Number, combined, named, number
+from stgrad.analysis.definitions import Definitions
 from stgrad.analysis.extents import Extents
-from stgrad.analysis.trips import Definitions
 from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Type, Var
 from stgrad.ir.ops import operation
 
@@ -136,7 +136,7 @@ class Integers:
                 return self.of(dims[axis])
             if len(dims) > axis and dims[axis].symbol in self.settled and self.definitions.counts[array] == 1:
                 return self.settled[dims[axis].symbol or ""] + number(dims[axis].offset)
-            stmt = self.definitions.only.get(array)
+            stmt = self.definitions.once.get(array)
             if self.definitions.counts[array] != 1 or not isinstance(stmt, Assign) or not stmt.args:
                 return None
             known = operation(stmt.op)

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import product
 
-from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var, assigns, walk
+from stgrad.analysis.definitions import definitions
+from stgrad.analysis.manager import kept
+from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var
 from stgrad.ir.ops import operation
 
 Interval = tuple[int, int]  # both ends included
@@ -28,7 +30,8 @@ ALL: Interval = (-LIMIT, LIMIT)
 _ROUNDS = 4  # before a name that still grows is taken to have no end
 
 
-def intervals(fn: Function) -> dict[str, Interval]:
+@kept
+def intervals(fn: Function) -> Mapping[str, Interval]:
     """The interval of each scalar integer of a program.
 
     >>> from stgrad.ir import Assign, Const, Function, Type, Var, While
@@ -38,12 +41,7 @@ def intervals(fn: Function) -> dict[str, Interval]:
     >>> low, high < 2**50
     (0, True)
     """
-    definitions: dict[str, list[Stmt]] = {}
-    for stmt in walk(fn.body):
-        for name in assigns(stmt):
-            if is_integer(name, fn.types):
-                definitions.setdefault(name, []).append(stmt)
-    return _Ranges(fn, definitions).solved()
+    return _Ranges(fn, {name: made for name, made in definitions(fn).made.items() if is_integer(name, fn.types)}).solved()
 
 
 def is_integer(name: str, types: Mapping[str, Type]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stgrad.analysis.manager import kept
 from stgrad.ir import (
     Assign,
     Block,
@@ -84,6 +85,12 @@ class Liveness:
             body = self._block(stmt.body, end)
             self._block(stmt.head, body | live | set(operand_vars(stmt.cond)))
         return end | {n for operand in operands(stmt) for n in operand_vars(operand)}
+
+
+@kept
+def liveness(fn: Function) -> Liveness:
+    """The liveness of a program's names, by what a caller sees."""
+    return Liveness(fn.body, observed(fn))
 
 
 class ContentLiveness(Liveness):

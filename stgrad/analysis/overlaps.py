@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.trips import Definitions
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import NONE, Assign, Const, Function, Operand, Pack, Slice, Store, Var, walk
 from stgrad.ir.ops import operation
 
@@ -28,28 +28,27 @@ class _Line:
 
 def unordered(fn: Function) -> Iterator[Store]:
     """The stores of which NumPy would read what it has written."""
-    definitions = Definitions.of(fn)
     for stmt in walk(fn.body):
         if not (isinstance(stmt, Store) and stmt.mode == "set" and isinstance(stmt.value, Var) and fn.types[stmt.value.name].rank == 1):
             continue
-        to, source = _of_index(fn, definitions, stmt.target, stmt.index), _of(fn, definitions, stmt.value)
+        to, source = _of_index(fn, stmt.target, stmt.index), _of(fn, stmt.value)
         if to is not None and source is not None and (to.array, to.rest) == (source.array, source.rest) and not _in_order(to, source):
             yield stmt
 
 
-def _of(fn: Function, definitions: Definitions, var: Var) -> _Line | None:
+def _of(fn: Function, var: Var) -> _Line | None:
     """The items that a view of one axis has."""
-    made = definitions.only.get(var.name) if definitions.counts[var.name] == 1 else None
+    made = definitions(fn).once.get(var.name)
     if isinstance(made, Assign) and made.op == "alias" and isinstance(made.args[0], Var):
-        return _of(fn, definitions, made.args[0])
+        return _of(fn, made.args[0])
     if isinstance(made, Assign) and operation(made.op).kind == "element" and isinstance(made.args[0], Var):
-        return _of_index(fn, definitions, made.args[0], made.args[1])
+        return _of_index(fn, made.args[0], made.args[1])
     if fn.types[var.name].rank != 1:
         return None
     return _Line(var.name, (), 0, 1, fn.types[var.name].dims[0].constant)
 
 
-def _of_index(fn: Function, definitions: Definitions, array: Var, index: Operand) -> _Line | None:
+def _of_index(fn: Function, array: Var, index: Operand) -> _Line | None:
     entries = index.items if isinstance(index, Pack) else (index,)
     cuts = [i for i, e in enumerate(entries) if isinstance(e, Slice)]
     if len(cuts) != 1:
@@ -59,7 +58,7 @@ def _of_index(fn: Function, definitions: Definitions, array: Var, index: Operand
     rank = fn.types[array.name].rank
     rest = (*entries[:at], NONE, *entries[at + 1 :])
     extent = fn.types[array.name].dims[at].constant if len(entries) == rank else None
-    whole = _of(fn, definitions, array) if rank == 1 else _Line(array.name, rest, 0, 1, extent)
+    whole = _of(fn, array) if rank == 1 else _Line(array.name, rest, 0, 1, extent)
     return None if whole is None else _cut(whole, cut)
 
 

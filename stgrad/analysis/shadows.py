@@ -9,35 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.alias import sharing, viewed
 from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
+from stgrad.analysis.manager import kept
 from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
 
 Pairs = dict[str, frozenset[str]]  # the other names that may look into the array of a name; never changed in place
 NONE: frozenset[str] = frozenset()
 
 
-def shadowed(fn: Function, classes: Classes) -> frozenset[str]:
+@kept
+def shadowed(fn: Function) -> frozenset[str]:
     """Representatives of the classes that need shadows."""
-    return frozenset(_Conflicts(fn, classes).found)
+    return frozenset(_Conflicts(fn).found)
 
 
-def updates_seen(fn: Function, classes: Classes) -> frozenset[tuple[str, str]]:
+@kept
+def updates_seen(fn: Function) -> frozenset[tuple[str, str]]:
     """Pairs of names: a store through the first changes what is read through the second."""
-    return frozenset(_Conflicts(fn, classes, observed(fn)).seen)
+    return frozenset(_Conflicts(fn, observed(fn)).seen)
 
 
-def updated(fn: Function, classes: Classes) -> frozenset[str]:
+@kept
+def updated(fn: Function) -> frozenset[str]:
     """Representatives of the classes through which something is stored."""
+    classes = sharing(fn)
     return frozenset(classes.find(n) for n in stored(fn.body))
 
 
 class _Conflicts:
     """Walks the program once to a fixpoint and collects the classes in conflict."""
 
-    def __init__(self, fn: Function, classes: Classes, live_out: set[str] | None = None) -> None:
+    def __init__(self, fn: Function, live_out: set[str] | None = None) -> None:
         self.types: Mapping[str, Type] = fn.types
-        self.classes = classes
+        self.classes = sharing(fn)
         live_out = result_names(fn) if live_out is None else live_out
         self.liveness = Liveness(fn.body, live_out)
         self.contents = ContentLiveness(fn.body, live_out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stgrad.analysis.trips import Definitions
+from stgrad.analysis.definitions import Definitions
 from stgrad.ir import Assign, Const, Function, Operand, Var
 from stgrad.ir.ops import operation
 
@@ -62,7 +62,7 @@ class Signs:
         return frozenset((name, fact) for fact in said)
 
     def made(self, operand: Operand) -> Assign | None:
-        stmt = self.definitions.only.get(operand.name) if isinstance(operand, Var) and self.definitions.counts[operand.name] == 1 else None
+        stmt = self.definitions.once.get(operand.name) if isinstance(operand, Var) and self.definitions.counts[operand.name] == 1 else None
         return stmt if isinstance(stmt, Assign) and len(stmt.targets) == 1 else None
 
     def stable(self, stmt: Assign) -> bool:

@@ -17,19 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
+from stgrad.analysis.manager import kept
 from stgrad.ir import Assign, Const, Function, Type, Var, assigns, stored, walk
 from stgrad.ir.ops import operation
 
 _OTHER = {"lower": "upper", "upper": "lower", "": ""}
 
 
+@kept
 def triangles(fn: Function) -> Mapping[str, str]:
     """'lower' or 'upper' for the names of triangular matrices."""
     suspects = [s for s in walk(fn.body) if isinstance(s, Assign) and operation(s.op).triangle]
     if not any(operation(s.op).triangle in _OTHER for s in suspects):
         return {}
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     written = {classes.find(name) for name in stored(fn.body)}
     known = {s.targets[0].name: "" for s in suspects}
     for stmt in walk(fn.body):

@@ -5,24 +5,22 @@ Only names with one definition count as known; a loop counter of the forward swe
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stgrad.analysis.affine import Affine, combined, named, number
+from stgrad.analysis.definitions import Definitions
 from stgrad.ir import (
     Assign,
     Const,
     For,
-    Function,
     Operand,
     Stmt,
     Type,
     Var,
-    assigns,
+    assigned,
     operand_vars,
     operands,
-    walk,
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
@@ -30,69 +28,59 @@ from stgrad.names import Names
 INT = Type("int64", weak=True)
 
 
-@dataclass
-class Definitions:
-    """Who defines each name of a function."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    only: dict[str, Stmt] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, fn: Function) -> Definitions:
-        found = cls()
-        for param in fn.params:
-            found.counts[param.name] += 1
-        for stmt in walk(fn.body):
-            for name in assigns(stmt):
-                found.counts[name] += 1
-                found.only[name] = stmt
-        return found
-
-    def pure(self, name: str) -> Assign | None:
-        """The one definition of a name, if it is integer arithmetic."""
-        stmt = self.only.get(name)
-        return stmt if self.counts[name] == 1 and isinstance(stmt, Assign) and _counts(stmt.op) and not stmt.kwargs else None
+def shape_of(array: Var, axis: int) -> str:
+    """The name of an extent of an array that is made once."""
+    return f"{array.name}.shape[{axis}]"
 
 
-def _counts(op: str) -> bool:
-    """Whether an operation is arithmetic on integers, or an extent."""
-    known = operation(op)
-    return op in ("int", "alias", "shape") or known.kind == "arithmetic" and known.cost is not None
+Counters = Mapping[str, tuple[str, For]]  # what stands for the counter of a loop, and the loop
 
 
-def affine(operand: Operand, definitions: Definitions, counters: Mapping[str, str]) -> Affine | None:
-    """An integer as a sum of names and a constant; None where it is something else."""
+def affine(
+    operand: Operand, definitions: Definitions, counters: Counters, standing: Container[str] = (), within: str = ""
+) -> Affine | None:
+    """An integer as a sum of names and a constant; None where it is something else.
+
+    `standing`: all names that a run of statements does not bind: they have one value in it, and in the definitions that it makes. `within`: the name
+    whose definition has the operand, which is one of the counters of loops only where these bind it.
+    """
     if isinstance(operand, Const):
         return number(operand.value) if isinstance(operand.value, int) else None
     if not isinstance(operand, Var):
         return None
     if operand.name in counters:
-        return named(counters[operand.name])
-    stmt = definitions.pure(operand.name)
+        key, loop = counters[operand.name]
+        return named(key) if not within or within in assigned(loop.body) else None
+    stmt = definitions.agreed(operand.name)
     if stmt is not None and operation(stmt.op).signs:
-        parts = [p for p in (affine(a, definitions, counters) for a in stmt.args) if p is not None]
+        standing_there = standing if operand.name not in standing and operand.name in definitions.once else ()
+        parts = [p for p in (affine(a, definitions, counters, standing_there, operand.name) for a in stmt.args) if p is not None]
         if len(parts) == len(stmt.args):
             return combined(stmt.op, parts)
     if stmt is not None and stmt.op == "shape":
         array, axis = stmt.args
         if isinstance(array, Var) and isinstance(axis, Const) and definitions.counts[array.name] == 1:
-            return named(f"{array.name}.shape[{axis.value}]")
-    return named(operand.name) if definitions.counts[operand.name] == 1 else None
+            return named(shape_of(array, axis.value))
+    return named(operand.name) if definitions.counts[operand.name] == 1 or operand.name in standing else None
 
 
-def mirrored(forward: list[For], reverse: list[For], definitions: Definitions) -> bool:
-    """Whether loops of the reverse sweep run through the counters of the forward ones backwards."""
-    ahead: dict[str, str] = {}
-    back: dict[str, str] = {}
+def mirrored(forward: list[For], reverse: list[For], definitions: Definitions, around: Sequence[For] = (), standing: Container[str] = ()) -> bool:
+    """Whether loops of the reverse sweep run through the counters of the forward ones backwards.
+
+    `around`: loops around both; `standing`: names that have one value where the outermost ones begin.
+    """
+    ahead = {loop.var.name: (f"around {k}", loop) for k, loop in enumerate(around)}
+    back = dict(ahead)
     for level, (f, r) in enumerate(zip(forward, reverse, strict=True)):
         step = f.step.value if isinstance(f.step, Const) else None
         if step not in (1, -1) or r.step != Const(-step):
             return False
-        first, last = affine(f.start, definitions, ahead), affine(f.stop, definitions, ahead)
-        begin, end = affine(r.start, definitions, back), affine(r.stop, definitions, back)
+        first, last = (affine(o, definitions, ahead, standing) for o in (f.start, f.stop))
+        begin, end = (affine(o, definitions, back, standing) for o in (r.start, r.stop))
         if first is None or last is None or begin != last - number(step) or end != first - number(step):
             return False
-        ahead[f.var.name] = back[r.var.name] = f"counter {level}"
+        ahead[f.var.name], back[r.var.name] = (f"counter {level}", f), (f"counter {level}", r)
+        standing = ()
     return True
 
 
@@ -144,5 +132,5 @@ class Counting:
         return span if self.nonnegative(span) else self.assign("max", span, Const(0))
 
     def nonnegative(self, operand: Operand) -> bool:
-        stmt = self.definitions.only.get(operand.name) if isinstance(operand, Var) else None
-        return isinstance(stmt, Assign) and stmt.op == "shape" and self.definitions.counts[stmt.target.name] == 1
+        stmt = self.definitions.once.get(operand.name) if isinstance(operand, Var) else None
+        return isinstance(stmt, Assign) and stmt.op == "shape"

@@ -11,9 +11,13 @@ both loops may be united as if each trip had arrays of its own. Tu & Padua 1993,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stgrad.analysis.affine import Affine, named, number
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.definitions import Definitions
+from stgrad.analysis.trips import affine, mirrored, shape_of
 from stgrad.ir import (
     Assign,
     Block,
@@ -35,18 +39,14 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import contents, operation
 
-Extent = tuple[str | None, int]  # a name plus a constant
-Affine = Callable[[Operand], Extent]
-
 
 @dataclass
 class Workspaces:
-    """`affine`: integers as a name plus a constant; `alone`: whether no other name shares an array's memory."""
+    """What the definitions of a program say of its arrays, and which of them share memory."""
 
     fn: Function
-    affine: Affine
-    alone: Callable[[str], bool]
-    definitions: Mapping[str, list[Stmt]]
+    definitions: Definitions
+    classes: Classes
 
     def primal(self, name: str, forward: Block, reverse: Block) -> bool:
         """Whether an array is filled in each trip before it is read, and the reversal reads it in the trip's state only."""
@@ -61,8 +61,8 @@ class Workspaces:
 
     def adjoint(self, name: str, forward: Block, reverse: Block) -> bool:
         """Whether an array starts as zeros, and each reversed trip ends with zeros in it."""
-        made = self.definitions.get(name, [])
-        zeros = len(made) == 1 and isinstance(made[0], Assign) and made[0].op in ("np.zeros", "np.zeros_like")
+        made = self.definitions.once.get(name)
+        zeros = isinstance(made, Assign) and made.op in ("np.zeros", "np.zeros_like")
         if not zeros or not self._private(name, forward, reverse) or any(True for s in forward for _ in accesses(s, name)):
             return False
         touching = [s for s in home(reverse, name, set()) if touches(s, name, set())]
@@ -72,8 +72,8 @@ class Workspaces:
 
     def _private(self, name: str, forward: Block, reverse: Block) -> bool:
         """Whether an array is made once, here, and used by nothing but these loops."""
-        made = self.definitions.get(name, [])
-        if len(made) != 1 or not isinstance(made[0], Assign) or operation(made[0].op).kind not in ("creation", "like") or not self.alone(name):
+        made = self.definitions.once.get(name)
+        if not isinstance(made, Assign) or operation(made.op).kind not in ("creation", "like") or not self.classes.alone(name):
             return False
         if name in set(operand_vars(self.fn.result)) | self.fn.written:
             return False
@@ -82,48 +82,52 @@ class Workspaces:
             name in assigns(s) for b in (forward, reverse) for s in walk(b)
         )
 
-    def extents(self, name: str) -> list[Extent] | None:
-        """The extents that an array was made with."""
-        made = self.definitions.get(name, [])
-        if len(made) != 1 or not isinstance(made[0], Assign):
-            return None
-        first = made[0].args[0]
-        if operation(made[0].op).kind == "like":
-            if isinstance(first, Var) and self.definitions.get(first.name):
-                return self.extents(first.name)
-            return [(f"{first.name}.shape[{k}]", 0) for k in range(self.fn.types[name].rank)] if isinstance(first, Var) else None
-        items = first.items if isinstance(first, Pack) else (first,)
-        return [self.affine(i) for i in items] if all(isinstance(i, (Var, Const)) for i in items) else None
+    def affine(self, operand: Operand) -> Affine | None:
+        return affine(operand, self.definitions, {})
 
-    def _fills(self, stmt: Stmt, name: str, saved: set[int], extents: list[Extent] | None) -> bool:
+    def extents(self, name: str) -> list[Affine]:
+        """The extents that an array was made with; none where one is not known."""
+        made = self.definitions.once.get(name)
+        if not isinstance(made, Assign):
+            return []
+        first = made.args[0]
+        if operation(made.op).kind == "like":
+            if not isinstance(first, Var) or self.definitions.counts[first.name] != 1:
+                return []
+            return self.extents(first.name) if first.name in self.definitions.once else [named(shape_of(first, k)) for k in range(self.fn.types[name].rank)]
+        items = first.items if isinstance(first, Pack) else (first,)
+        known = [form for form in map(self.affine, items) if form is not None]
+        return known if len(known) == len(items) else []
+
+    def _fills(self, stmt: Stmt, name: str, saved: set[int], extents: list[Affine]) -> bool:
         """Whether a nest of loops stores to every element, and reads none before."""
         counters: list[Operand] = []
-        for extent in extents or ():
-            if not isinstance(stmt, For) or (self.affine(stmt.start), self.affine(stmt.stop), stmt.step) != ((None, 0), extent, Const(1)):
+        for extent in extents:
+            if not isinstance(stmt, For) or (self.affine(stmt.start), self.affine(stmt.stop), stmt.step) != (number(0), extent, Const(1)):
                 return False
             counters.append(stmt.var)
             touching = [s for s in stmt.body if touches(s, name, saved)]
-            if not touching or not self._at_counters(touching, name, saved, counters, extents or []):
+            if not touching or not self._at_counters(touching, name, saved, counters, extents):
                 return False
             stmt = touching[0]
         store = isinstance(stmt, Store) and stmt.mode == "set" and stmt.target == Var(name) and places(stmt.index) == counters
         return bool(counters) and store and name not in operand_vars(stmt.value)  # type: ignore[union-attr]
 
-    def _at_counters(self, touching: list[Stmt], name: str, saved: set[int], counters: list[Operand], extents: list[Extent]) -> bool:
+    def _at_counters(self, touching: list[Stmt], name: str, saved: set[int], counters: list[Operand], extents: list[Affine]) -> bool:
         """Whether a loop around others does nothing but run them, and the innermost one sees its own element alone."""
         if len(counters) < len(extents):
             return len(touching) == 1
         return all(places(index) == counters for s in touching for index in indices(s, name, saved))
 
-    def _clears(self, stmt: Stmt, name: str, extents: list[Extent] | None) -> bool:
+    def _clears(self, stmt: Stmt, name: str, extents: list[Affine]) -> bool:
         """Whether a nest of loops ends with a zero in every element."""
         counters: list[Operand] = []
-        for extent in extents or ():
-            if not isinstance(stmt, For) or (self.affine(stmt.start), self.affine(stmt.stop)) != ((extent[0], extent[1] - 1), (None, -1)):
+        for extent in extents:
+            if not isinstance(stmt, For) or (self.affine(stmt.start), self.affine(stmt.stop)) != (extent - number(1), number(-1)):
                 return False
             counters.append(stmt.var)
             touching = [s for s in stmt.body if touches(s, name, set())]
-            if stmt.step != Const(-1) or not touching or not self._at_counters(touching, name, set(), counters, extents or []):
+            if stmt.step != Const(-1) or not touching or not self._at_counters(touching, name, set(), counters, extents):
                 return False
             stmt = touching[-1]
         clears = isinstance(stmt, Store) and stmt.mode == "set" and stmt.value == Const(0.0) and stmt.target == Var(name)
@@ -133,8 +137,7 @@ class Workspaces:
         """Whether a loop is the reversal of what fills an array."""
         if not isinstance(fill, For) or not isinstance(last, For):
             return False
-        first, end = self.affine(fill.start), self.affine(fill.stop)
-        return self.affine(last.start) == (end[0], end[1] - 1) and self.affine(last.stop) == (first[0], first[1] - 1)
+        return mirrored([fill], [last], self.definitions)
 
 
 def accesses(stmt: Stmt, name: str) -> Iterator[Stmt]:

@@ -239,7 +239,7 @@ BUILTIN_OPS = frozenset(
 class Function:
     """A program. `result` may nest `Pack`s. `defaults` are the values of trailing parameters.
 
-    Two programs are never equal: what is known of one is kept with it.
+    Two programs are never equal: what is known of one is kept with it, in `answers` (`stgrad.analysis.manager`).
     """
 
     name: str
@@ -251,6 +251,7 @@ class Function:
     doc: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict)  # captured arrays, by the name that stands for them
     written: frozenset[str] = frozenset()  # array parameters that the user's code writes to (the program copies them first)
+    answers: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # of analyses; no part of the program, and of no copy of it
 
     def with_body(self, body: Block, **changes: Any) -> Function:
         return replace(self, body=tuple(body), **changes)

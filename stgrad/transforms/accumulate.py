@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.ir import (
     Assign,
     Block,
@@ -82,7 +82,7 @@ DEPTH = 2  # a chain of fewer operations gains nothing
 
 def accumulate(fn: Function) -> Function:
     """The program with local derivatives accumulated in its loops."""
-    state = _State(dict(fn.types), Names(fn.types), Liveness(fn.body, observed(fn)))
+    state = _State(dict(fn.types), Names(fn.types), liveness(fn))
     body = state.block(fn.body, in_loop=False)
     return replace(fn, body=body, types=state.types)
 

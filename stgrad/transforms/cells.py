@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
 from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
@@ -61,7 +61,7 @@ def cells(fn: Function, results: set[str]) -> tuple[Function, dict[str, str]]:
     names = {n for n, t in fn.types.items() if t.array and not t.rank}
     if not names:
         return fn, {}
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     groups: dict[str, set[str]] = {}
     for n in fn.types:
         groups.setdefault(classes.find(n), set()).add(n)
@@ -93,7 +93,7 @@ def check_looks(fn: Function, looks: Mapping[str, str], results: set[str]) -> No
     """
     if not looks:
         return
-    classes, live = Classes(fn.body, fn.types), Liveness(fn.body, results)
+    classes, live = sharing(fn), Liveness(fn.body, results)
     for stmt in walk(fn.body):
         if not isinstance(stmt, Store):
             continue

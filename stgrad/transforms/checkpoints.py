@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.ir import (
     Assign,
@@ -83,7 +83,7 @@ def isolated(fn: Function, shadows: Mapping[str, str], names: Names) -> Function
     """
     if not marked(fn.body):
         return fn
-    work = _Isolation(fn, Classes(fn.body, fn.types), frozenset(shadows), names, dict(fn.types))
+    work = _Isolation(fn, sharing(fn), frozenset(shadows), names, dict(fn.types))
     body = work.block(fn.body, {p.name: object() for p in fn.params})
     return replace(fn, body=body, types=work.types)
 

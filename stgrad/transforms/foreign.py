@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes, viewed, views_of
+from stgrad.analysis.alias import viewed, views_of
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.shadows import updates_seen
 from stgrad.analysis.triangles import triangles
@@ -229,7 +229,7 @@ class _Foreign:
         if source is None:
             return
         if self.seen is None:
-            self.seen = updates_seen(self.fn, Classes(self.fn.body, self.types))
+            self.seen = updates_seen(self.fn)
         if self.seen_later(stmt.target.name):
             raise errors.AliasingError(
                 f"`{stmt.op}` gives a view of an array that is overwritten later",

@@ -23,7 +23,6 @@ beside one another, and share the program and its partial derivatives. After Gri
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -32,8 +31,9 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.analysis.activity import activity
-from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.contiguous import contiguous, rowwise
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.analysis.shadows import shadowed, updated
 from stgrad.frontend.builder import Builder, last_symbol
@@ -59,7 +59,6 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    assigns,
     read,
     reads,
     walk,
@@ -114,12 +113,12 @@ class Forward:
     def __post_init__(self) -> None:
         fn = self.fn
         self.builder = Builder(names=self.names, types=dict(fn.types), symbols=last_symbol(fn.types.values()))
-        self.classes = Classes(fn.body, fn.types)
-        self.written = updated(fn, self.classes)
-        self.in_conflict = shadowed(fn, self.classes)
+        self.classes = sharing(fn)
+        self.written = updated(fn)
+        self.in_conflict = shadowed(fn)
         self.rows = contiguous(fn) if self.in_conflict else frozenset()
         self.live = Liveness(fn.body, result_names(fn))
-        self.counts = Counter(name for s in walk(fn.body) for name in assigns(s))
+        self.counts = definitions(fn).counts
         chosen = replace(fn, result=Pack(tuple(self.leaves[i] for i in self.outputs)))
         found = {tuple(wrt): activity(chosen, wrt).active for wrt in self.wrt}
         self.directions = [self.direction(wrt, found[tuple(wrt)]) for wrt in self.wrt]
@@ -127,7 +126,7 @@ class Forward:
     def direction(self, wrt: Sequence[str], active: frozenset[str]) -> Tangents:
         if self.units is None or not self.builder.types[wrt[0]].rank:
             return Tangents(self.builder, self.splice, active, self.written, self.classes)
-        if self.counts[wrt[0]]:
+        if self.counts[wrt[0]] > 1:
             raise Unbatched(f"`{wrt[0]}` is bound to other arrays")
         if self.builder.types[wrt[0]].rank > 1 and any(isinstance(s, (For, While)) for s in walk(self.fn.body)):
             raise Unbatched("the number of directions is no extent that loops can rely on")

@@ -21,9 +21,10 @@ import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.binding_times import divided, stacks_of
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.liveness import ContentLiveness
-from stgrad.analysis.trips import INT, Definitions
+from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,
     Block,
@@ -240,7 +241,7 @@ class _Cut:
     def _fleeting(self) -> set[str]:
         """Symbols that may mean other extents at one time than at another: those of names that are bound more than once, or in a loop."""
         top = {n for stmt in self.fn.body for n in assigns(stmt)} | {p.name for p in self.fn.params}
-        counts = Definitions.of(self.fn).counts
+        counts = definitions(self.fn).counts
         moving = [t for name, t in self.fn.types.items() if name not in top or counts[name] > 1]
         found = {d.symbol for t in moving for d in (*t.dims, t.value) if d is not None and d.symbol is not None}
         return found - parameter_extents(self.fn).keys()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes, viewed, views_of
+from stgrad.analysis.alias import Classes, sharing, viewed, views_of
 from stgrad.analysis.conditions import line_of
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.shadows import shadowed, updated, updates_seen
@@ -56,33 +56,33 @@ class Instrumented:
 def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
     """The program with copies, trip counters and shadows."""
     fn = _own_reshapes(rotate(fn, frozenset(active)), names)
-    classes = Classes(fn.body, fn.types)
-    need = shadowed(fn, classes)
-    fn, new = _copy_parameters(fn, classes, updated(fn, classes) | need, names)
+    classes = sharing(fn)
+    need = shadowed(fn)
+    fn, new = _copy_parameters(fn, classes, updated(fn) | need, names)
     active = frozenset(active) | {new[n] for n in new if n in frozenset(active)}
-    classes = Classes(fn.body, fn.types)
-    need = shadowed(fn, classes)
+    classes = sharing(fn)
+    need = shadowed(fn)
     types = dict(fn.types)
     lockstep = _Lockstep(types, classes, need, active, names, contiguous(fn))
     body = lockstep.block(fn.body)
     body, trips = _count_trips(body, types, names)
     fn = isolated(replace(fn, body=body, types=types), lockstep.shadows, names)
-    return Instrumented(fn, Classes(fn.body, fn.types), lockstep.shadows, trips)
+    return Instrumented(fn, sharing(fn), lockstep.shadows, trips)
 
 
 def own_memory(fn: Function, names: Names) -> Function:
     """The program on copies of the parameters that it writes to; reshaped arrays are views or copies for certain, where it can be had."""
     fn = _own_reshapes(fn, names)
-    classes = Classes(fn.body, fn.types)
-    return _copy_parameters(fn, classes, updated(fn, classes), names)[0]
+    classes = sharing(fn)
+    return _copy_parameters(fn, classes, updated(fn), names)[0]
 
 
 def _own_reshapes(fn: Function, names: Names) -> Function:
     """Copies of reshaped arrays that are views or copies, where nobody can tell which: what is overwritten is not read through them."""
     if not any(isinstance(s, Assign) and operation(s.op).made == "reshaped" for s in walk(fn.body)):
         return fn
-    classes, rows = Classes(fn.body, fn.types), contiguous(fn)
-    written, targets, seen = updated(fn, classes), stored(fn.body), updates_seen(fn, classes)
+    classes, rows = sharing(fn), contiguous(fn)
+    written, targets, seen = updated(fn), stored(fn.body), updates_seen(fn)
     types = dict(fn.types)
     unknown: list[Assign] = []  # what is overwritten is read through them
 
@@ -126,7 +126,7 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
     for param in fn.params:
         if not types[param.name].array or classes.find(param.name) not in written:
             continue
-        if param.name in fn.constants and classes.find(param.name) in updated(fn, classes):
+        if param.name in fn.constants and classes.find(param.name) in updated(fn):
             raise errors.AliasingError(
                 f"the function writes to `{param.name}`, an array from outside of it",
                 next((s.loc for s in walk(fn.body) if getattr(s, "target", None) == param), None),
@@ -138,7 +138,7 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
         copies.append(Assign((Var(new[param.name]),), "np.copy", (param,)))
     tests = tuple(s for s in fn.body if isinstance(s, Effect) and s.op == "check_rows")  # of what callers pass, not of its copies
     body = rename(tuple(s for s in fn.body if s not in tests), new)
-    changed = frozenset(n for n in new if classes.find(n) in updated(fn, classes))
+    changed = frozenset(n for n in new if classes.find(n) in updated(fn))
     return replace(fn, body=(*tests, *copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
 
 

@@ -45,7 +45,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -106,8 +107,8 @@ class _Motion:
         fn = self.fn
         self.types = dict(fn.types)
         self.names = Names([*fn.types, *(p.name for p in fn.params)])
-        self.classes = Classes(fn.body, fn.types)
-        self.counts = bindings(fn.body) + Counter(p.name for p in fn.params)
+        self.classes = sharing(fn)
+        self.counts = Counter(definitions(fn).counts)
         self.written = {self.classes.find(n) for n in stored(fn.body)}
 
     def block(self, statements: Block) -> Block:

@@ -37,9 +37,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.affine import Positions, named
-from stgrad.analysis.alias import Classes
-from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.alias import Classes, sharing
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
+from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.orders import Access, Orders
 from stgrad.ir import (
     Assign,
@@ -69,7 +70,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.chunks import INNER, Chunks, work
-from stgrad.transforms.lower.registers import definitions
 
 FEW = 32  # trips that are not worth a thread
 
@@ -81,9 +81,9 @@ class _Refused(Exception):
 def parallel(fn: Function) -> Function:
     """Mark the outermost independent loops of a lowered program."""
     fn = fn.with_body(_plain_counters(fn.body))
-    classes = Classes(fn.body, fn.types)
-    orders = Orders(fn.types, classes, definitions(fn), Bounds(bindings(fn)))
-    state = _Loops(fn, Liveness(fn.body, observed(fn)), classes, orders, Names(fn.types), dict(fn.types))
+    classes = sharing(fn)
+    orders = Orders(fn.types, classes, definitions(fn).once, Bounds(definitions(fn)))
+    state = _Loops(fn, liveness(fn), classes, orders, Names(fn.types), dict(fn.types))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 

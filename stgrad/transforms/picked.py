@@ -27,7 +27,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from stgrad.analysis.activity import flows, reached
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
 from stgrad.ir.ops import operation
@@ -36,7 +36,7 @@ from stgrad.rules import lookup
 
 def guarded(fn: Function, active: Set[str]) -> frozenset[str]:
     """The names whose statements multiply with care; of an alias class all or none."""
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     edges = list(flows(fn, classes))
     forward: dict[str, set[str]] = {}
     backward: dict[str, set[str]] = {}

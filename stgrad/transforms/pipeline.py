@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -160,7 +161,15 @@ def passes(options: Options) -> dict[str, Pass]:
     for info, spared in chosen.items():
         if "apart" in spared:
             steps[info.name] = partial(invariants, allocations=False) if info.name == "invariants" else partial(products, reuse=False)
-    return {info.name: steps[info.name] for info in chosen if info.name not in options.without}
+    return {info.name: partial(_step, steps[info.name]) for info in chosen if info.name not in options.without}
+
+
+def _step(step: Pass, fn: Function) -> Function:
+    """The program after a pass; the same object where the pass has changed nothing, so that what is known of it stays."""
+    after = step(fn)
+    same = len(after.body) == len(fn.body) and all(map(operator.is_, after.body, fn.body)) and after.constants is fn.constants
+    parts = (after.params, after.result, after.written, after.types)
+    return fn if same and parts == (fn.params, fn.result, fn.written, fn.types) else after
 
 
 @cache

@@ -35,13 +35,13 @@ from itertools import groupby
 
 from stgrad import errors
 from stgrad.analysis.affine import Affine, named, number
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.analysis.conditions import Writer, line_of, raised
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import Extents, fixed_parameters, parameter_extents
 from stgrad.analysis.integers import Integers
 from stgrad.analysis.intervals import intervals
 from stgrad.analysis.known import Known
-from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -72,10 +72,10 @@ def guard_positions(fn: Function, tested: Collection[str] = ()) -> Function:
 
     Arrays among `tested` belong to programs read in place, which test their own positions.
     """
-    sources = parameter_extents(fn)
+    sources = dict(parameter_extents(fn))
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
-    integers = Integers(fn.types, Definitions.of(fn), extents)
-    search = _Search(fn, Known(integers, intervals(fn)), Writer(Names(fn.types), dict(fn.types), extents), frozenset(tested), Classes(fn.body, fn.types))
+    integers = Integers(fn.types, definitions(fn), extents)
+    search = _Search(fn, Known(integers, intervals(fn)), Writer(Names(fn.types), dict(fn.types), extents), frozenset(tested), sharing(fn))
     body = search.program()
     return fn.with_body(body, types=search.writer.types) if search.writer.types != fn.types or body != fn.body else fn
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
 from stgrad.errors import NO_COMMON_SHAPE
 from stgrad.ir import (
     Assign,
@@ -83,7 +83,7 @@ def _facts(fn: Function) -> _Facts:
     params = {p.name for p in fn.params}
     once = {n: s[0] for n, s in bound.items() if len(s) == 1 and n not in params}
     made = {n: s for n, s in once.items() if isinstance(s, Assign) and len(s.targets) == 1}
-    classes = Classes(fn.body, fn.types)
+    classes = sharing(fn)
     written = {classes.find(name) for name in stored(fn.body)}
     overwritten = frozenset(n for n in fn.types if classes.find(n) in written)
     returned = {classes.find(name) for name in operand_vars(fn.result)}

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stgrad.analysis.conditions import BOOL, FLOAT, Maker, line_of
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.intervals import Interval, intervals, operand_interval
 from stgrad.analysis.signs import Signs
-from stgrad.analysis.trips import Definitions
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.escapes import TESTS
 from stgrad.ir import (
@@ -56,7 +56,7 @@ LARGEST = 2.0**63
 
 def refuse(fn: Function, tested: Collection[str] = (), *, everything: bool = False) -> Function:
     """The program with a test of each condition under which Python would raise; `everything`: also where that costs more than a little."""
-    search = _Search(fn, Maker(Names(fn.types), dict(fn.types)), intervals(fn), Signs(fn, Definitions.of(fn)), frozenset(tested), everything)
+    search = _Search(fn, Maker(Names(fn.types), dict(fn.types)), intervals(fn), Signs(fn, definitions(fn)), frozenset(tested), everything)
     body = search.block(fn.body)
     return fn.with_body(body, types=search.maker.types) if body != fn.body else fn
 

@@ -426,7 +426,7 @@ class _Reverse:
 
     def classes(self, code: Block) -> Classes:
         """Alias classes of the reverse sweep: placeholders of one class of the primal share memory."""
-        classes = Classes(code, self.builder.types)
+        classes = Classes(code, self.builder.types).own()
         primal = self.program.classes
         by_class: dict[str, str] = {}
         for mark, (name, _, _) in self.adjoints.placeholders.items():

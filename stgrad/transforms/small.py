@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     ALL,
     NONE,
@@ -142,7 +143,7 @@ def _indexes(fn: Function, loop: For) -> bool:
     """Whether the counter is part of an index of a small array, and serves nothing outside of the loop."""
     name = loop.var.name
     inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
-    if Counter(n for s in walk(fn.body) for n in reads(s))[name] != inside or any(
+    if definitions(fn).reads[name] != inside or any(
         isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)
     ):
         return False
@@ -210,9 +211,7 @@ class _State:
     @classmethod
     def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
         classes = aliases(fn)
-        counts = Counter(n for s in walk(fn.body) for n in assigns(s))
-        counts.update(p.name for p in fn.params)
-        once = frozenset(n for n, c in counts.items() if c == 1)
+        once = frozenset(n for n, c in definitions(fn).counts.items() if c == 1)
         written = frozenset(classes.find(n) for n in stored(fn.body))
         return cls(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), classes, candidates, written, once)
 

@@ -39,12 +39,14 @@ the loops and is needed by the reversed one moves before both, which it can if i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import OwnClasses, sharing
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.trips import mirrored
 from stgrad.analysis.workspaces import Workspaces
 from stgrad.ir import (
     Assign,
@@ -55,7 +57,6 @@ from stgrad.ir import (
     For,
     Function,
     If,
-    Operand,
     Pop,
     Push,
     Stack,
@@ -77,7 +78,7 @@ from stgrad.ir import (
     stored,
     walk,
 )
-from stgrad.ir.ops import contents, operation
+from stgrad.ir.ops import contents
 from stgrad.names import Names
 
 
@@ -93,19 +94,25 @@ class _Sweeps:
     fn: Function
     types: dict[str, Type] = field(init=False)
     names: Names = field(init=False)
-    classes: Classes = field(init=False)
-    definitions: dict[str, list[Stmt]] = field(init=False)
+    classes: OwnClasses = field(init=False)
+    definitions: Definitions = field(init=False)
+    around: tuple[For, ...] = ()  # outermost first
 
     def __post_init__(self) -> None:
         self.types, self.names = dict(self.fn.types), Names(self.fn.types)
-        self.classes = Classes(self.fn.body, self.fn.types)
-        self.definitions = {}
-        for stmt in walk(self.fn.body):
-            for name in assigns(stmt):
-                self.definitions.setdefault(name, []).append(stmt)
+        self.classes = sharing(self.fn).own()
+        self.definitions = definitions(self.fn)
 
-    def _inner(self, inside: Liveness, live: frozenset[str], block: Block) -> Block:
-        return self.block(block, inside.after[id(block[-1])] if block else live)
+    def _inner(self, inside: Liveness, live: frozenset[str], stmt: Stmt, block: Block) -> Block:
+        return self._within(stmt, block, inside.after[id(block[-1])] if block else live)
+
+    def _within(self, stmt: Stmt, block: Block, out: frozenset[str]) -> Block:
+        """A block of a statement, in a loop with its counter."""
+        before = self.around
+        self.around = (*before, stmt) if isinstance(stmt, For) else before
+        found = self.block(block, out)
+        self.around = before
+        return found
 
     def block(self, block: Block, out: frozenset[str]) -> Block:
         """A block after whose last statement the names in `out` are live."""
@@ -113,7 +120,7 @@ class _Sweeps:
         live = out
         for stmt in reversed(block):
             inside = Liveness((stmt,), live)
-            statements.insert(0, map_blocks(partial(self._inner, inside, live), stmt))
+            statements.insert(0, map_blocks(partial(self._inner, inside, live, stmt), stmt))
             live = inside.before
         at = 0
         while at < len(statements):
@@ -129,7 +136,7 @@ class _Sweeps:
             return None
         for later in range(at + 1, len(statements)):
             reverse = statements[later]
-            if isinstance(reverse, For) and self._mirrors(forward, reverse):
+            if isinstance(reverse, For) and self._mirrors(forward, reverse, statements[at : later + 1]):
                 if outermost:
                     statements = self._renamed_apart(statements, at, later)
                 live = frozenset(Liveness(tuple(statements[later + 1 :]), out).before)
@@ -139,11 +146,18 @@ class _Sweeps:
                 ahead, behind = pair.split
                 united = pair.united()
                 inside = Liveness((united,), live).after[id(united.body[-1])]
-                united = replace(united, body=self.block(united.body, inside))
+                united = replace(united, body=self._within(united, united.body, inside))
                 result = [*statements[:at], *ahead, united, *behind, *statements[later + 1 :]]
                 gone = pair.replaced_stacks | pair.own_stacks
                 return [s for s in result if not (isinstance(s, Stack) and s.name in gone)]
         return None
+
+    def _mirrors(self, forward: For, reverse: For, run: Sequence[Stmt]) -> bool:
+        """Whether a loop goes through the trips of another backwards; `run`: the statements from one to the other."""
+        if forward.var != reverse.var:
+            return False
+        standing = self.types.keys() - assigned(tuple(run))
+        return mirrored([forward], [reverse], self.definitions, self.around, standing)
 
     def _renamed_apart(self, statements: list[Stmt], at: int, later: int) -> list[Stmt]:
         """The statements, with names of their own for what stands between two loops and is bound in these, too."""
@@ -174,37 +188,8 @@ class _Sweeps:
             break
         self.types[new] = self.types[name]
         self.classes.unite(new, name)
-        self.definitions[new] = [made]
-        self.definitions[name] = [s for s in self.definitions.get(name, []) if s is not stmt]
+        self.definitions = self.definitions.renamed(stmt, made)
         return out
-
-    # ------------------------------------------------------------- the same trips
-
-    def _mirrors(self, forward: For, reverse: For) -> bool:
-        step = forward.step
-        if not (isinstance(step, Const) and step.value in (1, -1)) or reverse.step != Const(-step.value) or forward.var != reverse.var:
-            return False
-        first, last = self._affine(forward.start), self._affine(forward.stop)
-        return self._affine(reverse.start) == (last[0], last[1] - step.value) and self._affine(reverse.stop) == (first[0], first[1] - step.value)
-
-    def _affine(self, operand: Operand) -> tuple[str | None, int]:
-        """An integer as a name plus a constant, through definitions that hold everywhere."""
-        if isinstance(operand, Const):
-            return None, operand.value if isinstance(operand.value, int) else 0
-        assert isinstance(operand, Var)
-        made = self.definitions.get(operand.name, [])
-        if len(made) == 1 and isinstance(made[0], Assign) and made[0].op == "shape":
-            array, axis = made[0].args
-            if isinstance(array, Var) and isinstance(axis, Const) and len(self.definitions.get(array.name, [])) <= 1:
-                return f"{array.name}.shape[{axis.value}]", 0
-        if len(made) == 1 and isinstance(made[0], Assign):
-            args, signs = made[0].args, operation(made[0].op).signs
-            if made[0].op == "alias":
-                return self._affine(args[0]) if isinstance(args[0], (Var, Const)) else (operand.name, 0)
-            if len(signs) == 2 and isinstance(args[1], Const) and type(args[1].value) is int:
-                name, offset = self._affine(args[0])
-                return name, offset + signs[1] * args[1].value
-        return operand.name, 0
 
 
 @dataclass
@@ -239,7 +224,7 @@ class _Pair:
 
     def _find_workspaces(self, forward: Block, reverse: Block) -> None:
         state = self.state
-        known = Workspaces(state.fn, state._affine, lambda n: state.classes.alone(n), state.definitions)
+        known = Workspaces(state.fn, state.definitions, state.classes)
         primal = stored(forward) & (read(reverse) | stored(reverse))
         adjoint = {s.target.name for s in walk(reverse) if isinstance(s, Store) and s.mode == "set"} - primal
         self.workspaces = {n for n in primal if known.primal(n, forward, reverse)} | {n for n in adjoint if known.adjoint(n, forward, reverse)}

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import re
 
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.liveness import liveness
 from stgrad.ir import (
     Assign,
     Block,
@@ -125,7 +125,7 @@ def _without_copies(block: Block) -> Block:
 
 def interference(fn: Function) -> dict[str, set[str]]:
     """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
-    live = Liveness(fn.body, observed(fn))
+    live = liveness(fn)
     clashes: dict[str, set[str]] = {}
     numbered = {n: m.group(1) for n in fn.types if (m := _NUMBERED.match(n)) and not n.startswith("_t")}
     relevant = frozenset(numbered) | frozenset(numbered.values())  # names that may be merged

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import Classes, sharing
 from stgrad.analysis.liveness import result_names
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value, operand_of
@@ -213,7 +213,7 @@ def _linear(program: Function, names: Sequence[str], stmt: Custom) -> Function:
 
 def _depends(program: Function, names: Set[str]) -> bool:
     """Whether the result, or the way to it, depends on the values of some parameters, and not on their shapes alone."""
-    classes = Classes(program.body, program.types)
+    classes = sharing(program)
     tainted = {classes.find(n) for n in names}
     while True:
         before = set(tainted)

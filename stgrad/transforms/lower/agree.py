@@ -54,11 +54,12 @@ no array is ever taken for another one; a test fails only where the operation th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
-from stgrad.analysis.trips import INT, Definitions, mirrored
+from stgrad.analysis.trips import INT, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -122,14 +123,14 @@ class _Site:
 @dataclass
 class _Places:
     fn: Function
-    sources: dict[str, tuple[str, int | None, int]]
+    sources: Mapping[str, tuple[str, int | None, int]]
     sites: dict[str, list[_Site]] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)  # symbols that an operation gives of which nothing is known
     counts: Counter[str] = field(init=False)
     definitions: Definitions = field(init=False)
 
     def __post_init__(self) -> None:
-        self.definitions = Definitions.of(self.fn)
+        self.definitions = definitions(self.fn)
         self.counts = self.definitions.counts
 
     def trusted(self, dim: Dim) -> bool:

@@ -135,8 +135,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.liveness import observed
-from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
+from stgrad.analysis.trips import INT, Counting, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -230,7 +231,7 @@ class _Carried:
         uses = Counter(s.stack for s in statements if isinstance(s, (Push, Pop)))
         seen = frozenset(classes.find(n) for n in observed(fn))
         order = {id(s): k for k, s in enumerate(statements)}
-        return cls(fn, dict(fn.types), names, classes, Definitions.of(fn), order, uses, written, seen)
+        return cls(fn, dict(fn.types), names, classes, definitions(fn), order, uses, written, seen)
 
     def plan(self, forward: For, reverse: For, at: int, stmt: Assign) -> None:
         """Find the lists that keep what a statement makes memory for, and put them in one block."""
@@ -272,12 +273,12 @@ class _Carried:
         """The block whose slots this trip's arrays are already."""
         view = stmt
         if stmt.op == "runtime.matmul" and stmt.kwargs and isinstance(stmt.kwargs[0][1], Var):
-            made = self.definitions.only.get(stmt.kwargs[0][1].name)
+            made = self.definitions.once.get(stmt.kwargs[0][1].name)
             view = made if isinstance(made, Assign) else stmt
         if view.op != "getitem" or not isinstance(view.args[0], Var) or not isinstance(view.args[1], Var):
             return None
         block, place = view.args[0].name, view.args[1]
-        at = self.definitions.only.get(place.name)
+        at = self.definitions.once.get(place.name)
         counted = place == forward.var and forward.start == Const(0)
         counted = counted or isinstance(at, Assign) and at.op == "np.subtract" and at.args == (forward.var, forward.start)
         fits = self.definitions.counts[block] == 1 and self.types[block].rank == self.types[stmt.target.name].rank + 1

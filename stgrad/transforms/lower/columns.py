@@ -58,6 +58,7 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import aliases
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.elements import Path, moves, paths
 from stgrad.ir import (
     Assign,
@@ -81,7 +82,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.registers import definitions
 
 DEEP = 3  # loops in one another, below which turning a matrix back is not paid for
 SHORT = 8  # trips of a loop that does not count
@@ -113,7 +113,7 @@ def columns(fn: Function) -> Function:
 def _local(fn: Function) -> set[str]:
     """Matrices that are made once, before all loops, and have no other name."""
     classes = aliases(fn)
-    count = Counter(n for s in walk(fn.body) for n in assigns(s))
+    count = definitions(fn).counts
     members = Counter(classes.find(n) for n, t in fn.types.items() if t.array)
     made = {s.target.name for s in fn.body if isinstance(s, Assign) and s.op == "np.empty" and isinstance(s.args[0], Pack) and len(s.args[0].items) == 2}
     return {n for n in made if count[n] == 1 and members[classes.find(n)] == 1 and fn.types[n].rank == 2 and fn.types[n].dims}
@@ -121,7 +121,7 @@ def _local(fn: Function) -> set[str]:
 
 def _uses(fn: Function, names: set[str]) -> dict[str, _Uses]:
     found = {n: _Uses() for n in names}
-    once = definitions(fn)
+    once = definitions(fn).once
     for path, stmt in paths(fn.body, ()):
         touched = set(reads(stmt)) & names
         if isinstance(stmt, Store):

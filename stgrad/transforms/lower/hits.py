@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -38,7 +39,6 @@ from stgrad.ir import (
     Var,
     assigns,
     map_blocks,
-    operand_vars,
     reads,
     walk,
 )
@@ -52,13 +52,9 @@ ZERO = Const(0.0)
 
 def hits(fn: Function) -> Function:
     """The program with tests of zero cotangents before the loops that they make useless."""
-    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), _reads_of(fn), Counter(n for s in walk(fn.body) for n in assigns(s)))
+    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), definitions(fn).reads, definitions(fn).counts)
     body = state.block(fn.body)
     return late(replace(fn, body=body, types=state.types), frozenset(state.guards)) if state.guards else fn
-
-
-def _reads_of(fn: Function) -> Counter[str]:
-    return Counter(n for s in walk(fn.body) for n in reads(s)) + Counter(operand_vars(fn.result))
 
 
 def _chosen(stmt: Stmt) -> tuple[str, Operand] | None:

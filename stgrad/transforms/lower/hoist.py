@@ -81,8 +81,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stgrad.analysis.alias import Classes
-from stgrad.analysis.trips import Counting, Definitions
+from stgrad.analysis.alias import Classes, sharing
+from stgrad.analysis.definitions import Definitions, definitions
+from stgrad.analysis.trips import Counting
 from stgrad.ir import (
     NONE,
     Assign,
@@ -116,7 +117,7 @@ def hoist(fn: Function) -> Function:
     """The program with sums of outer products done after their loops."""
     if not any(isinstance(s, Assign) and s.op == "np.outer" and s.note for s in walk(fn.body)):
         return fn
-    state = _State(fn, dict(fn.types), Names(fn.types), Classes(fn.body, fn.types), Definitions.of(fn), Counter(n for s in walk(fn.body) for n in reads(s)))
+    state = _State(fn, dict(fn.types), Names(fn.types), sharing(fn), definitions(fn), definitions(fn).reads)
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
@@ -163,7 +164,7 @@ class _State:
             if isinstance(stmt, Pop) and self.types[stmt.target.name].rank:
                 return True
             if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var) and self.types[stmt.target.name].rank:
-                made = self.definitions.only.get(stmt.args[0].name)
+                made = self.definitions.once.get(stmt.args[0].name)
                 if isinstance(made, Assign) and made.op == "np.empty" and stmt.args[0].name not in written:
                     return True
         return False
@@ -341,7 +342,7 @@ class _Hoisted:
 
     def as_long(self, array: str) -> bool:
         """Whether an array has as many rows as the loop has trips."""
-        made = self.state.definitions.only.get(array)
+        made = self.state.definitions.once.get(array)
         if isinstance(made, Assign) and made.op == "np.empty":
             shape = made.args[0]
             return isinstance(shape, Pack) and shape.items[0] == self.trips

@@ -57,7 +57,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -78,13 +79,12 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.motion import still
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
     """The program with invariant arithmetic before its loops, and invariant `allocations` too (not where trips run on threads)."""
-    state = _Invariants(fn, definitions(fn), Bounds(bindings(fn)), unshared(fn) if allocations else frozenset())
+    state = _Invariants(fn, definitions(fn).once, Bounds(definitions(fn)), unshared(fn) if allocations else frozenset())
     body = state.block(fn.body)
     return fn.with_body(rename(body, state.same) if state.same else body)
 

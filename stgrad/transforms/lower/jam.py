@@ -62,8 +62,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import aliases
-from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
+from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.orders import Orders
 from stgrad.ir import (
     Assign,
@@ -87,7 +88,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.registers import definitions
 
 AT_ONCE = 4  # trips: more take more registers than there are
 LONG = 12  # statements of a trip with which the memory does not count
@@ -98,8 +98,8 @@ def jam(fn: Function) -> Function:
     """The program with four trips at once of the loops around loops that add to the same elements."""
     types = dict(fn.types)
     names = Names([*fn.types, *(p.name for p in fn.params)])
-    bounds = Bounds(bindings(fn))
-    state = _Jam(types, names, bounds, Liveness(fn.body, observed(fn)), Orders(types, aliases(fn), definitions(fn), bounds))
+    bounds = Bounds(definitions(fn))
+    state = _Jam(types, names, bounds, liveness(fn), Orders(types, aliases(fn), definitions(fn).once, bounds))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 

@@ -14,10 +14,11 @@ numbers and elements that are still the same behind it, and only loops behind th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -40,7 +41,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.invariants import total
-from stgrad.transforms.lower.registers import definitions, places
+from stgrad.transforms.lower.registers import places
 
 WORK = 4  # cheap operations that a reader may repeat
 Path = tuple[tuple[Stmt, int], ...]  # the statements around one, and where in their blocks they stand
@@ -134,7 +135,7 @@ class _Array:
     counters: tuple[Var, ...]
     readers: list[tuple[Path, Assign]]
     classes: Classes
-    once: dict[str, Stmt]
+    once: Mapping[str, Stmt]
 
     @classmethod
     def of(cls, fn: Function, name: str) -> _Array | None:
@@ -154,7 +155,7 @@ class _Array:
         own = isinstance(new[0], Assign) and new[0].op == "np.empty" and store.target == Var(name) and store.mode == "set"
         if not own or len(set(counters)) != len(places(store.index)) or name in operand_vars(store.value):
             return None
-        return cls(fn, name, every, new[0], at, store, counters, readers, aliases(fn), definitions(fn))
+        return cls(fn, name, every, new[0], at, store, counters, readers, aliases(fn), definitions(fn).once)
 
     def chain(self) -> tuple[Assign, ...] | None:
         """The statements that make an element; None where some are costly, or give something else by the time that it is read."""

@@ -60,12 +60,14 @@ behind it. Only where the outer loop's trips all see the same elements, so that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stgrad.analysis.affine import Affine, Positions
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.elements import index_of, moves, paths
 from stgrad.ir import (
     Assign,
@@ -86,7 +88,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.registers import definitions
 from stgrad.transforms.lower.storage import zero
 
 INT = Type("int64", weak=True)
@@ -94,7 +95,7 @@ INT = Type("int64", weak=True)
 
 def layouts(fn: Function) -> Function:
     """The program with matrices turned for the loops that walk down their columns."""
-    state = _Layouts(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn), definitions(fn))
+    state = _Layouts(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn), definitions(fn).once)
     body = tuple(s for stmt in fn.body for s in state.statement(stmt))
     return replace(fn, body=body, types=state.types)
 
@@ -104,7 +105,7 @@ class _Layouts:
     types: dict[str, Type]
     names: Names
     classes: Classes
-    once: dict[str, Stmt]
+    once: Mapping[str, Stmt]
 
     def statement(self, stmt: Stmt) -> list[Stmt]:
         if not isinstance(stmt, For) or any(isinstance(s, Custom) for s in walk((stmt,))):

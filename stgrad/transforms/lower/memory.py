@@ -27,9 +27,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stgrad.analysis.affine import Number, Positions
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.orders import accesses
 from stgrad.ir import Assign, Block, Const, For, Function, Operand, Pack, Stmt, While, map_blocks, stored, walk
-from stgrad.transforms.lower.registers import definitions
 
 
 def huge_pages(fn: Function) -> Function:
@@ -54,7 +54,7 @@ def constant(shape: Operand) -> bool:
 def filled_near(fn: Function) -> frozenset[str]:
     """Arrays that innermost loops write in which neighbours are read."""
     loops = [s for s in walk(fn.body) if isinstance(s, For) and not any(isinstance(t, (For, While)) for t in walk(s.body))]
-    once = definitions(fn)
+    once = definitions(fn).once
     return frozenset(name for loop in loops if reads_neighbours(loop, once) for name in stored(loop.body))
 
 

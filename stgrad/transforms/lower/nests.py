@@ -27,16 +27,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Affine
-from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.alias import OwnClasses, aliases
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import fixed_parameters, parameter_extents
 from stgrad.analysis.integers import Integers
 from stgrad.analysis.liveness import live_at_end, live_before
-from stgrad.analysis.trips import Definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -86,9 +85,9 @@ class Context:
 
     types: dict[str, Type]
     names: Names
-    classes: Classes
+    classes: OwnClasses
     loops: LoopNames
-    sources: dict[str, tuple[str, int | None, int]]
+    sources: Mapping[str, tuple[str, int | None, int]]
     fixed: frozenset[str]
     written: frozenset[str]  # arrays that are written in place
     definitions: Definitions
@@ -108,10 +107,10 @@ def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
     """Array statements as loop nests; `without` names those of `SWITCHES` that are left out."""
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params), *(s.name for s in walk(fn.body) if isinstance(s, Stack))])
-    classes = aliases(fn)
+    classes = aliases(fn).own()
     written = frozenset(stored(fn.body))
     context = Context(
-        types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, Definitions.of(fn), settled(fn), moving(fn), without
+        types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, definitions(fn), settled(fn), moving(fn), without
     )
     body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
@@ -119,7 +118,7 @@ def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
 
 def moving(fn: Function) -> frozenset[str | None]:
     """Symbols of arrays that are bound in a loop and elsewhere too: they have another value in front of the loop, and may have one behind it."""
-    counts = Counter(n for s in walk(fn.body) for n in assigns(s))
+    counts = definitions(fn).counts
     bound = {n for s in walk(fn.body) if isinstance(s, (For, While)) for n in assigned((s,))}
     return frozenset(d.symbol for n in bound if counts[n] > 1 for d in fn.types[n].dims if d.symbol is not None)
 

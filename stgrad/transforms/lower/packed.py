@@ -35,8 +35,9 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import aliases
-from stgrad.analysis.bounds import Bounds, bindings
-from stgrad.analysis.liveness import Liveness, observed
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
+from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.orders import Orders, is_sum
 from stgrad.ir import (
     Assign,
@@ -65,7 +66,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
 from stgrad.transforms.lower.branches import sink_sums
-from stgrad.transforms.lower.registers import definitions
 
 MAX_DEPTH = 3  # branches in branches: all arms are computed
 INT = Type("int64", weak=True)
@@ -74,10 +74,10 @@ MAX_WRITES = 16  # arrays written: LLVM tests each pair for overlap, and gives u
 
 def packed(fn: Function) -> Function:
     """The program with its independent loops fit for packing."""
-    defined = definitions(fn)
-    names, live = Names([*fn.types, *(p.name for p in fn.params)]), Liveness(fn.body, observed(fn))
+    defined = definitions(fn).once
+    names, live = Names([*fn.types, *(p.name for p in fn.params)]), liveness(fn)
     types = dict(fn.types)
-    bounds = Bounds(bindings(fn))
+    bounds = Bounds(definitions(fn))
     classes = aliases(fn)
     orders = Orders(types, classes, defined, bounds, frozenset(classes.find(p.name) for p in fn.params))
     state = _Packing(types, names, defined, bounds, live, orders)

@@ -46,6 +46,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from stgrad.analysis.ages import ages
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.trips import INT
 from stgrad.ir import (
@@ -62,7 +63,6 @@ from stgrad.ir import (
     Type,
     Var,
     While,
-    assigns,
     map_blocks,
     reads,
     walk,
@@ -76,7 +76,7 @@ def products(fn: Function, reuse: bool = True) -> Function:
     """Matrix products as calls of `runtime.matmul`; with `reuse`, into memory that all trips of a loop share."""
     if any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn
-    bound = Counter(n for s in walk(fn.body) for n in assigns(s))
+    bound = definitions(fn).counts
     needed = ages(fn, lambda s: multiplies(s, fn.types)) if reuse else {}
     state = _Products(dict(fn.types), Names(fn.types), needed, parameter_extents(fn), bound)
     return replace(fn, body=state.block(fn.body, False), types=state.types)
@@ -87,7 +87,7 @@ class _Products:
     types: dict[str, Type]
     names: Names
     needed: dict[int, int]  # the age of the memory that a product may not touch, by its id
-    sources: dict[str, tuple[str, int | None, int]]
+    sources: Mapping[str, tuple[str, int | None, int]]
     once: Counter[str]  # how often each name is bound
     known: dict[tuple[str, tuple[Operand, ...]], Var] = field(default_factory=dict)  # integers that stand before the loop
     before: list[Stmt] = field(default_factory=list)  # what the outermost loop needs before it

@@ -44,12 +44,12 @@ not zero is added.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.ir import (
     Assign,
@@ -68,7 +68,6 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    assigns,
     blocks,
     map_blocks,
     operand_vars,
@@ -86,22 +85,8 @@ def registers(fn: Function) -> Function:
     """The program with loop-invariant sums in locals."""
     types = dict(fn.types)
     names = Names([*types, *(p.name for p in fn.params)])
-    state = Registers(types, names, aliases(fn), frozenset(parameter_extents(fn)), uses(fn), definitions(fn))
+    state = Registers(types, names, aliases(fn), frozenset(parameter_extents(fn)), definitions(fn))
     return replace(fn, body=state.block(fn.body, {}), types=types)
-
-
-def uses(fn: Function) -> Counter[str]:
-    """How often each name is read."""
-    found = Counter(n for stmt in walk(fn.body) for n in reads(stmt))
-    found.update(operand_vars(fn.result))
-    return found
-
-
-def definitions(fn: Function) -> dict[str, Stmt]:
-    """Where each name that is assigned once gets its value."""
-    every = [(name, stmt) for stmt in walk(fn.body) for name in assigns(stmt)]
-    counts = Counter(p.name for p in fn.params) + Counter(name for name, _ in every)
-    return {name: stmt for name, stmt in every if counts[name] == 1}
 
 
 @dataclass
@@ -112,8 +97,7 @@ class Registers:
     names: Names
     classes: Classes
     trusted: frozenset[str]  # symbols of parameters
-    uses: Counter[str]
-    defined: Mapping[str, Stmt]  # names that are assigned once
+    definitions: Definitions
     tests: set[Operand] = field(default_factory=set)  # whether a sum is not zero
 
     def block(self, statements: Block, ranges: Ranges) -> Block:
@@ -149,7 +133,7 @@ class Registers:
             return [], loop.body
         ahead: list[Stmt] = []
         for stmt in loop.body:
-            if not isinstance(stmt, Assign) or stmt.op != "getitem" or stmt.target.name not in self.defined:
+            if not isinstance(stmt, Assign) or stmt.op != "getitem" or stmt.target.name not in self.definitions.once:
                 continue
             array, index = stmt.args
             if moving.intersection(reads(stmt)) or not isinstance(array, Var) or self.classes.find(array.name) in written:
@@ -207,14 +191,14 @@ class Registers:
 
     def dim(self, operand: Operand) -> Dim | None:
         """The value of an integer that is assigned once, as an extent."""
-        form = Positions(self.defined, self.defined.keys(), "").form(operand)
+        form = Positions(self.definitions.once, self.definitions.once.keys(), "").form(operand)
         if form is None or [factor for _, factor in form.terms] not in ([], [1]):
             return None
         base = self.leaf(form.terms[0][0]) if form.terms else Dim(None, 0)
         return None if base is None else replace(base, offset=base.offset + int(form.constant))
 
     def leaf(self, name: str) -> Dim | None:
-        stmt = self.defined.get(name)
+        stmt = self.definitions.once.get(name)
         if isinstance(stmt, Assign) and stmt.op == "shape" and isinstance(stmt.args[0], Var) and isinstance(stmt.args[1], Const):
             return self.types[stmt.args[0].name].dims[int(stmt.args[1].value)]
         return self.types[name].value if name in self.types else None
@@ -258,7 +242,7 @@ class Registers:
             stmt = before[at]
             if not isinstance(stmt, Assign) or (value,) != stmt.targets:
                 continue
-            if self.uses[stmt.target.name] != 1 or stmt.target.name not in self.defined:
+            if self.definitions.reads[stmt.target.name] != 1 or stmt.target.name not in self.definitions.once:
                 return None
             gone.append(stmt)
             if stmt.op == "getitem" and stmt.args == (store.target, store.index):
@@ -273,7 +257,7 @@ class Registers:
     def disturbed(self, between: list[Stmt], store: Store) -> bool:
         """Whether the element may change, or its position, between the read and the store; or a term after it was made."""
         own = self.classes.find(store.target.name)
-        names = set(operand_vars(store.index)) | {n for s in between for n in reads(s) if n not in self.defined and not self.types[n].array}
+        names = set(operand_vars(store.index)) | {n for s in between for n in reads(s) if n not in self.definitions.once and not self.types[n].array}
         if names & assigned(tuple(between)):
             return True
         return any(isinstance(s, Store) and self.classes.find(s.target.name) == own for s in walk(tuple(between)))

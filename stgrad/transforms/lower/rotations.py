@@ -46,7 +46,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.ages import ages
-from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -59,11 +60,9 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    assigns,
     blocks,
     map_blocks,
     reads,
-    walk,
 )
 from stgrad.names import Names
 
@@ -76,7 +75,7 @@ def rotations(fn: Function) -> Function:
     if not found:
         return fn
     needed = ages(fn, lambda s: id(s) in found)
-    state = _Rotations(dict(fn.types), Names(fn.types), Bounds(bindings(fn)), Counter(n for s in walk(fn.body) for n in assigns(s)))
+    state = _Rotations(dict(fn.types), Names(fn.types), Bounds(definitions(fn)), definitions(fn).counts)
     for stmt, loops in _sites(fn.body, ()):
         if id(stmt) in needed:
             state.plan(stmt, loops, needed[id(stmt)] + 1)

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stgrad.analysis.alias import Classes, viewed
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Var, assigns, blocks, map_blocks, operand_vars, reads, walk
 
 
@@ -26,7 +27,7 @@ def finished(fn: Function, classes: Classes, written: frozenset[str]) -> tuple[F
     pushed = [s for s in walk(fn.body) if isinstance(s, Push) and fn.types[s.stack].array and classes.find(s.stack) in written]
     if not pushed or any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn, frozenset()
-    state = _Rows(fn, classes, Counter(n for s in walk(fn.body) for n in assigns(s)))
+    state = _Rows(fn, classes, definitions(fn).counts)
     body = state.block(fn.body)
     return fn.with_body(body), frozenset(state.found)
 

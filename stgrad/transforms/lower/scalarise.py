@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stgrad.analysis.affine import Affine, named
-from stgrad.analysis.alias import Classes, may_view
+from stgrad.analysis.alias import OwnClasses, may_view
 from stgrad.analysis.integers import Integers
 from stgrad.ir import (
     Assign,
@@ -79,7 +79,7 @@ class Scalariser:
 
     types: dict[str, Type]
     names: Names
-    classes: Classes
+    classes: OwnClasses
     extents: TestedExtents
     integers: Integers
     slices: Callable[[Scalariser, Slice, Dim, int], tuple[Entry, Dim] | None]

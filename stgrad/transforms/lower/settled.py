@@ -8,15 +8,14 @@ So a window is as long as its weights without a check, and what a loop keeps of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Affine, number
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import Extents, parameter_extents
 from stgrad.analysis.integers import EXTENT, Integers
-from stgrad.analysis.trips import Definitions
-from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, assigns, blocks, walk
+from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, blocks
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.views import items_of
@@ -35,16 +34,15 @@ def settle(fn: Function) -> Function:
     def settled_type(t: Type) -> Type:
         return replace(t, dims=tuple(map(extent, t.dims))) if t.dims else t
 
-    counts = Definitions.of(fn).counts  # a name with several definitions may stand for arrays of several extents
+    counts = definitions(fn).counts  # a name with several definitions may stand for arrays of several extents
     return replace(fn, types={name: settled_type(t) if counts[name] <= 1 else t for name, t in fn.types.items()})
 
 
 def settled(fn: Function) -> dict[str, Affine]:
     """Symbols as sums of extents of arguments."""
-    sources = parameter_extents(fn)
+    sources = dict(parameter_extents(fn))
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
-    bound = Counter(name for stmt in walk(fn.body) for name in assigns(stmt))
-    search = _Search(Integers(fn.types, Definitions.of(fn), extents), frozenset(name for name, times in bound.items() if times == 1))
+    search = _Search(Integers(fn.types, definitions(fn), extents), frozenset(definitions(fn).once))
     search.block(fn.body)
     return search.found
 

@@ -66,11 +66,11 @@ own, and no caller gets to see the array.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.liveness import observed
 from stgrad.analysis.trips import INT
@@ -125,14 +125,12 @@ class _Slots:
     types: dict[str, Type]
     names: Names
     classes: Classes
-    bound: Counter[str]
-    made: dict[str, Stmt]  # the last statement that binds a name
+    definitions: Definitions
     around: dict[str, Loops]  # the loops around what binds a name
     stores: dict[str, list[Store]]  # by the class of their target
     seen: frozenset[str]  # classes of what callers see
     sources: Mapping[str, tuple[str, int | None, int]]
     order: Mapping[int, int]  # of statements in the program, by their id
-    uses: Counter[str] = field(default_factory=Counter)
     instead: dict[int, list[Stmt]] = field(default_factory=dict)
 
     @classmethod
@@ -143,17 +141,14 @@ class _Slots:
         for stmt in statements:
             if isinstance(stmt, Store):
                 stores.setdefault(classes.find(stmt.target.name), []).append(stmt)
-        made = {n: s for s in statements for n in assigns(s)}
-        bound = Counter(n for s in statements for n in assigns(s)) + Counter(p.name for p in fn.params)
         seen = frozenset(classes.find(n) for n in observed(fn))
-        uses = Counter(n for s in statements for n in reads(s))
         around, order = dict(_around(fn.body, ())), {id(s): k for k, s in enumerate(statements)}
-        return cls(dict(fn.types), Names(fn.types), classes, bound, made, around, stores, seen, parameter_extents(fn), order, uses)
+        return cls(dict(fn.types), Names(fn.types), classes, definitions(fn), around, stores, seen, parameter_extents(fn), order)
 
     def plan(self, stmt: Assign, loops: Loops, after: Block) -> None:
         name = stmt.target.name
         mine = self.classes.find(name)
-        if self.bound[name] != 1 or mine in self.seen or self.written(name, loops[0]):
+        if self.definitions.counts[name] != 1 or mine in self.seen or self.written(name, loops[0]):
             return
         for block in dict.fromkeys(s.target.name for s in walk(after) if isinstance(s, Store) and s.target.name != name):
             copies = self.stores[self.classes.find(block)]
@@ -174,7 +169,7 @@ class _Slots:
         one, other = self.types[name], self.types[block]
         more = other.rank - one.rank
         same = more > 0 and one.dtype == other.dtype and other.dims[more:] == one.dims
-        if not same or self.bound[block] != 1 or any(d.symbol is not None and d.symbol not in self.sources for d in one.dims):
+        if not same or self.definitions.counts[block] != 1 or any(d.symbol is not None and d.symbol not in self.sources for d in one.dims):
             return False
         left = {id(s) for s in copies if s.target.name == block and s.mode == "set" and id(s) not in self.instead}
         if len(left) != len(copies):
@@ -202,7 +197,7 @@ class _Slots:
         return found == len(copies)
 
     def settled(self, value: Operand) -> bool:
-        return not isinstance(value, Var) or self.bound[value.name] == 1
+        return not isinstance(value, Var) or self.definitions.counts[value.name] == 1
 
     # ------------------------------------------------------------- where is it?
 
@@ -219,10 +214,10 @@ class _Slots:
 
     def counter(self, operand: Operand, loops: Loops) -> str | None:
         """The counter that a position is, or differs from by what stands still."""
-        made = self.made.get(operand.name) if isinstance(operand, Var) else None
+        made = self.definitions.once.get(operand.name) if isinstance(operand, Var) else None
         if isinstance(operand, Var) and any(isinstance(loop, For) and loop.var == operand for loop in loops):
             return operand.name
-        if not isinstance(made, Assign) or made.op not in ("np.subtract", "np.add") or self.bound[made.target.name] != 1:
+        if not isinstance(made, Assign) or made.op not in ("np.subtract", "np.add"):
             return None
         moving = set(reads(made)) & assigned(loops[:1])
         (only,) = moving if len(moving) == 1 else (None,)
@@ -233,7 +228,7 @@ class _Slots:
     def share(self, stmt: Assign, block: str, place: list[Operand], copies: list[Store]) -> None:
         ahead: list[Stmt] = []
         for k, operand in enumerate(place):
-            made = self.made[operand.name] if isinstance(operand, Var) and self.bound[operand.name] == 1 else None
+            made = self.definitions.once.get(operand.name) if isinstance(operand, Var) else None
             if isinstance(made, Assign):
                 place[k] = again = Var(self.names.fresh("_t"))
                 self.types[again.name] = INT
@@ -248,8 +243,8 @@ class _Slots:
             self.instead[id(stmt)] = [*ahead, view, replace(stmt, op="runtime.matmul", kwargs=(("out", row),))]
         for copy in copies:
             self.instead[id(copy)] = []
-            value = self.made.get(copy.value.name) if isinstance(copy.value, Var) else None
-            if isinstance(value, Assign) and value.op == "getitem" and self.uses[value.target.name] == 1 == self.bound[value.target.name]:
+            value = self.definitions.once.get(copy.value.name) if isinstance(copy.value, Var) else None
+            if isinstance(value, Assign) and value.op == "getitem" and self.definitions.reads[value.target.name] == 1:
                 self.instead[id(value)] = []
 
     def block(self, statements: Block) -> Block:

@@ -73,10 +73,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import sharing
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.liveness import observed
-from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
+from stgrad.analysis.trips import INT, Counting, mirrored
 from stgrad.ir import (
     NONE,
     Assign,
@@ -121,19 +122,19 @@ def states(fn: Function) -> Function:
 def _first(fn: Function, tried: set[str]) -> _State | None:
     """A loop, its reversal, and an array that the reversal restores."""
     loops = [(k, s) for k, s in enumerate(fn.body) if isinstance(s, For) and s.step in (Const(1), Const(-1))]
-    definitions = Definitions.of(fn)
+    known = definitions(fn)
     for at, forward in loops:
         if forward.step != Const(1):
             continue
         pushed = {s.stack for s in forward.body if isinstance(s, Push)}
         for back, reverse in loops:
             popped = {s.target.name: s.stack for s in reverse.body if isinstance(s, Pop) and s.stack in pushed}
-            if back < at or not popped or not mirrored([forward], [reverse], definitions):
+            if back < at or not popped or not mirrored([forward], [reverse], known):
                 continue
             restores = [s for s in reverse.body if isinstance(s, Store) and s.mode == "set" and s.target.name not in tried]
             for restore in restores:
                 if isinstance(restore.value, Var) and restore.value.name in popped:
-                    return _State(fn, definitions, at, back, forward, reverse, restore, popped[restore.value.name])
+                    return _State(fn, known, at, back, forward, reverse, restore, popped[restore.value.name])
     return None
 
 
@@ -159,10 +160,10 @@ class _State:
         type_, sources = self.fn.types[self.name], parameter_extents(self.fn)
         if any(d.symbol is not None and d.symbol not in sources for d in type_.dims) or self.definitions.counts[self.name] != 1:
             return False
-        made = self.definitions.only[self.name]
+        made = self.definitions.once[self.name]
         if not any(made is s for s in self.fn.body[: self.at]) or self.stores() is None or self.margin() is None:
             return False
-        classes = Classes(self.fn.body, self.fn.types)
+        classes = sharing(self.fn)
         stacks = {s.stack for s in walk(self.fn.body) if isinstance(s, (Push, Pop))}
         mine = {n for n in {*self.fn.types, *stacks} if classes.same(n, self.name)}
         if mine & (observed(self.fn) | stacks | {p.name for p in self.fn.params}):
@@ -179,12 +180,12 @@ class _State:
         uses = [s for s in walk(self.fn.body) if isinstance(s, (Push, Pop)) and s.stack == self.stack]
         if len(pushes) != 1 or len(uses) != 2 or not isinstance(pushes[0].value, Var):
             return None
-        copy = self.definitions.only.get(pushes[0].value.name)
+        copy = self.definitions.once.get(pushes[0].value.name)
         if not isinstance(copy, Assign) or copy.op != "np.copy" or self.readers(copy) != [pushes[0]]:
             return None
         save: list[Stmt] = [pushes[0], copy]
         if copy.args != (Var(self.name),):
-            old = self.definitions.only.get(copy.args[0].name) if isinstance(copy.args[0], Var) else None
+            old = self.definitions.once.get(copy.args[0].name) if isinstance(copy.args[0], Var) else None
             if not isinstance(old, Assign) or old.op != "getitem" or old.args != (Var(self.name), self.restore.index):
                 return None
             save += [old] if self.readers(old) == [copy] else []
@@ -213,7 +214,7 @@ class _State:
         """Whether a view of the array is made and read while it holds one state."""
         if self.definitions.counts[view] != 1:
             return False
-        made = self.definitions.only[view]
+        made = self.definitions.once[view]
         places = [self.phase(s) for s in (made, *(s for s in walk(self.fn.body) if view in reads(s)))]
         return None not in places and len(set(places)) == 1
 

@@ -45,14 +45,15 @@ stacks stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
-from stgrad.analysis.trips import INT, Counting, Definitions, mirrored
+from stgrad.analysis.trips import INT, Counting, mirrored
 from stgrad.ir import (
     Assign,
     Block,
@@ -89,7 +90,7 @@ def storage(fn: Function) -> Function:
     classes = aliases(fn)
     written = frozenset(classes.find(name) for name in stored(fn.body))
     fn, rows = finished(fn, classes, written)
-    state = Storage(dict(fn.types), names, Definitions.of(fn), classes, written, parameter_extents(fn), rows)
+    state = Storage(dict(fn.types), names, definitions(fn), classes, written, parameter_extents(fn), rows)
     body = state.block(fn.body)
     return replace(fn, body=body, types=state.types)
 
@@ -103,7 +104,7 @@ class Storage:
     definitions: Definitions
     classes: Classes
     written: frozenset[str]  # classes of arrays that are written in place
-    extents: dict[str, tuple[str, int | None, int]]  # where the extents of parameters are read
+    extents: Mapping[str, tuple[str, int | None, int]]  # where the extents of parameters are read
     rows: frozenset[str] = frozenset()  # stacks of arrays that are finished when they are pushed
     pushes: dict[str, list[Stmt]] = field(default_factory=dict)  # what a push becomes, `value` for the operand pushed
     pops: dict[str, list[Stmt]] = field(default_factory=dict)

@@ -43,11 +43,12 @@ trip, by the loops that its first trip would run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import Classes, aliases
-from stgrad.analysis.bounds import Bounds, bindings
+from stgrad.analysis.bounds import Bounds
+from stgrad.analysis.definitions import definitions
 from stgrad.ir import (
     Assign,
     Block,
@@ -73,7 +74,6 @@ from stgrad.ir import (
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
 from stgrad.transforms.lower.invariants import total
-from stgrad.transforms.lower.registers import definitions
 
 BOOL = Type("bool")
 Path = tuple[For, ...]
@@ -86,7 +86,7 @@ def costly(op: str) -> bool:
 
 def tables(fn: Function) -> Function:
     """The program with invariant functions of elements in tables."""
-    state = _Tables(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn), definitions(fn), Bounds(bindings(fn)))
+    state = _Tables(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), aliases(fn), definitions(fn).once, Bounds(definitions(fn)))
     body = tuple(s for stmt in fn.body for s in state.statement(stmt))
     return replace(fn, body=body, types=state.types)
 
@@ -96,7 +96,7 @@ class _Tables:
     types: dict[str, Type]
     names: Names
     classes: Classes
-    once: dict[str, Stmt]
+    once: Mapping[str, Stmt]
     bounds: Bounds
 
     def statement(self, stmt: Stmt) -> list[Stmt]:

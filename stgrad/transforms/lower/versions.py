@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stgrad.analysis.alias import Classes
+from stgrad.analysis.alias import OwnClasses
 from stgrad.ir import Assign, Stmt, Type, Var, assigns, exposed, rename
 from stgrad.names import Names
 
 
 def number(
-    block: Sequence[Stmt], live: frozenset[str], types: dict[str, Type], names: Names, classes: Classes
+    block: Sequence[Stmt], live: frozenset[str], types: dict[str, Type], names: Names, classes: OwnClasses
 ) -> tuple[list[Stmt], list[Assign]]:
     """The statements with every name assigned once, and the copies that give the final values back."""
     before = exposed(tuple(block))
