@@ -20,6 +20,11 @@ def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
             yield from paths(b, (*around, stmt) if isinstance(stmt, For) else around)
 
 
+def places(index: Operand) -> tuple[Operand, ...]:
+    """The position on each axis that an index names."""
+    return index.items if isinstance(index, Pack) else (index,)
+
+
 def index_of(stmt: Stmt) -> tuple[Operand, ...]:
     index = stmt.index if isinstance(stmt, Store) else stmt.args[1] if isinstance(stmt, Assign) else None
     assert isinstance(index, Pack)

@@ -29,6 +29,7 @@ from stgrad import errors
 from stgrad.analysis.alias import viewed, views_of
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.shadows import updates_seen
+from stgrad.analysis.statements import multiplies
 from stgrad.analysis.triangles import triangles
 from stgrad.ir import (
     NONE,
@@ -50,7 +51,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
-from stgrad.transforms.lower.products import multiplies
 
 TRIANGULAR = "scipy.linalg.solve_triangular"
 _MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex

@@ -47,6 +47,7 @@ import numpy as np
 
 from stgrad.analysis.alias import sharing
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.statements import still
 from stgrad.ir import (
     Assign,
     Block,
@@ -76,11 +77,6 @@ from stgrad.names import Names
 
 ANCHORS = frozenset({"product", "solver", "reduction"})
 PURE = ANCHORS | frozenset({"arithmetic", "comparison", "logical", "predicate", "function", "cast", "identity", "choice", "move", "extent", "whole", "part"})
-
-
-def still(stmt: Stmt, moving: set[str]) -> bool:
-    """Whether a statement reads no name that its loop binds."""
-    return not moving.intersection(reads(stmt))
 
 
 def bindings(block: Block) -> Counter[str]:
@@ -253,4 +249,4 @@ def surely_runs(loop: For) -> bool:
     return len(bounds) == 3 and len(range(*bounds)) > 0
 
 
-__all__ = ["bindings", "move_invariants", "still", "surely_runs"]
+__all__ = ["bindings", "move_invariants", "surely_runs"]

@@ -21,7 +21,7 @@ from stgrad.transforms.lower.layouts import layouts
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
-from stgrad.transforms.lower.settled import settle
+from stgrad.transforms.lower.settle import settle
 from stgrad.transforms.lower.storage import storage
 from stgrad.transforms.lower.tables import tables
 

@@ -54,7 +54,7 @@ import numpy as np
 
 from stgrad.ir import Assign, Block, Const, Custom, Effect, For, Function, Pack, Pop, Push, Stack, Stmt, Type, Var, map_blocks
 from stgrad.names import Names
-from stgrad.transforms.lower.storage import zero
+from stgrad.transforms.lower.pieces import zero
 
 
 def growable(fn: Function) -> Function:

@@ -59,6 +59,7 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.bounds import Bounds
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.statements import still, total
 from stgrad.ir import (
     Assign,
     Block,
@@ -79,7 +80,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.motion import still
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
@@ -158,12 +158,6 @@ def unshared(fn: Function) -> frozenset[str]:
             plain.update(reads(stmt))
     plain.update(operand_vars(fn.result))
     return frozenset(n for n, t in fn.types.items() if t.array and n not in plain)
-
-
-def total(op: str) -> bool:
-    """Whether an operation is arithmetic that never raises, for numbers."""
-    known = operation(op)
-    return known.kind == "arithmetic" and known.total
 
 
 def movable(stmt: Assign, types: Mapping[str, Type]) -> bool:

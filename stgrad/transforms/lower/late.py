@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.elements import places
+from stgrad.analysis.statements import total
 from stgrad.ir import (
     Assign,
     Block,
@@ -40,8 +42,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.invariants import total
-from stgrad.transforms.lower.registers import places
 
 WORK = 4  # cheap operations that a reader may repeat
 Path = tuple[tuple[Stmt, int], ...]  # the statements around one, and where in their blocks they stand

@@ -88,7 +88,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.storage import zero
+from stgrad.transforms.lower.pieces import zero
 
 INT = Type("int64", weak=True)
 

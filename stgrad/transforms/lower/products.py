@@ -48,6 +48,7 @@ import numpy as np
 from stgrad.analysis.ages import ages
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.statements import multiplies
 from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,
@@ -69,7 +70,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
-from stgrad.transforms.lower.rotations import turned
+from stgrad.transforms.lower.pieces import turned
 
 
 def products(fn: Function, reuse: bool = True) -> Function:
@@ -168,11 +169,3 @@ def _size(op: str) -> bool:
     """Whether an operation gives an extent, or computes with extents."""
     known = operation(op)
     return known.kind == "extent" or known.kind == "arithmetic" and known.total
-
-
-def multiplies(stmt: Assign, types: Mapping[str, Type]) -> bool:
-    """Whether a statement is a product of real matrices or stacks of them, or of one matrix with a vector, of one type."""
-    if operation(stmt.op).kind != "product" or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) for a in stmt.args):
-        return False
-    a, b = (types[n] for n in reads(stmt))
-    return a.dtype == b.dtype in ("float64", "float32") and (min(a.rank, b.rank) > 1 or (a.rank, b.rank) in ((2, 1), (1, 2)))

@@ -50,6 +50,7 @@ from dataclasses import dataclass, field, replace
 from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import Definitions, definitions
+from stgrad.analysis.elements import places
 from stgrad.analysis.extents import parameter_extents
 from stgrad.ir import (
     Assign,
@@ -61,7 +62,6 @@ from stgrad.ir import (
     Function,
     If,
     Operand,
-    Pack,
     Stmt,
     Store,
     Type,
@@ -75,7 +75,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.storage import zero
+from stgrad.transforms.lower.pieces import zero
 
 Ranges = Mapping[str, tuple[Dim, Dim]]  # the least and the greatest value of counters
 BOOL = Type("bool")
@@ -267,10 +267,6 @@ def map_loop(f: Callable[[Block], Block], loop: For | While) -> For | While:
     result = map_blocks(f, loop)
     assert isinstance(result, (For, While))
     return result
-
-
-def places(index: Operand) -> tuple[Operand, ...]:
-    return index.items if isinstance(index, Pack) else (index,)
 
 
 def label(place: Operand) -> str:

@@ -65,6 +65,7 @@ from stgrad.ir import (
     reads,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.pieces import turned
 
 Loops = tuple[For | While, ...]
 
@@ -124,13 +125,3 @@ class _Rotations:
             out += self.before.get(id(stmt), [])
             out += self.instead[id(stmt)] if id(stmt) in self.instead else [map_blocks(self.block, stmt)]
         return tuple(out)
-
-
-def turned(ring: list[Var], names: Names, types: dict[str, Type]) -> list[Assign]:
-    """The piece that was used longest ago comes first."""
-    if len(ring) == 1:
-        return []
-    spare = Var(names.fresh("_t"))
-    types[spare.name] = types[ring[0].name]
-    moves = zip((spare, *ring[:0:-1], ring[0]), (ring[-1], *ring[-2::-1], spare), strict=True)
-    return [Assign((to,), "alias", (source,)) for to, source in moves]

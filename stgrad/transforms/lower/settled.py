@@ -9,33 +9,16 @@ So a window is as long as its weights without a check, and what a loop keeps of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from stgrad.analysis.affine import Affine, number
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import Extents, parameter_extents
 from stgrad.analysis.integers import EXTENT, Integers
-from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Type, Var, blocks
+from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Var, blocks
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.views import items_of
-
-
-def settle(fn: Function) -> Function:
-    """The program with symbols of arguments for those that always equal one."""
-    known = {symbol: one for symbol, total in settled(fn).items() if (one := as_dim(total)) is not None}
-    if not known:
-        return fn
-
-    def extent(dim: Dim) -> Dim:
-        found = known.get(dim.symbol) if dim.symbol is not None else None
-        return dim if found is None else Dim(found.symbol, found.offset + dim.offset)
-
-    def settled_type(t: Type) -> Type:
-        return replace(t, dims=tuple(map(extent, t.dims))) if t.dims else t
-
-    counts = definitions(fn).counts  # a name with several definitions may stand for arrays of several extents
-    return replace(fn, types={name: settled_type(t) if counts[name] <= 1 else t for name, t in fn.types.items()})
 
 
 def settled(fn: Function) -> dict[str, Affine]:

@@ -73,6 +73,7 @@ from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.liveness import observed
+from stgrad.analysis.statements import multiplies
 from stgrad.analysis.trips import INT
 from stgrad.ir import (
     Assign,
@@ -95,7 +96,6 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
-from stgrad.transforms.lower.products import multiplies
 
 Loops = tuple[For | While, ...]
 

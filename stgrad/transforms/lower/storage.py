@@ -79,6 +79,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.names import Names
+from stgrad.transforms.lower.pieces import zero
 from stgrad.transforms.lower.rows import finished
 
 Path = tuple[Stmt, ...]
@@ -287,9 +288,3 @@ def sites(block: Block) -> Iterator[Path]:
         for inner in blocks(stmt):
             for path in sites(inner):
                 yield (stmt, *path)
-
-
-def zero(type_: Type) -> Const:
-    """A zero of a scalar type."""
-    value = np.dtype(type_.dtype).type(0)
-    return Const(value.item() if type_.dtype in ("float64", "int64", "bool", "complex128") else value)

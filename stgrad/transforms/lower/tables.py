@@ -49,6 +49,7 @@ from dataclasses import dataclass, replace
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.bounds import Bounds
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.statements import total
 from stgrad.ir import (
     Assign,
     Block,
@@ -73,7 +74,6 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
-from stgrad.transforms.lower.invariants import total
 
 BOOL = Type("bool")
 Path = tuple[For, ...]
