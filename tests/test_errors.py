@@ -2,6 +2,7 @@
 
 import doctest
 
+import numpy as np
 import pytest
 
 import stgrad
@@ -90,3 +91,15 @@ def test_a_traceback_is_the_users(monkeypatch):
             stgrad.grad(opened)(1.0)
         counts.append(len(refused.traceback))
     assert counts[0] == 3 and counts[1] > 6
+
+
+@pytest.mark.parametrize("axis", [5, "n"])
+def test_what_an_operation_consists_of_is_no_place(axis):
+    """`np.insert` and others are written with operations: what those refuse is said of the user's call."""
+
+    def padded(x, n):
+        return np.sum(np.insert(x, 0, 1.0, axis=axis if axis != "n" else int(np.sum(x))))
+
+    with pytest.raises(errors.StgradError) as info:
+        stgrad.grad(padded, jit=True)(np.ones((2, 2)), 1)
+    assert info.value.loc.file == __file__ and "np.insert" in info.value.loc.text

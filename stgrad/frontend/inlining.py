@@ -47,11 +47,17 @@ def _held(frame: Frame, function: Any, name: str) -> Any:
 
 
 def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded."""
+    """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded. What it cannot do is said of the call."""
+    here = frame.builder.loc
     try:
         return inline_function(frame, rule, args, kwargs, unroll=True)
-    except NotCovered as problem:  # about the call, not about the rule
-        raise errors.UnsupportedSyntaxError(str(problem), frame.builder.loc, hint=problem.hint) from None
+    except NotCovered as problem:
+        raise errors.UnsupportedSyntaxError(str(problem), here, hint=problem.hint) from None
+    except errors.StgradError as problem:
+        if problem.loc is not None and problem.loc.file == rule.__code__.co_filename and here is not None:
+            problem.loc = here
+            problem.reason, problem.hint = problem.reason or f"`{rule.__name__}` is written with other operations, one of which asks for it", ""
+        raise
 
 
 def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -29,6 +29,7 @@ from stgrad.frontend.values import (
     a_kind,
     is_number,
     is_static,
+    leaves,
     map_leaves,
     operand_of,
     static_of,
@@ -159,6 +160,10 @@ def _elementwise_type(call: Callable[..., Any], args: tuple[Value, ...]) -> Any:
     return tuple(map(sized, found)) if isinstance(found, tuple) else sized(found)
 
 
+def _is_run_time_integer(value: Value) -> bool:
+    return isinstance(value, Sym) and not value.type.array and value.type.dtype == "int64"
+
+
 def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], kwargs: dict[str, Value] | None = None) -> Value:
     """Emit `call(*args, **kwargs)` for a function of the rule table and return the value of its result."""
     args, kwargs = _of_a_number(call, args, kwargs or {})
@@ -170,6 +175,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
         raise
     except (TypeError, ValueError, IndexError, AttributeError, ZeroDivisionError, OverflowError, np.linalg.LinAlgError) as problem:
         frame.no_bare_method(args)
+        if isinstance(problem, np.exceptions.AxisError) and any(_is_run_time_integer(v) for v in leaves((*args, *kwargs.values()))):
+            raise errors.NeedStaticError(f"an axis of `{name}` must be known at compile time", frame.builder.loc) from problem
         error = errors.ShapeError if isinstance(problem, ValueError) else errors.TypeInferenceError
         inside = any(type(v).__module__.startswith("stgrad.") and not isinstance(v, Sym) for v in (*args, *kwargs.values()))
         why = "it works on numbers and arrays" if inside else str(problem)

@@ -73,8 +73,15 @@ def insert(arr, obj, values, axis=None):
         return inserted(leading_axis(arr, axis), np.asarray(obj), values, axis)
     n = np.shape(arr)[axis]
     at = obj + n if obj < 0 else obj
-    new = (np.ravel(values) if np.ndim(arr) == 1 else np.expand_dims(values, axis)).astype(arr.dtype)
+    new = (np.ravel(values) if np.ndim(arr) == 1 else filling(arr, np.asarray(values), axis)).astype(arr.dtype)
     return np.concatenate((part(arr, 0, at, axis), new, part(arr, at, n, axis)), axis=axis)
+
+
+def filling(arr, values, axis):
+    """Values broadcast to what stands between two parts of an array along an axis: their first axis is that one, once they have as many."""
+    whole = np.moveaxis(np.reshape(values, (1,) * (np.ndim(arr) - np.ndim(values)) + np.shape(values)), 0, axis)
+    shape = [np.shape(whole)[axis] if k == axis % np.ndim(arr) else np.shape(arr)[k] for k in range(np.ndim(arr))]
+    return np.broadcast_to(whole, tuple(shape))
 
 
 def inserted(rows, places, values, axis):

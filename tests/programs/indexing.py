@@ -278,3 +278,20 @@ def writes_through_axes_in_other_places(m, w):
     one = a[:, :1].squeeze(1)
     one[1] = m[3] * w
     return np.sum(a * a)
+
+
+@example(matrix(2, 3), matrix(3, 3), jit=True)
+def inserts_along_any_axis(m, w):
+    both = np.stack((w, w * w))
+    rows = np.insert(m, 1, 2.0 * w, axis=0)
+    deep = np.insert(both, 1, w, axis=0), np.insert(both, 1, m[0, 0], axis=-1), np.insert(both, 1, w[:2], axis=2)
+    return np.sum(np.insert(m, -1, m[0, 0], axis=1) ** 2) + np.sum(rows**3) + sum(np.sum(d**3) for d in deep)
+
+
+@example(matrix(2, 3), 2, jit=True)
+def moves_the_axis_of_a_counter(m, n):
+    total = 0.0
+    for k in range(n):
+        first = np.moveaxis(m, k, 0)
+        total += np.sum(first[0] ** 3) * (k + 1) + np.sum(np.insert(m, 0, m[0, 0], axis=k) ** 2)
+    return total
