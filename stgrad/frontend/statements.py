@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, tables
@@ -268,10 +269,11 @@ def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, nod
     operand = operand_of(index)
     repeated = any(isinstance(e, Sym) and e.type.array for e in entries)
     if kind in (gast.Add, gast.Sub) and not repeated and owner.type.is_float:
-        value = operations.unary(frame, gast.USub, value) if kind is gast.Sub else value
+        value = _negative(frame, value) if kind is gast.Sub else value
         target = indexed_type(frame.builder, owner.type, entries)
         if type_of(value).rank > target.rank:
-            raise errors.ShapeError(f"`+=` of an array of rank {type_of(value).rank} to one of rank {target.rank}", frame.loc(node))
+            sign = "-" if kind is gast.Sub else "+"
+            raise errors.ShapeError(f"`{sign}=` of an array of rank {type_of(value).rank} to one of rank {target.rank}", frame.loc(node))
         value = fitted(frame, owner, index, target, value)
         frame.builder.emit(Store(Var(owner.name), operand, operand_of(value), "add", frame.builder.loc, frame.builder.note))
         return
@@ -282,6 +284,15 @@ def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, nod
         frame.builder.emit(Store(Var(owner.name), ALL, operand_of(new), "set", frame.builder.loc, frame.builder.note))
     else:
         store(frame, owner, index, new, node)
+
+
+def _negative(frame: Frame, value: Value) -> Value:
+    """What is added where a value is subtracted from floats: of NumPy's integers and truth values a float, as unsigned ones wrap where their sign changes."""
+    type_ = type_of(value)
+    kind = np.dtype(type_.dtype).kind
+    if kind == "b" or kind in "ui" and not type_.weak:
+        return operations.binary(frame, gast.Mult, value, -1.0)
+    return operations.unary(frame, gast.USub, value)
 
 
 @executes(gast.Expr)

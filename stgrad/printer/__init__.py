@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from stgrad.printer.fold import fold
 from stgrad.printer.statements import Statements
 from stgrad.printer.unparse import lines, text
 
+_VERSION = re.compile(r"([^\W_]+)_(\d+)$")
 _TEMPORARY = re.compile(r"_t(_\d+)?$")
 
 
@@ -171,7 +173,23 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
             if wish not in taken:
                 spell[name] = wish
         taken.add(spell[name])
+    threads = any(isinstance(stmt, ir.For) and stmt.parallel for stmt in ir.walk(body))
+    if threads:
+        bound = Counter([*(p.name for p in fn.params), *(name for stmt in ir.walk(body) for name in ir.assigns(stmt))])
+        often = {spell.get(name, name) for name, times in bound.items() if times > 1}
+        spell |= _apart_from_versions({name: spell.get(name, name) for name in order if name not in kept}, often, taken)
     return spell
+
+
+def _apart_from_versions(shown: Mapping[str, str], often: set[str], taken: set[str]) -> dict[str, str]:
+    """Other names for `w_2` where `w` is bound more than once: Numba calls a version of `w` so in loops on threads, and refuses two of one name."""
+    found: dict[str, str] = {}
+    for name, now in shown.items():
+        version = _VERSION.match(now)
+        if version and version[1] in often:
+            found[name] = _free(f"{version[1]}_v{version[2]}", taken)
+            taken.add(found[name])
+    return found
 
 
 def _plain(name: str) -> str:

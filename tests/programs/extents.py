@@ -127,3 +127,10 @@ def without_axes(x):
     v = y[()]
     v[0] = c[()]
     return np.sum(y * x) * c[()]
+
+
+@example(vector(3), 1, jit=True)
+def a_slice_without_elements(x, k):
+    """Its extents are told by an array that comes after what nothing needs."""
+    y = np.outer(x, x)[None]
+    return np.sum(y[1:, k::-1]) + np.sum(y[0])

@@ -533,3 +533,16 @@ def the_array_that_was_there_before_the_value(x, w):
     y += other()
     y[1] += other()
     return np.sum(h.a**2) + np.sum(z**3) + np.sum(y * y) + np.sum(first)
+
+
+@example(vector(3), np.array([200, 3, 0], dtype=np.uint8), np.array([-128, 5, 1], dtype=np.int8), jit=True)
+def integers_taken_off(x, small, signed):
+    """Unsigned integers, the least signed one and truth values have no negative of their own type."""
+    y = x * x
+    y -= small
+    y[1:] -= small[:2]
+    y -= signed
+    y[0] -= small[0]
+    y -= x > 0.1
+    y[:2] -= signed[0] < 0
+    return np.sum(y * y)

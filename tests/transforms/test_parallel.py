@@ -246,3 +246,18 @@ def test_random_tables_with_parts_in_any_order(seed, monkeypatch):
         pytest.skip("grows without bound")
     x_bar, y_bar = stgrad.grad(program, (0, 1), jit=False, parallel=True)(x, 0.7)
     assert x_bar @ dx + y_bar * 0.3 == pytest.approx(expected, rel=1e-7, abs=1e-8)
+
+
+def test_names_are_apart_from_versions_of_other_names():
+    """In loops on threads Numba calls the second version of `w` by the name `w_2`, and ended where there was one."""
+
+    def f(s, n):
+        w = np.ones(len(s)) / len(s)
+        for _ in range(n):
+            g = s @ w - 1 / w / len(s)
+            w = w - 0.5 * g
+        w /= w.sum()
+        return np.sqrt(w @ s @ w)
+
+    s = np.eye(4) + 0.1
+    np.testing.assert_allclose(stgrad.grad(f, parallel=True, jit=True)(s, 3), stgrad.grad(f, jit=True)(s, 3), rtol=1e-12)

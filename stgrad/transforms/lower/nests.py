@@ -267,21 +267,34 @@ def with_needs(units: Iterable[Unit], state: Scalariser) -> list[Unit]:
 
     Behind a check, an extent of a parameter may stand for the one that was compared with it: then it is no longer known before the run.
     """
-    extents = state.extents
-    trusted = set(extents.trusted)
+    trusted = set(state.extents.trusted)
+    defined: set[str] = set()
     result: list[Unit] = []
     for unit in units:
         if isinstance(unit, Guard):
             compared = {d.symbol for d in (unit.a, unit.b) if d is not None and d.symbol is not None}
-            trusted -= compared if unit.b is not None and not compared <= extents.trusted else set()  # checks of parameters alone come first
+            trusted -= compared if unit.b is not None and not compared <= state.extents.trusted else set()  # checks of parameters alone come first
         if isinstance(unit, Kernel):
-            made = state.buffers.get(unit.target)
-            dims = (*extents_of(unit), *(made.dims if made is not None and made.local else ()))
-            symbols = {d.symbol for d in dims if d.symbol is not None} - trusted
-            needs = [extents.sources[s][0] for s in sorted(symbols) if s in extents.sources] + [f"extent {s}" for s in sorted(symbols)]
-            unit = replace(unit, needs=tuple(needs))
+            unit = replace(unit, needs=_told_by((*extents_of(unit), *_made_dims(state, unit.target)), state, trusted))
+            defined.add(unit.target)
+        if isinstance(unit, Raw):  # an array without elements has no definition: who reads it first makes it
+            dims = [d for name in unit.reads if name not in defined for d in _made_dims(state, name)]
+            unit = replace(unit, reads=tuple(dict.fromkeys((*unit.reads, *_told_by(dims, state, trusted)))))
         result.append(unit)
     return result
+
+
+def _made_dims(state: Scalariser, name: str) -> tuple[Dim, ...]:
+    """The extents of an array that is made here."""
+    made = state.buffers.get(name)
+    return made.dims if made is not None and made.local else ()
+
+
+def _told_by(dims: Iterable[Dim], state: Scalariser, trusted: set[str]) -> tuple[str, ...]:
+    """The arrays that tell extents, and the checks that say which."""
+    symbols = sorted({d.symbol for d in dims if d.symbol is not None} - trusted)
+    sources = state.extents.sources
+    return (*(sources[s][0] for s in symbols if s in sources), *(f"extent {s}" for s in symbols))
 
 
 def keep_live(state: Scalariser, run: Sequence[Stmt], back: list[Assign], live: frozenset[str]) -> list[Assign]:
