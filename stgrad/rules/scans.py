@@ -150,7 +150,8 @@ def diff(a, n=1, axis=-1, prepend=None, append=None):
     if n == 0:
         return a
     r = last(a, axis)
-    return np.diff(back(r[..., 1:] - r[..., :-1], axis), n - 1, axis)
+    steps = r[..., 1:] != r[..., :-1] if r.dtype == np.bool_ else r[..., 1:] - r[..., :-1]
+    return np.diff(back(steps, axis), n - 1, axis)
 
 
 def beside(value, a, axis):

@@ -45,6 +45,7 @@ from stgrad.ir.ops import operation, readonly
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
+from stgrad.transforms.partials import partials_of
 from stgrad.transforms.picked import chosen
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
@@ -264,8 +265,7 @@ class Adjoints:
 
     def _by_partials(self, rule: Rule, stmt: Assign, y: Value, g: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         assert rule.partials is not None
-        found = self.splice(self.builder, rule.partials, (y, *args), kwargs)
-        found = found if isinstance(found, tuple) else (found,)
+        found = partials_of(self.splice, self.builder, rule, y, args, kwargs)
         wanted = [isinstance(a, Var) and a.name in self.active for a in stmt.args]
         found += (None,) * (len(wanted) - len(found))
         self._all_there(stmt, found)

@@ -68,6 +68,7 @@ from stgrad.names import Names
 from stgrad.rules import lookup
 from stgrad.transforms.directions import Directions, Unbatched
 from stgrad.transforms.instrument import own_memory
+from stgrad.transforms.partials import partials_of
 from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
 from stgrad.transforms.transpose import check_region, pushed, transposed
 
@@ -280,8 +281,7 @@ class Forward:
                 value = value_of(self.builder)
                 rule = lookup(stmt.op)
                 assert rule is not None
-                given = self.splice(self.builder, rule.partials, (y[0], *map(value, stmt.args)), {k: value(v) for k, v in stmt.kwargs})
-                found.append(given if isinstance(given, tuple) else (given,))
+                found.append(partials_of(self.splice, self.builder, rule, y[0], tuple(map(value, stmt.args)), {k: value(v) for k, v in stmt.kwargs}))
             return found[0]
 
         results = [d.result(stmt, y, partials) for d in moving]

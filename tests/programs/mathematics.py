@@ -189,3 +189,21 @@ def like_but_for_the_shape(x):
     for i in range(2):
         zeros[i, 4] = x[i, i] ** 2
     return np.sum(full * full) + np.sum(zeros * zeros) + np.sum(np.ones_like(x, shape=7)) * x[0, 1]
+
+
+@example(positive(3), np.array([0, 200, 3], dtype=np.uint8), np.array([-2, 5, -128], dtype=np.int8), jit=True)
+def bytes_beside_floats(x, a, b):
+    """Elementwise operations take bytes for floats, and so do their derivatives: 0 - 1, 200 * 200 and the negative of -128 are no bytes."""
+    y = np.arctan2(a, x) + np.arctan2(x, b) + x**b + 0.001 * np.power(x / 2.0, a) + (a + 1.0) ** x + np.hypot(x, b)
+    return np.sum(y * (x**a - x / (b - 0.5)) * np.where(b < 0, 0.5, x))
+
+
+@example(positive(3), np.array([True, False, True]), jit=True)
+def truth_beside_floats(x, m):
+    y = x**m + np.arctan2(m, x) + np.diff(m).sum() * x
+    return np.sum(y * m - x)
+
+
+@example(vector(3), np.array([1, 2, -3], dtype=np.int32), np.array([7, 0, 255], dtype=np.uint8), jit=True)
+def products_with_narrow_integers(x, a, b):
+    return np.sum(np.outer(a, x) * np.outer(x, b)) + np.dot(a, x) * np.sum(np.vstack((a, a, a)) @ x) + np.tensordot(b, x, 1)

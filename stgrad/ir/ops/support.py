@@ -241,9 +241,9 @@ def _kind(item: Any, dtype: str) -> str:
 
 
 def _run_time_kind(value: Value, dtype: str) -> str:
-    """As it stands beside arguments of the dtype that decides: an integer is an index beside floats, a number beside integers."""
+    """As it stands beside arguments of the dtype that decides: an integer is an index beside floats, a number beside integers. Others were not measured."""
     letter = _LETTERS.get(value.dtype, "")
-    role = "A" if letter == dtype else {"l": "I", "?": "B"}.get(letter, "A")
+    role = "A" if letter == dtype else {"l": "I", "?": "B"}.get(letter, "O")
     if value.array:
         return f"{role}{value.rank}"
     return "i" if role == "I" else "s"

@@ -1,0 +1,42 @@
+"""The partial derivatives of an elementwise operation, written into a program from its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.values import Sym, Value
+from stgrad.ir.ops import operation
+from stgrad.rules.core import Rule
+
+Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
+
+
+def partials_of(splice: Splice, builder: Builder, rule: Rule, y: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[Value, ...]:
+    """What the rule gives for each argument, `None` for those that it leaves out at the end.
+
+    An operation takes integers beside floats for floats. Its rule has to, too: `b - 1` of an unsigned 0, `a * a` of a byte, or the difference of truth
+    values is another number or an exception. Operations that are linear in an argument only multiply by the others.
+    """
+    if not operation(rule.name).linear:
+        args = tuple(splice(builder, _as_float, (a,), {}) if _narrow(a) else a for a in args)
+    found = splice(builder, rule.partials, (y, *args), kwargs)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _narrow(value: Value) -> bool:
+    """Whether a value is of a type of NumPy's in which arithmetic wraps early, or is none."""
+    if not isinstance(value, Sym) or value.type.weak and value.type.dtype != "bool":
+        return False
+    dtype = np.dtype(value.type.dtype)
+    return dtype.kind in "bu" or dtype.kind == "i" and dtype.itemsize < 8
+
+
+def _as_float(a: Any) -> Any:
+    return a * 1.0
+
+
+__all__ = ["partials_of"]
