@@ -59,7 +59,8 @@ class Rule:
     `kind` is 'partials', 'linear', 'adjoint', 'composite' or 'nondiff'. `fresh_shape` marks results whose extents
     depend on values (np.unique, x[mask]), `views` the position of the argument that the result may share memory with. A `multilinear`
     operation is linear in each array alone: its tangent is a sum of itself, with one factor replaced by its tangent in each term. `absent`: its
-    reverse rule takes None as the cotangent of a result that nothing reads, in place of zeros.
+    reverse rule takes None as the cotangent of a result that nothing reads, in place of zeros. `floats`: the rule multiplies arguments, which may outgrow any
+    type of integers: it is given floats.
     """
 
     op: Callable[..., Any]
@@ -73,6 +74,7 @@ class Rule:
     views: int | None = None
     multilinear: bool = False
     absent: bool = False
+    floats: bool = False
     samples: list[Any] = field(default_factory=list)
 
 
@@ -118,11 +120,11 @@ def _register(ops: tuple[Callable[..., Any], ...], kind: str, name: str | None =
             setattr(rule, fact, value)
 
 
-def partials(*ops: Callable[..., Any]) -> Callable[[F], F]:
+def partials(*ops: Callable[..., Any], floats: bool = False) -> Callable[[F], F]:
     """Rule of an elementwise operation: `rule(y, *args)` gives dy/darg for each argument, `None` where there is none."""
 
     def register(rule: F) -> F:
-        _register(ops, "partials", partials=rule)
+        _register(ops, "partials", partials=rule, floats=floats)
         return rule
 
     return register

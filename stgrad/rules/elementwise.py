@@ -219,7 +219,7 @@ def arctan(y, x):
     return 1.0 / (1.0 + x * x)
 
 
-@partials(np.arctan2, math.atan2)
+@partials(np.arctan2, math.atan2, floats=True)
 def arctan2(y, a, b):
     square_sum = a * a + b * b
     square_sum = np.where(square_sum == 0.0, np.inf, square_sum)

@@ -19,12 +19,17 @@ def partials_of(splice: Splice, builder: Builder, rule: Rule, y: Value, args: tu
     """What the rule gives for each argument, `None` for those that it leaves out at the end.
 
     An operation takes integers beside floats for floats. Its rule has to, too: `b - 1` of an unsigned 0, `a * a` of a byte, or the difference of truth
-    values is another number or an exception. Operations that are linear in an argument only multiply by the others.
+    values is another number or an exception. Those of 64 bits stay what they are (exponents!) unless the rule says otherwise. Operations that are linear
+    in an argument only multiply by the others.
     """
     if not operation(rule.name).linear:
-        args = tuple(splice(builder, _as_float, (a,), {}) if _narrow(a) else a for a in args)
+        args = tuple(splice(builder, _as_float, (a,), {}) if _narrow(a) or rule.floats and _integer(a) else a for a in args)
     found = splice(builder, rule.partials, (y, *args), kwargs)
     return found if isinstance(found, tuple) else (found,)
+
+
+def _integer(value: Value) -> bool:
+    return isinstance(value, Sym) and np.dtype(value.type.dtype).kind in "biu"
 
 
 def _narrow(value: Value) -> bool:

@@ -207,3 +207,9 @@ def truth_beside_floats(x, m):
 @example(vector(3), np.array([1, 2, -3], dtype=np.int32), np.array([7, 0, 255], dtype=np.uint8), jit=True)
 def products_with_narrow_integers(x, a, b):
     return np.sum(np.outer(a, x) * np.outer(x, b)) + np.dot(a, x) * np.sum(np.vstack((a, a, a)) @ x) + np.tensordot(b, x, 1)
+
+
+@example(0.7, 4 * 10**9, np.array([5, -7 * 10**9]), jit=True)
+def angles_with_large_integers(x, n, m):
+    """Squares of these outgrow 64 bits."""
+    return 1e9 * (math.atan2(x, n) + np.sum(np.arctan2(m, x)))
