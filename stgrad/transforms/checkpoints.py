@@ -22,6 +22,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
+    Effect,
     For,
     Function,
     If,
@@ -73,6 +74,16 @@ def carried(loop: For | While, extra: Block = ()) -> list[str]:
     """Names that a trip of a loop may read as an earlier one, or what stands before the loop, has left them."""
     names = Liveness((loop, *extra), frozenset()).before & assigned(loop.body)
     return sorted(names - {loop.var.name} if isinstance(loop, For) else names)
+
+
+def carried_through(both: Block, trip: For) -> list[str]:
+    """Names that the two sweeps of a part read as they were before it."""
+    return sorted((Liveness(both, frozenset()).before & assigned(trip.body)) - {trip.var.name})
+
+
+def plain(block: Block) -> Block:
+    """A block that runs again: what it says and tests has been said and tested."""
+    return unmarked(tuple(map_blocks(plain, s) for s in block if not isinstance(s, Effect)))
 
 
 def isolated(fn: Function, shadows: Mapping[str, str], names: Names) -> Function:
@@ -233,4 +244,4 @@ def _join(objects: Objects, other: Objects) -> None:
         del objects[name]
 
 
-__all__ = ["apart", "carried", "isolated", "marked", "unmarked"]
+__all__ = ["apart", "carried", "carried_through", "isolated", "marked", "plain", "unmarked"]

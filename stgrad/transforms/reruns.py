@@ -45,7 +45,6 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    map_blocks,
     map_operand,
     operand_vars,
     read,
@@ -53,7 +52,7 @@ from stgrad.ir import (
     rule_reads,
     runs_once,
 )
-from stgrad.transforms.checkpoints import carried, unmarked
+from stgrad.transforms.checkpoints import carried, carried_through, plain, unmarked
 from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.plan import declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.saves import Saver
@@ -452,18 +451,6 @@ class _Rerun:
 
     def outer(self, operand: Operand) -> Operand:
         return Var(self.sweep.adjoints.value(operand.name, place=self.place).name) if isinstance(operand, Var) else operand
-
-
-def carried_through(both: Block, trip: For) -> list[str]:
-    """Names that the two sweeps of a part read as they were before it."""
-    from stgrad.analysis.liveness import Liveness
-
-    return sorted((Liveness(both, frozenset()).before & assigned(trip.body)) - {trip.var.name})
-
-
-def plain(block: Block) -> Block:
-    """A block that runs again: what it says and tests has been said and tested."""
-    return unmarked(tuple(map_blocks(plain, s) for s in block if not isinstance(s, Effect)))
 
 
 __all__ = ["reverse_marked"]
