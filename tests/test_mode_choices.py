@@ -55,7 +55,7 @@ def test_jvp_of_a_function_in_a_program():
 
 def test_a_pullback_in_another_program_is_refused():
     _, pullback = stgrad.vjp(np.sin, X)
-    with pytest.raises(errors.UnsupportedSyntaxError, match="it was not made in"):
+    with pytest.raises(errors.UnsupportedCallerError, match="it was not made in"):
         stgrad.vmap(pullback)(np.eye(3))
-    with pytest.raises(errors.UnsupportedSyntaxError, match="it was not made in"):
+    with pytest.raises(errors.UnsupportedCallerError, match="it was not made in"):
         stgrad.grad(lambda y: np.sum(pullback(y)[0]), jit=True)(X)

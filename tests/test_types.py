@@ -22,10 +22,11 @@ from programs.registry import EXAMPLES, Example
 
 import stgrad
 from stgrad import loader
+from stgrad.calls.arguments import fixed_spec
 from stgrad.errors import NeedStaticError
 from stgrad.frontend.joins import SELECTS
 from stgrad.ir import Type
-from stgrad.program import compile_program, spec_of
+from stgrad.program import Compiled, compile_program, spec_of
 from stgrad.request import signature_of
 from stgrad.values import leaves, opened
 
@@ -77,6 +78,18 @@ def differences(fn: Any, typemap: dict[str, Any]) -> Iterator[str]:
             yield f"{name}: {t}, Numba: {found}"
 
 
+def knowing_more(gradient: Any, specs: dict[str, Any], example: Example) -> Compiled:
+    """The program with entries that it selects as it runs, or else with the integers of the example compiled in."""
+    token = SELECTS.set(True)
+    try:
+        return compile_program(gradient, specs)
+    except NeedStaticError:
+        values = dict(zip(specs, example.args, strict=False))
+        return compile_program(gradient, {n: fixed_spec(s, values[n]) for n, s in specs.items()})
+    finally:
+        SELECTS.reset(token)
+
+
 def compared(example: Example) -> list[str]:
     names = tuple(signature_of(example.function).parameters)
     floats = tuple(i for i, a in enumerate(example.args) if any(np.result_type(v).kind in "fc" for v in leaves(opened(a))))
@@ -84,10 +97,8 @@ def compared(example: Example) -> list[str]:
     specs = dict(zip(names, map(spec_of, example.args, names), strict=False))
     try:
         compiled = compile_program(gradient, specs)
-    except NeedStaticError:  # what a call has then: entries that the program selects as it runs
-        token = SELECTS.set(True)
-        compiled = compile_program(gradient, specs)
-        SELECTS.reset(token)
+    except NeedStaticError:  # what a call has then
+        compiled = knowing_more(gradient, specs, example)
     fn = compiled.function
     arguments = [numba_type(fn.types[p.name]) for p in fn.params]
     typemap = inferred(compiled.text, fn.name, arguments)

@@ -25,7 +25,9 @@ def uniform(fn: Function) -> Function:
 
     >>> import numpy as np
     >>> import stgrad
-    >>> print(stgrad.grad(lambda x: np.sum(np.sqrt(x[x > 1.0]))).source(np.ones(3)).count("isfinite"))
+    >>> def roots(x):
+    ...     return np.sum(np.sqrt(x[x > 1.0]))
+    >>> stgrad.grad(roots).source(np.ones(3)).count("isfinite")
     0
     """
     if not any(isinstance(s, Assign) and (_fills(s) or _is_one(s)) for s in walk(fn.body)):

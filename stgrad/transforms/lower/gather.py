@@ -11,21 +11,19 @@ can. Only the inside of a workspace is written, so that its border stays zero ho
     ...     return np.sum((x[1:] - x[:-1]) ** 2)
     >>> show_pass("gather", stgrad.grad(rough), np.ones(5))
     n = x.shape[0]
-    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
-    t = n - 1
     x_bar = np.empty(n)
+    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
     for i in range(n):
         x_bar[i] = 0.0
     for i in range(n - 1):
-        t2 = 1.0 * (2.0 * (x[i + 1] - x[i]))
-        x_bar[i] -= t2
-        x_bar[i + 1] += t2
+        t = 2.0 * (x[i + 1] - x[i])
+        x_bar[i] -= t
+        x_bar[i + 1] += t
     return x_bar
     ->
     n = x.shape[0]
-    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
-    t = n - 1
     w = np.zeros(n + 1)
+    # grad of line 2: return np.sum((x[1:] - x[:-1]) ** 2)
     for i in range(n - 1):
         w[i + 1] = x[i + 1] - x[i]
     x_bar = np.empty(n)
