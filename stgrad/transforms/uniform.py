@@ -100,7 +100,9 @@ class _Uniform:
         return self.literal(value, t)
 
     def adds_zeros(self, stmt: Assign) -> bool:
-        """Whether an operation puts elements among zeros: `np.diag` of a row."""
+        """Whether an operation puts elements among zeros: a triangle of a matrix, `np.diag` of a row."""
+        if operation(stmt.op).triangle in ("lower", "upper"):
+            return True
         source = stmt.args[0]
         return operation(stmt.op).readonly == "smaller" and isinstance(source, Var) and self.types[source.name].rank < self.types[stmt.target.name].rank
 

@@ -213,3 +213,10 @@ def products_with_narrow_integers(x, a, b):
 def angles_with_large_integers(x, n, m):
     """Squares of these outgrow 64 bits."""
     return 1e9 * (math.atan2(x, n) + np.sum(np.arctan2(m, x)))
+
+
+@example(matrix(3, 3), 1, jit=True)
+def triangles_of_one_number(x, k):
+    """Beside the triangle of an array that holds one number everywhere there are zeros."""
+    y = np.ones_like(x)
+    return np.sum(np.tril(y) * x) + np.sum(np.triu(np.full((x.shape[0], x.shape[0]), 2.0), k) * x * x)
