@@ -1,7 +1,7 @@
 """`python -m benchmarks.shards`: what an evaluation over shards costs besides the shards, two workers against one, and weak scaling by measured costs.
 
-The simulation has one number for what goes by once and one for each worker: a star of messages through the scheduler, as `stgrad.distributed` sends them.
-Both are fitted to evaluations of next to nothing on clusters of 1 to 16 workers in this process, whose own work counts too: it is an upper bound.
+The simulation walks the tree of messages that `stgrad.distributed` sends, with three measured numbers: what an evaluation by one worker takes, what a
+step down the tree and up again takes, and what each further worker takes of the one that tells it. All are of evaluations of next to nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time  # noqa: E402
 import warnings  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from concurrent.futures import ThreadPoolExecutor  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -26,10 +27,11 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from stgrad import distributed  # noqa: E402
+from stgrad.distributed.dask_direct import CHILDREN  # noqa: E402
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "shards.png"
 SIZES = (10, 1_000, 10_000, 100_000)  # numbers in the gradient
-COUNTS = (1, 2, 4, 8, 16)
+COUNTS = (1, 2, 4, 6, 8)
 WORKERS = np.unique(np.logspace(0, 3, 60).astype(int))
 SHARDS = (0.1, 1.0, 10.0)  # seconds
 
@@ -105,25 +107,52 @@ def control(rounds: int) -> float:
         )
 
 
-def costs(rounds: int) -> tuple[float, float, list[float]]:
-    """Seconds of an evaluation that go by once, and for each worker, and what they were fitted to."""
+@dataclass(frozen=True)
+class Costs:
+    """Seconds: of an evaluation by one worker, of a step down and up the tree, and of each further worker that one worker tells."""
+
+    once: float
+    step: float
+    each: float
+
+    def tree(self, workers: int, children: int = CHILDREN) -> float:
+        """Until all below a worker have answered it, its own shard apart: workers are split as `dask_direct.tree` splits them."""
+        rest, parts = workers - 1, min(children, workers - 1)
+        cuts = [rest * k // parts for k in range(parts + 1)] if parts else []
+        sizes = [b - a for a, b in zip(cuts, cuts[1:], strict=False)]
+        return max((self.step + k * self.each + self.tree(size, children) for k, size in enumerate(sizes)), default=0.0)
+
+    def efficiency(self, workers: int, shard: float, children: int = CHILDREN) -> float:
+        """Of weak scaling, one shard for each worker: the time of the shard over all of the time."""
+        return shard / (shard + self.once + self.tree(workers, children))
+
+
+def costs(rounds: int) -> tuple[Costs, dict[str, list[float]]]:
+    """What messages cost, and what that was fitted to.
+
+    The step is fitted to evaluations by workers in a chain, of which one works at a time; what a worker spends on each that it tells to its processor
+    time where it tells all others: on this machine they wait for each other's cores, which workers of a cluster do not.
+    """
     from distributed import Client, LocalCluster
 
-    taken = []
-    for count in COUNTS:
-        with LocalCluster(n_workers=count, threads_per_worker=1, processes=False, dashboard_address=None) as cluster, Client(cluster) as client:
-            both = distributed.value_and_grad(light, shards="x", engine=client, blocks=1)
-            taken.append(seconds(lambda: both(np.ones(10), [float(i) for i in range(count)]), rounds))  # noqa: B023
-    each, once = np.polyfit(COUNTS, taken, 1)
-    return max(float(once), 0.0), float(each), taken
+    from stgrad.distributed.on_dask import Dask
+
+    taken: dict[str, list[float]] = {"chain": [], "star": []}
+    with LocalCluster(n_workers=max(COUNTS), threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        for form, children in (("chain", 1), ("star", max(COUNTS))):
+            both = distributed.value_and_grad(light, shards="x", engine=Dask(client, children=children), blocks=1)
+            for count in COUNTS:
+                run = functools.partial(both, np.ones(10), [float(i) for i in range(count)])
+                seconds(run, 1)
+                before = client.run(time.process_time)
+                lasted = seconds(run, rounds)
+                spent = max(after - before[worker] for worker, after in client.run(time.process_time).items())
+                taken[form].append(lasted if form == "chain" else spent / (rounds + 2))
+    (step, once), (each, _) = (np.polyfit(COUNTS, taken[form], 1) for form in ("chain", "star"))
+    return Costs(max(float(once + step), 0.0), float(step), float(each)), taken
 
 
-def efficiency(workers: Any, shard: float, once: float, each: float) -> Any:
-    """Of weak scaling, one shard for each worker: the time of the shard over all of the time."""
-    return shard / (shard + once + each * workers)
-
-
-def draw(found: dict[str, list[float]], once: float, each: float, taken: list[float]) -> None:
+def draw(found: dict[str, list[float]], measured: Costs) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -135,8 +164,8 @@ def draw(found: dict[str, list[float]], once: float, each: float, taken: list[fl
     left.set(xlabel="bytes of the gradient", ylabel="ms of an evaluation, 2 workers, 4 shards")
     left.legend(frameon=False)
     for shard in SHARDS:
-        right.semilogx(WORKERS, 100.0 * efficiency(WORKERS, shard, once, each), label=f"shards of {shard:g} s")
-    right.semilogx(COUNTS, [100.0 * 0.1 / (0.1 + t) for t in taken], "k.", label="measured costs, 0.1 s")
+        right.semilogx(WORKERS, [100.0 * measured.efficiency(int(n), shard) for n in WORKERS], label=f"shards of {shard:g} s")
+    right.semilogx(WORKERS, [100.0 * measured.efficiency(int(n), 0.1, children=int(n)) for n in WORKERS], "C0:", label="0.1 s, in a star")
     right.axhline(90.0, color="0.7", linewidth=1)
     right.set(xlabel="workers, simulated", ylabel="efficiency of weak scaling, %", ylim=(0, 101))
     right.legend(frameon=False)
@@ -157,13 +186,17 @@ def main() -> None:
         table.add_row(name, *(f"{t:.1f}" for t in times), f"{speedup(name, 10_000_000, max(3, options.rounds // 8)):.2f}")
     console.print(table)
     console.print(f"two threads over one without anything of ours: {control(3):.2f}")
-    once, each, taken = costs(options.rounds)
-    console.print(f"{1e3 * once:.1f} ms once and {1e3 * each:.2f} ms for each worker; measured", [f"{1e3 * t:.1f}" for t in taken], "for", COUNTS)
+    measured, taken = costs(options.rounds)
+    for form, times in taken.items():
+        console.print(f"{form}: {', '.join(f'{1e3 * t:.2f}' for t in times)} ms with {COUNTS} workers")
+    console.print(f"{1e3 * measured.once:.1f} ms once, {1e3 * measured.step:.2f} for a step, {1e3 * measured.each:.2f} for each further worker of one")
+    for children in (2, 3, 4, 6, 8, 16):
+        row = ", ".join(f"{1e3 * (measured.once + measured.tree(n, children)):.1f}" for n in (10, 100, 1000))
+        console.print(f"{children} below each: {row} ms with 10, 100 and 1,000 workers")
     for shard in SHARDS:
-        largest = (shard / 0.9 - shard - once) / each
-        console.print(f"shards of {shard:g} s: {100 * efficiency(1000, shard, once, each):.0f} % with 1,000 workers; 90 % with up to {max(0, int(largest)):,}")
+        console.print(f"shards of {shard:g} s: {100 * measured.efficiency(1000, shard):.0f} % with 1,000 workers")
     if options.plot:
-        draw(found, once, each, taken)
+        draw(found, measured)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,12 @@ def picky(w, x):
     return np.sum(w * x)
 
 
+def bounded(w, x):
+    if w[0] * x[0] > 5.0:
+        raise OverflowError("too large")
+    return np.sum(w * x)
+
+
 def rows(i):
     return np.random.default_rng(i).normal(size=(20, 3))
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from stgrad.distributed.worker import Block
 from stgrad.errors import ShardError
 
+Combine = Callable[[Any, Any], Any]  # of the states of neighbours
 Tell = Callable[[int], None]  # called with a position each time something is done
 
 
@@ -46,11 +47,14 @@ class Engine(Protocol):
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         """A result in the making."""
 
-    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
-        """The results of `function(p, table, shared)` for what is placed; `stay`: they can be arguments of `submit`, and may run anywhere."""
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
+        """The results of `function(p, table, shared)` for what is placed.
+
+        With `combine` these are all blocks, and neighbours may be added where they are; without it results can be arguments of `submit`, and may run anywhere.
+        """
 
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
-        """The results in order, `Lost` for some. What a function raised is raised.
+        """The results in order, `Lost` for some, a `Span` for neighbours that were added. What a function raised is raised.
 
         Raises TimeoutError where nothing becomes ready for `patience` seconds.
         """

@@ -15,7 +15,7 @@ from typing import Any
 
 from stgrad.distributed.engines import Engine, Lost, Tell
 from stgrad.distributed.kernels import Kernel
-from stgrad.distributed.reductions import REDUCTIONS, Need, Tree, combined
+from stgrad.distributed.reductions import REDUCTIONS, Need, Span, Tree
 from stgrad.distributed.shards import Shards, Stream, blocks, token
 from stgrad.distributed.worker import Block, Job, combine, evaluate
 from stgrad.errors import ShardError
@@ -139,6 +139,7 @@ class _Run:
     def __init__(self, owner: Evaluator, values: Sequence[Any], keep: bool) -> None:
         self.owner, self.values, self.keep, self.engine = owner, values, keep, owner.setting.engine
         self.reduction = owner.setting.reduction
+        self.combine = partial(combine, self.reduction)
         self.shared: list[Any] = []
         self._send()
 
@@ -149,12 +150,12 @@ class _Run:
     def over(self, cut: Iterable[Block], tell: Tell, window: int) -> tuple[Any, int]:
         """The state of all blocks, and how many shards they have."""
         try:
-            tree = Tree(partial(combined, REDUCTIONS[self.reduction]))
+            tree = Tree(self.combine)
             count = 0
             for batch in self._batches(cut, window):
                 count += sum(len(block.rows) for block in batch.blocks)
-                for state in self._settled(batch, tell):
-                    tree.add(state)
+                for state, blocks in self._settled(batch, tell):
+                    tree.add(state, blocks)
             if not count:
                 raise ShardError(f"`{self.owner.kernel.names[0]}` has no shards", reason="there is nothing to reduce")
             return tree.result(), count
@@ -180,23 +181,24 @@ class _Run:
 
     def _submit(self, blocks: list[Block], again: bool = False) -> _Batch:
         held = [self.owner.held(block, self.keep) for block in blocks]
-        refs = self.engine.submit_all(evaluate, held, self.table, self.shared[-1], stay=again or self._together())
+        stay = again or self._together() or not self.keep
+        refs = self.engine.submit_all(evaluate, held, self.table, self.shared[-1], None if stay else self.combine)
         return _Batch(blocks, refs, frozenset(self.owner.examples))
 
-    def _settled(self, batch: _Batch, tell: Tell) -> list[Any]:
-        """The states of some blocks in order, one for all where results are large; asked for again until they are there."""
-        states: dict[int, Any] = {}  # by the first shard
+    def _settled(self, batch: _Batch, tell: Tell) -> list[tuple[Any, int]]:
+        """The states of blocks in order, each with how many it is of; asked for again until they are there."""
+        states: dict[int, tuple[Any, int]] = {}  # by the first shard
         firsts = [block.first for block in batch.blocks]
         lost = 0
         while True:
             together = self._together()
             found = self._gathered(batch, [self._summed(batch.refs)] if together else batch.refs, tell)
-            blocks = batch.blocks[: len(found)]
-            states.update({block.first: s for block, s in zip(blocks, found, strict=True)})
-            missing = [block for block in blocks if isinstance(states[block.first], (Lost, Need))]
+            answered = _by_first([Span(0, len(batch.blocks), found[0])] if together else found, batch.blocks)
+            states |= answered
+            missing = [block for block in batch.blocks if isinstance(answered[block.first][0], (Lost, Need))]
             if not missing:
-                return [states[first] for first in firsts if first in states]
-            lost += self._mended(batch, missing, [states[block.first] for block in missing], lost)
+                return [states[first] for first in firsts if states[first][1]]
+            lost += self._mended(batch, missing, [states[block.first][0] for block in missing], lost)
             batch = self._submit(batch.blocks if together else missing, again=True)
 
     def _summed(self, refs: list[Any]) -> Any:
@@ -246,6 +248,20 @@ class _Run:
         except BaseException:
             self.engine.cancel(batch.refs)
             raise
+
+
+def _by_first(found: Sequence[Any], blocks: Sequence[Block]) -> dict[int, tuple[Any, int]]:
+    """Results, and of how many blocks they are, by the first shard: of none behind the first of a span. What a span lacks, each of its blocks lacks."""
+    states: dict[int, tuple[Any, int]] = {}
+    at = 0
+    for result in found:
+        span = result if isinstance(result, Span) else Span(at, 1, result)
+        own, at = blocks[at : at + span.count], at + span.count
+        if isinstance(span.state, (Lost, Need)):
+            states |= {block.first: (span.state, 1) for block in own}
+        else:
+            states |= {block.first: (None, 0) for block in own} | {own[0].first: (span.state, span.count)}
+    return states
 
 
 def _bar(wanted: bool, count: int) -> AbstractContextManager[Tell]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from numba import cloudpickle
 
-from stgrad.distributed.engines import Lost, Tell
+from stgrad.distributed.engines import Combine, Lost, Tell
 from stgrad.distributed.worker import Block
 from stgrad.errors import ShardError
 
@@ -82,7 +82,7 @@ class Threads:
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
         return self._pool.submit(_resolved, function, args)
 
-    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
         return [self.submit(function, p, table, shared) for p in placed]
 
     def gather(self, refs: Sequence[Future[Any]], patience: float, tell: Tell) -> list[Any]:
@@ -221,7 +221,7 @@ class Processes:
                 self._pool = self._new()
                 return self._pool.submit(function, *args)
 
-    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
         return [self.submit(function, p, table, shared) for p in placed]
 
     def gather(self, refs: Sequence[Future[Any]], patience: float, tell: Tell) -> list[Any]:

@@ -12,15 +12,15 @@ import queue
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
 import distributed
 from distributed.comm.core import CommClosedError
 
-from stgrad.distributed.dask_direct import Direct, Part
-from stgrad.distributed.engines import Lost, Tell
+from stgrad.distributed.dask_direct import CHILDREN, Direct, Relay
+from stgrad.distributed.engines import Combine, Lost, Tell
 from stgrad.distributed.shards import Partition, as_array
 from stgrad.distributed.worker import Block, Load, Loaded
 from stgrad.errors import ShardError
@@ -38,18 +38,26 @@ class Large:
     future: Any = None
 
 
+@dataclass(frozen=True)
+class Relayed:
+    """The results for so many blocks, all in one answer."""
+
+    answer: Future[list[Any]]
+    count: int
+
+
 class Dask:
     """A cluster by its Client."""
 
     copies = trees = True
 
-    def __init__(self, client: Any = None, workers: int | None = None) -> None:
+    def __init__(self, client: Any = None, workers: int | None = None, children: int = CHILDREN) -> None:
         self._cluster = None
         if client is None:
             self._cluster = client = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         self._own = not isinstance(client, distributed.Client)
         self.client = distributed.Client(client, set_as_default=False) if self._own else client
-        self._direct = Direct(self.client)
+        self._direct = Direct(self.client, children)
 
     @property
     def workers(self) -> int:
@@ -93,23 +101,23 @@ class Dask:
             warnings.filterwarnings("ignore", message="Sending large graph")
             return self.client.submit(function, *map(self._passed, args), pure=False)
 
-    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
         ready = all(isinstance(p, distributed.Future) and p.status == "finished" for p in placed)
-        plan = self._planned(placed) if placed and ready and not stay else None
-        if plan is None:
+        plan = self._planned(placed) if combine is not None and placed and ready else None
+        if combine is None or plan is None:
             return [self.submit(function, p, table, shared) for p in placed]
         given = (value.value if isinstance(value, Large) else value for value in (table, shared))
-        return list(self._direct.submit(function, placed, plan, *given))
+        return [Relayed(self._direct.submit(function, combine, plan, *given), len(placed))]
 
-    def _planned(self, placed: Sequence[Any]) -> dict[str, list[str]] | None:
+    def _planned(self, placed: Sequence[Any]) -> Relay | None:
         try:
             return self._direct.plan(placed)
         except (*_GONE, OSError):
             return None  # the scheduler will say what is wrong
 
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:
-        if refs and isinstance(refs[0], Part):
-            return self._parts(refs, patience, tell)
+        if refs and isinstance(refs[0], Relayed):
+            return self._answered(refs[0], patience, tell)
         ready: queue.SimpleQueue[int] = queue.SimpleQueue()
         for position, ref in enumerate(refs):
             ref.add_done_callback(lambda _, at=position: ready.put(at))
@@ -120,23 +128,23 @@ class Dask:
                 raise TimeoutError from None
         return self._results(refs)
 
-    def _parts(self, refs: Sequence[Part], patience: float, tell: Tell) -> list[Any]:
+    def _answered(self, ref: Relayed, patience: float, tell: Tell) -> list[Any]:
         until = time.monotonic() + patience
-        while not wait([refs[0].answer], timeout=min(1.0, patience)).done:
+        while not wait([ref.answer], timeout=min(1.0, patience)).done:
             if time.monotonic() > until:
                 self._direct.forget()
                 raise TimeoutError
             gone = self._gone_workers()
             if gone:  # a message to one that is not there waits for half a minute
                 self._direct.forget()
-                return [Lost(gone)] * len(refs)
-        problem = refs[0].answer.exception()
+                return [Lost(gone)] * ref.count
+        problem = ref.answer.exception()
         if problem is not None and not isinstance(problem, (*_GONE, OSError)):
             raise problem
-        results = [self._gone(problem) if problem is not None else ref.result() for ref in refs]
+        results = [self._gone(problem)] * ref.count if problem is not None else ref.answer.result()
         if any(isinstance(result, Lost) for result in results):
             self._direct.forget()
-        for at, _ in enumerate(refs):
+        for at in range(ref.count):
             tell(at)
         return results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stgrad.distributed.engines import Lost, Tell
+from stgrad.distributed.engines import Combine, Lost, Tell
 from stgrad.distributed.worker import Block
 from stgrad.errors import ShardError
 
@@ -40,7 +40,7 @@ class Ray:
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         return self._run.remote(function, *args)
 
-    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, *, stay: bool) -> list[Any]:
+    def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
         return [self.submit(function, p, table, shared) for p in placed]
 
     def gather(self, refs: Sequence[Any], patience: float, tell: Tell) -> list[Any]:

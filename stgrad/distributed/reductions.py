@@ -8,7 +8,7 @@ the sums are the same bit for bit. `Tree` adds blocks in the order of their numb
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +120,34 @@ def combined(reduction: Reduction, a: Any, b: Any) -> Any:
     return reduction.combine(a, b)
 
 
+@dataclass(frozen=True)
+class Span:
+    """The state of `count` neighbouring blocks from `first` on, a subtree where they are more than one."""
+
+    first: int
+    count: int
+    state: Any
+
+
+def joined(spans: Iterable[Span], combine: Callable[[Any, Any], Any]) -> list[Span]:
+    """Spans in order, with those added up that are the two halves of a subtree.
+
+    >>> [span.state for span in joined([Span(3, 1, "d"), Span(2, 1, "c"), Span(5, 1, "f"), Span(0, 2, "(a b)"), Span(4, 1, "e")], "({} {})".format)]
+    ['((a b) (c d))', '(e f)']
+    """
+    done: list[Span] = []
+    for span in sorted(spans, key=lambda s: s.first):
+        while done and _halves(done[-1], span):
+            left = done.pop()
+            span = Span(left.first, 2 * left.count, combine(left.state, span.state))
+        done.append(span)
+    return done
+
+
+def _halves(left: Span, right: Span) -> bool:
+    return left.count == right.count and left.first + left.count == right.first and left.first % (2 * left.count) == 0
+
+
 class Tree:
     """The states of blocks, added in the order of their numbers; all but the last have the same number of shards, a power of two.
 
@@ -134,8 +162,8 @@ class Tree:
         self._combine = combine
         self._stack: list[tuple[int, Any]] = []  # (blocks, their state): ever smaller powers of two, as the digits of a binary counter
 
-    def add(self, state: Any) -> None:
-        count = 1
+    def add(self, state: Any, count: int = 1) -> None:
+        """The state of the next block, or of as many as a subtree has."""
         while self._stack and self._stack[-1][0] == count:
             count, state = 2 * count, self._combine(self._stack.pop()[1], state)
         self._stack.append((count, state))
