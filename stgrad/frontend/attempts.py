@@ -26,6 +26,7 @@ from stgrad.frontend.escapes import Escapes, raises, refused, tested, untested
 from stgrad.frontend.frame import Frame, Leaves, executes, same_type
 from stgrad.frontend.heap import Grows, State, contents, put, reachable
 from stgrad.frontend.operations import binary
+from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Maybe, Sym, Value
 from stgrad.ir import Block, Type, Var
 
@@ -286,6 +287,8 @@ def _exception(found: set[tuple[type[BaseException], str]]) -> Value:
     exception = objects.exception(kind, message)  # type: ignore[arg-type]
     if len(found) == 1:
         return exception
+    if all(other is kind for other, _ in found):
+        return objects.exception(kind, RunTimeText(UNKNOWN))  # type: ignore[arg-type]
     return Maybe(exception, errors.UnsupportedSyntaxError("which exception was caught is not known here", None, hint="write an `except` for each"))
 
 

@@ -44,6 +44,7 @@ from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
+from stgrad.frontend.standard import computes, only_says, say
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.values import (
     Chosen,
@@ -71,6 +72,8 @@ from stgrad.source import is_dispatcher
 @evaluates(gast.Call)
 def call_expression(frame: Frame, node: Any) -> Value:
     function = frame.evaluate(node.func)
+    if only_says(function):
+        return say(frame, node)
     args: list[Value] = []
     for arg in node.args:
         if isinstance(arg, gast.Starred):
@@ -232,7 +235,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if _is_text_method(function) and function.__name__ == "join" and has_unknown(args):
         return RunTimeText(UNKNOWN)
     known_texts(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) else ()))
-    if function in STATIC or _computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
+    if function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
             result = _computed(frame, function, known_args, known_kwargs)
@@ -308,18 +311,6 @@ def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict
     except errors.StgradError as error:
         error.loc = frame.builder.loc
         raise
-
-
-_SAID_OF_FUNCTIONS = ("signature", "getfullargspec", "isfunction", "ismethod", "isclass", "isbuiltin", "ismodule", "isgeneratorfunction", "getmodule", "getdoc")
-_TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
-
-
-def _computes(function: Any) -> bool:
-    """Functions of NumPy and the standard library that only look at static values."""
-    module = function.__globals__.get("__name__", "") if isinstance(function, types.FunctionType) else getattr(function, "__module__", "") or ""
-    if module == "inspect":
-        return function.__name__ in _SAID_OF_FUNCTIONS
-    return module in _TRANSFORMS or module.split(".")[0] in ("numpy", "math", "operator", "builtins", "itertools") and not isinstance(function, type)
 
 
 def _is_native_of_scipy(function: Any) -> bool:

@@ -403,6 +403,8 @@ def formatted(frame: Frame, node: Any) -> Value:
     if not is_static(value):
         return value
     spec = frame.evaluate(node.format_spec) if node.format_spec is not None else ""
+    if isinstance(value, BaseException):
+        return frame.call(str, (value,), {})
     return value if isinstance(value, RunTimeText) else called(format, value, spec)
 
 

@@ -89,11 +89,6 @@ for _kind, _name in {
     HANDLERS[getattr(operator, _name)] = _in_place(_kind)
 
 
-@handles(warnings.warn)
-def _warn(frame: Frame, *_: Value, **__: Value) -> None:
-    """Warnings of the function itself: its derivative has none."""
-
-
 @handles(warnings.simplefilter, warnings.filterwarnings)
 def _filter(frame: Frame, action: Value, *_: Value, **__: Value) -> None:
     if static_of(action) not in ("ignore", "default", "always", "all", "module", "once"):

@@ -13,7 +13,7 @@ from stgrad.frontend.arrays import get, is_fixed
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
-from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText
+from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import ABSENT, called, look
 
@@ -76,7 +76,7 @@ def _currentframe(frame: Frame) -> None:
 @handles(repr)
 def _repr(frame: Frame, value: Value) -> Value:
     known = static_of(value)
-    return called(repr, known) if is_static(known) and not isinstance(known, RunTimeText) else RunTimeText(UNKNOWN)
+    return called(repr, known) if is_static(known) and not (isinstance(known, RunTimeText) or _says_more(known)) else RunTimeText(UNKNOWN)
 
 
 @handles(str, format)
@@ -90,5 +90,5 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
 
 
 def _says_more(value: Any) -> bool:
-    """Whether the text of an exception is made of what its class keeps: exceptions are made without that."""
-    return isinstance(value, BaseException) and not hasattr(type(value).__str__, "__objclass__")
+    """Whether the text of an exception is made of what its class keeps, or the program knows: exceptions are made without that."""
+    return isinstance(value, BaseException) and (not hasattr(type(value).__str__, "__objclass__") or has_unknown(value.args))

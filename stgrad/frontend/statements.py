@@ -23,12 +23,12 @@ from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
 from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
 from stgrad.frontend.generators import collected
-from stgrad.frontend.heap import State, contents
+from stgrad.frontend.heap import contents
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
+from stgrad.frontend.standard import said
 from stgrad.frontend.values import (
-    UNDEFINED,
     Generator,
     Growing,
     Maybe,
@@ -385,7 +385,7 @@ def raise_statement(frame: Frame, node: Any) -> None:
     exc = node.exc
     call = exc if isinstance(exc, gast.Call) else None
     kind = frame.evaluate(call.func if call is not None else exc) if exc is not None else _being_handled(frame)
-    parts = [_part(frame, a) for a in call.args] if call is not None else []
+    parts = [said(frame, a) for a in call.args] if call is not None else []
     if isinstance(kind, BaseException):
         kind, parts = type(kind), [str(a) for a in kind.args]
     if not (isinstance(kind, type) and issubclass(kind, Exception)):
@@ -407,18 +407,6 @@ def _being_handled(frame: Frame) -> Value:
     if handling and isinstance(handling[-1], Maybe) and handling[-1].error is not None:
         raise handling[-1].error
     return handling[-1] if handling else RuntimeError("No active exception to reraise")
-
-
-def _part(frame: Frame, node: Any) -> str:
-    """A part of a message; what cannot be told, or not even be read, is dots: it has no derivative."""
-    state = State(frame)
-    try:
-        with frame.builder.block():
-            found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
-    except (errors.StgradError, Leaves):
-        found = UNDEFINED
-    state.restore()
-    return found if isinstance(found, str) else "..." if not is_static(found) or found is UNDEFINED else str(found)
 
 
 __all__ = ["Maybe", "assign", "range_length", "replace"]

@@ -1,0 +1,88 @@
+"""What programs say of themselves, and what they look up: `logging`, and functions of the standard library that look at their arguments alone."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import re
+import types
+import warnings
+from typing import Any
+
+import gast
+
+from stgrad import errors
+from stgrad.frontend.builtins import handles
+from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.heap import State
+from stgrad.frontend.values import Value, is_static, static_of
+
+_LEVELS = ("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log")
+_SAID = {warnings.warn} | {getattr(owner, name) for owner in (logging, logging.Logger, logging.LoggerAdapter) for name in _LEVELS if hasattr(owner, name)}
+# Of `inspect` only what looks at its argument, and not at the stack.
+_SAID_OF_FUNCTIONS = ("signature", "getfullargspec", "isfunction", "ismethod", "isclass", "isbuiltin", "ismodule", "isgeneratorfunction", "getmodule", "getdoc")
+_TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
+_LOOKING = ("numpy", "math", "operator", "builtins", "itertools", "re", "textwrap", "difflib", "posixpath", "fnmatch", "keyword", "string")
+
+
+@handles(*_SAID)
+def _say(frame: Frame, *_: Value, **__: Value) -> None:
+    """Warnings and records of the function itself: its derivative has none."""
+
+
+def only_says(function: Any) -> bool:
+    """Whether a function warns or keeps a record: what it says is never looked at."""
+    return getattr(function, "__func__", function) in _SAID if isinstance(function, (types.FunctionType, types.MethodType)) else function is warnings.warn
+
+
+def say(frame: Frame, node: Any) -> None:
+    """A call of such a function: what its arguments do is done, and what cannot be read of them is left out."""
+    for arg in (*node.args, *(keyword.value for keyword in node.keywords)):
+        said(frame, arg, frame.builder.out)
+
+
+def said(frame: Frame, node: Any, kept: list[Any] | None = None) -> str:
+    """A part of a message; what cannot be told, or not even be read, is dots: it has no derivative. `kept` gets what it does."""
+    state = State(frame)
+    try:
+        with frame.builder.block() as block:
+            found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
+    except (errors.StgradError, Leaves):
+        state.restore()
+        return "..."
+    if kept is None:
+        state.restore()
+    else:
+        kept.extend(block)
+    return found if isinstance(found, str) else str(found) if is_static(found) else "..."
+
+
+@handles(logging.Logger.isEnabledFor, logging.LoggerAdapter.isEnabledFor)
+def _is_enabled(frame: Frame, *_: Value) -> bool:
+    return False
+
+
+@handles(dict.fromkeys, collections.OrderedDict.fromkeys)
+def _from_keys(frame: Frame, keys: Value, value: Value = None) -> Value:
+    return frame.call(from_keys, (keys, value), {})
+
+
+def from_keys(keys, value):  # type: ignore[no-untyped-def]
+    """What `dict.fromkeys` is short for."""
+    found = {}
+    for key in keys:
+        found[key] = value
+    return found
+
+
+def computes(function: Any) -> bool:
+    """Functions of NumPy and the standard library that only look at static values."""
+    module = function.__globals__.get("__name__", "") if isinstance(function, types.FunctionType) else getattr(function, "__module__", "") or ""
+    if module == "inspect":
+        return function.__name__ in _SAID_OF_FUNCTIONS
+    if function is logging.getLogger or isinstance(getattr(function, "__self__", None), (re.Pattern, re.Match)):
+        return True
+    return module in _TRANSFORMS or module.split(".")[0] in _LOOKING and not isinstance(function, type)
+
+
+__all__ = ["computes", "only_says", "said", "say"]
