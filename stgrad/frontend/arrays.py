@@ -50,7 +50,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return found(frame, owner) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)
-    if isinstance(owner, (tuple, list, dict)) and name[:1] != "_" and root_of(type(owner)) not in LIBRARIES and name not in getattr(owner, "_fields", ()):
+    if isinstance(owner, (tuple, list, dict)) and _may_be_own(owner, name):
         found = look("raw", type(owner), name)
         if isinstance(found, (property, FunctionType)):
             return _of_subclass(frame, owner, found)
@@ -71,6 +71,13 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     return _missing(frame, owner, name, node) if value is ABSENT else value
 
 
+def _may_be_own(owner: Any, name: str) -> bool:
+    """Whether a class derived from Python's containers, or an instance of one, may have this attribute beside what those have."""
+    of_tuples = hasattr(owner, "_fields") and (name in owner._fields or name in _OF_NAMED_TUPLES)
+    return name[:2] != "__" and not of_tuples and root_of(type(owner)) not in LIBRARIES
+
+
+_OF_NAMED_TUPLES = ("_replace", "_asdict", "_make", "_fields", "_field_defaults")
 _CHANGING = (
     "add", "discard", "remove", "update", "clear", "copy", "intersection_update", "difference_update", "symmetric_difference_update",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from stgrad.frontend.certainties import emit_raise, left
 from stgrad.frontend.frame import Frame, Leaves, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
+from stgrad.frontend.partly import together
 from stgrad.frontend.unassigned import one_sided
 from stgrad.frontend.values import UNDEFINED, Growing, Maybe, Sym, Undefined, Value
 from stgrad.ir import If
@@ -118,6 +119,8 @@ def _join_containers(frame: Frame, join: Join, then: dict[int, Any], orelse: dic
         container = (then.get(k) or orelse[k])[0]
         a, b = (side[k][1] if k in side else contents(container) for side in (then, orelse))
         what = path_of(frame, container)
+        if list(a) != list(b):
+            a, b = together(container, a, b) or (a, b)
         if list(a) != list(b):
             raise errors.TypeInferenceError(
                 f"`{what}` has other entries on one path than on the other",

@@ -198,11 +198,26 @@ class Moved:
     to: Value
 
 
+LACKS = "lacks "  # before the name of an attribute: the flag that says where it is not set (see `stgrad.frontend.partly`)
+
+
+def all_of(fields: dict[str, Value]) -> dict[str, Value]:
+    """The attributes of an object, where all of them are there.
+
+    Raises TypeInferenceError where a path left some of them out.
+    """
+    some = [n for n in fields if n.startswith(LACKS) and fields[n] is not False]
+    if some:
+        name = some[0].removeprefix(LACKS)
+        raise errors.TypeInferenceError(f"the attribute `{name}` is set on some paths only", None, hint="give it a value before the branch")
+    return {n: v for n, v in fields.items() if not n.startswith(LACKS)}
+
+
 class Attributes(dict[str, Value]):
     """What `vars(record)` finds: it can be read until the object changes."""
 
     def __init__(self, record: Record | None = None) -> None:
-        super().__init__({} if record is None else record.fields)
+        super().__init__({} if record is None else all_of(record.fields))
         self.record = record
 
 
@@ -213,7 +228,7 @@ def current(container: Value) -> Value:
         if not isinstance(held, Moved):
             break
         container = held.to
-    if isinstance(container, Attributes) and container.record is not None and _differ(container, container.record.fields):
+    if isinstance(container, Attributes) and container.record is not None and _differ(container, all_of(container.record.fields)):
         raise errors.UnsupportedSyntaxError("the attributes of an object changed behind `vars(...)`", None, hint="write vars(...) again")
     return container
 

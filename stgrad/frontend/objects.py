@@ -16,6 +16,7 @@ from typing import Any
 import gast
 
 from stgrad import errors
+from stgrad.frontend import partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Growing, Record, Sym, Value, is_derived, is_static
@@ -43,7 +44,7 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     record = owner.record if isinstance(owner, Super) else owner
     cls = _class_of(record)
     if isinstance(owner, Record) and name in owner.fields:
-        return owner.fields[name]
+        return partly.read(frame, owner, name)
     if name == "__class__":
         return cls
     if name == "__dict__":
@@ -112,6 +113,7 @@ def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
     there = name in record.fields
     frame.mutate(record, through=there)
     record.fields[name] = frame.keep(value)
+    partly.note_set(record, name)
     if there:
         from stgrad.frontend import growing
 

@@ -133,7 +133,12 @@ def _numeric(frame: Frame, args: tuple[Value, ...], what: str) -> None:
                 frame.builder.loc,
                 reason="arithmetic is defined on numbers and arrays",
                 hint="convert it with np.array(...)",
-            )
+            ) from (TypeError(f"unsupported operand type(s) for {what}: {', '.join(map(_kind_of, args))}") if a is None else None)
+
+
+def _kind_of(value: Value) -> str:
+    """What an operand is in a message of Python's."""
+    return "'NoneType'" if value is None else f"'{a_kind(value).split()[-1]}'"
 
 
 def _integer_value(frame: Frame, kind: type, a: Value, b: Value) -> Dim | None:
@@ -304,7 +309,10 @@ def cast_scalar(frame: Frame, value: Value, dtype: str) -> Value:
         known_text(frame, value)
         return called({"float": float, "int": int, "bool": bool, "complex": complex}[dtype], static_of(value))
     if value.type.rank:
-        raise errors.TypeInferenceError(f"`{dtype}()` of an array with axes", frame.builder.loc, hint="index one element first")
+        message = f"`{dtype}()` of an array with axes"
+        many = not all(map(frame.builder.extents.may_be_one, value.type.dims))
+        refused = errors.TypeInferenceError(message, frame.builder.loc, hint="index one element first")
+        raise refused from (TypeError("only 0-dimensional arrays can be converted to Python scalars") if many else None)
     result = Type({"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"}[dtype], weak=True)
     if dtype == "int" and value.type.dtype == "int64":
         result = replace(result, value=value.type.value)

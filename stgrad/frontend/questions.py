@@ -11,8 +11,10 @@ from stgrad import errors
 from stgrad.frontend import boxes
 from stgrad.frontend.arrays import get, is_fixed
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
+from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import ABSENT, called, look
@@ -43,13 +45,18 @@ def _callable(frame: Frame, value: Value) -> Value:
 
 @handles(getattr)
 def _getattr(frame: Frame, owner: Value, name: Value, *default: Value) -> Value:
-    return default[0] if default and not _hasattr(frame, owner, name) else get(frame, owner, name, None)
+    found = _hasattr(frame, owner, name) if default else True
+    if isinstance(found, Sym):
+        return branch(frame, found, lambda: owner.fields[name], lambda: default[0], "_t")
+    return get(frame, owner, name, None) if found else default[0]
 
 
 @handles(hasattr)
 def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Record):
-        found = name in owner.fields or look("raw", owner.cls, name) is not ABSENT
+        if isinstance(flag := lacks(owner, name), Sym):
+            return frame.builder.call("not", (flag,), flag.type)
+        found = not flag or look("raw", owner.cls, name) is not ABSENT
         return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
     if isinstance(owner, Sym):
         return hasattr(_example(frame, owner), name)

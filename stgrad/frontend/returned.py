@@ -9,6 +9,7 @@ from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import view
 from stgrad.frontend.items import Slot
+from stgrad.frontend.partly import whole
 from stgrad.frontend.values import Growing, Listed, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
 
 
@@ -23,6 +24,7 @@ def settled(frame: Frame, value: Value) -> Value:
             raise errors.TypeInferenceError("a result that is a tuple whose length the program decides", frame.builder.loc, hint="return a list or an array")
         return Listed(_arrays(frame, v)) if isinstance(v, Growing) else v
 
+    whole(value)
     return map_leaves(leaf, value)
 
 
