@@ -40,6 +40,8 @@ def _example(frame: Frame, value: Sym) -> Any:
 
 @handles(callable)
 def _callable(frame: Frame, value: Value) -> Value:
+    if isinstance(value, Record):
+        return look("raw", value.cls, "__call__") is not ABSENT
     return isinstance(value, (Closure, Method)) or callable(value)
 
 

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.frontend.builtins import handles
 from stgrad.frontend.library import refuse
+from stgrad.frontend.values import Value, is_number, static_of
 from stgrad.hooks import stop_gradient
 from stgrad.implicit import custom_root
 
 _FULL = "`full_output` of a solver of SciPy is not supported"
-_INFINITE = "an infinite end of scipy.integrate.quad is not supported: substitute x = a + t / (1 - t), for t from 0 to 1"
+_INFINITE = "an infinite end of scipy.integrate.quad must be known at compile time: write np.inf in the call"
 _REST = "`weight`, `points` and complex functions in `scipy.integrate.quad` are not supported"
 
 
@@ -187,16 +189,55 @@ def quad(
 ):  # fmt: skip
     refuse(full_output != 0, _FULL)
     refuse(points is not None or weight is not None or complex_func, _REST)
+    if infinite(a) or infinite(b):
+        return _to_infinity(lambda x: func(x, *args), a, b, epsabs, epsrel, limit)
     if abs(a) == np.inf or abs(b) == np.inf:
         raise ValueError(_INFINITE)
 
     def integrand(t: Any) -> Any:
         return (b - a) * func(a + (b - a) * t, *args)
 
-    lefts, widths, count, error = _mesh(integrand, epsabs, epsrel, limit)
+    return _integral(integrand, epsabs, epsrel, limit)
+
+
+def infinite(end):
+    """Whether an end is known to be infinite while the program is read."""
+    return abs(end) == np.inf
+
+
+@handles(infinite)
+def _infinite(frame: Any, end: Value) -> bool:
+    known = static_of(end)
+    return is_number(known) and infinite(known)
+
+
+def _to_infinity(f, a, b, epsabs, epsrel, limit):
+    """With x = (1 - t) / t, t from 0 to 1, as QAGI has it; both halves of the line together."""
+    if infinite(a) and infinite(b):
+        refuse(a == b, "`scipy.integrate.quad` from an infinite end to the same one is not supported")
+        sign = 1.0 if a < b else -1.0
+
+        def integrand(t: Any) -> Any:
+            x = (1.0 - t) / t
+            return sign * (f(x) + f(-x)) / (t * t)
+
+    else:
+        start, far = (a, b) if infinite(b) else (b, a)
+        side = 1.0 if far > 0.0 else -1.0
+        sign = side if infinite(b) else -side
+
+        def integrand(t: Any) -> Any:
+            return sign * f(start + side * ((1.0 - t) / t)) / (t * t)
+
+    return _integral(integrand, epsabs, epsrel, limit)
+
+
+def _integral(f, epsabs, epsrel, limit):
+    """The integral from 0 to 1, and how far it may be off."""
+    lefts, widths, count, error = _mesh(f, epsabs, epsrel, limit)
     total = 0.0
     for k in range(count):
-        total = total + _rules(integrand, lefts[k], widths[k])[0]
+        total = total + _rules(f, lefts[k], widths[k])[0]
     return total, stop_gradient(error)
 
 

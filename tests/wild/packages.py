@@ -88,6 +88,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 # Functions whose results are no functions of their arguments: they have no derivative that could be right.
 WITHOUT_A_VALUE: dict[str, str] = {
+    "burnman.tools.solution:_subregular_matrix_conversion": "rounds to 12 digits: constant between its jumps, which differences do not see",
     "mosqito.sq_metrics.tonality.tone_to_noise_ecma._spectrum_smoothing:_spectrum_smoothing": "returns items of np.empty that it never writes",
     "sequence_jacobian.utilities.misc:list_diff": "returns the items of a set of floats, in the order of their hashes",
 }
