@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import logging
 import re
+import time
 import types
 import warnings
 from typing import Any
@@ -16,6 +17,7 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.heap import State
 from stgrad.frontend.values import Value, is_static, static_of
+from stgrad.registered import register_gradient
 
 _LEVELS = ("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log")
 _SAID = {warnings.warn} | {getattr(owner, name) for owner in (logging, logging.Logger, logging.LoggerAdapter) for name in _LEVELS if hasattr(owner, name)}
@@ -55,6 +57,15 @@ def said(frame: Frame, node: Any, kept: list[Any] | None = None) -> str:
     else:
         kept.extend(block)
     return found if isinstance(found, str) else str(found) if is_static(found) else "..."
+
+
+def _of_a_clock(y, y_bar):  # type: ignore[no-untyped-def]
+    """A clock has no arguments, and no cotangents."""
+    return ()
+
+
+for _clock in (time.time, time.perf_counter, time.monotonic, time.process_time):  # asked as the program runs, by a call of Python
+    register_gradient(_clock, _of_a_clock, abstract=1.0)
 
 
 @handles(logging.Logger.isEnabledFor, logging.LoggerAdapter.isEnabledFor)

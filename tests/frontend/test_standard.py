@@ -5,6 +5,9 @@ from __future__ import annotations
 import collections
 import logging
 import re
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -80,6 +83,13 @@ def with_a_pattern(x, n):
     return x * mass if found.group(1) == "left" and re.sub("e", "", "left") == "lft" else x * n
 
 
+def with_clocks(x, n):
+    start = time.perf_counter()
+    y = sum(x**k for k in range(n))
+    print("took", time.perf_counter() - start, time.time() > 1e9)
+    return y if time.monotonic() - start < 1e9 else 0.0
+
+
 def with_keys(x, n):
     totals = dict.fromkeys(("a", "b"), 0.0)
     order = collections.OrderedDict.fromkeys(["b", "a"])
@@ -90,7 +100,7 @@ def with_keys(x, n):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("x", [0.7, 1.9, -1.3, 120.0])
-@pytest.mark.parametrize("f", [with_records, with_an_exception, with_messages, with_a_text, with_a_pattern, with_keys])
+@pytest.mark.parametrize("f", [with_records, with_an_exception, with_messages, with_a_text, with_a_pattern, with_clocks, with_keys])
 def test_derivatives(f, x, monkeypatch):
     monkeypatch.setenv("STGRAD_PLAIN", "0")
     check_gradient(f, (x, 4), order=2)
@@ -119,3 +129,23 @@ def test_a_text_of_an_exception_is_not_known():
 
     with pytest.raises(stgrad.errors.NeedStaticError, match="a text made of values of the running program"):
         stgrad.grad(f, jit=True)(1.5)
+
+
+PROGRAM = """
+import time, stgrad
+def f(x):
+    while time.time() < 1e9:
+        x = x + 1.0
+    return x * x
+print(stgrad.grad(f, jit=True)(1.5))
+"""
+
+
+def test_clocks_of_kept_programs(tmp_path, monkeypatch):
+    """Another process, which reads no function, finds the clock."""
+    monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("STGRAD_PROGRAM_CACHE", raising=False)
+    file = tmp_path / "clocks.py"
+    file.write_text(PROGRAM)
+    for _ in range(2):
+        assert subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout == "3.0\n"
