@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.alias import Classes
 from stgrad.ir import Assign, Block, Const, Dim, Function, Operand, Stmt, Type, Var, assigns, map_blocks, stored, walk
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import adds_zeros, operation
 
-_KEPT = frozenset(("identity", "copy", "element", "move"))  # kinds whose results hold what their first argument holds, and nothing else
+_KEPT = frozenset(("identity", "copy", "element", "move"))  # kinds whose results hold what their first argument holds, and nothing but zeros else
 
 
 def uniform(fn: Function) -> Function:
@@ -93,18 +93,11 @@ class _Uniform:
         value: Operand | None = None
         if _fills(stmt):
             value = Const(known.fill) if known.filled is None else stmt.args[known.filled]
-        elif known.kind in _KEPT and stmt.args and not self.adds_zeros(stmt):
+        elif known.kind in _KEPT and stmt.args and not adds_zeros(stmt, self.types):
             value = self.of(stmt.args[0])
         elif known.scalar and not stmt.kwargs:
             value = self.computed(stmt)
         return self.literal(value, t)
-
-    def adds_zeros(self, stmt: Assign) -> bool:
-        """Whether an operation puts elements among zeros: a triangle of a matrix, `np.diag` of a row."""
-        if operation(stmt.op).triangle in ("lower", "upper"):
-            return True
-        source = stmt.args[0]
-        return operation(stmt.op).readonly == "smaller" and isinstance(source, Var) and self.types[source.name].rank < self.types[stmt.target.name].rank
 
     def literal(self, value: Operand | None, t: Type) -> Operand | None:
         if isinstance(value, Const) and type(value.value) in (bool, int, float):
@@ -158,7 +151,7 @@ class _Uniform:
         if not isinstance(test, Const):
             return stmt
         kept = stmt.args[1 if test.value else 2]
-        if not isinstance(kept, Var) or not self.fits(kept, stmt.target, (kept,)):
+        if not isinstance(kept, Var) or not self.fits(kept, stmt.target, (kept, stmt.target)):
             return stmt
         return replace(stmt, op="np.copy", args=(kept,))
 

@@ -156,6 +156,31 @@ def test_new_arrays(name: str) -> None:
         assert (made == (1.5 if known.filled == 1 else known.fill)).all()
 
 
+MOVING = sorted(name for name, known in TABLE.items() if known.kind in ("identity", "copy", "element", "move") and rules.lookup(name) is not None)
+
+
+def of_one_number(name: str) -> Iterator[tuple[Any, Any]]:
+    """The samples of an operation's rule with sevens in their first argument: that argument, and what the operation makes of it."""
+    rule = rules.lookup(name)
+    assert rule is not None and rule.samples
+    for generate in rule.samples:
+        for (first, *rest), kwargs in generate(np.random.default_rng(0)):
+            if isinstance(first, np.ndarray):
+                sevens = np.full_like(first, 7.0)
+                yield sevens, rule.op(sevens, *rest, **kwargs)
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_zeros_beside_elements(name: str) -> None:
+    """What an operation makes of one number is that number, but for zeros where the row says so; and where it says so, there are some."""
+    known = operation(name)
+    zeros = set()
+    for first, made in of_one_number(name):
+        assert set(np.unique(made)) <= {0.0, 7.0}
+        zeros |= {"larger" if made.ndim > first.ndim else "always"} if (made == 0.0).any() else set()
+    assert zeros == ({known.zeros} if known.zeros else set())
+
+
 def test_modes_are_operations() -> None:
     assert {known.combine for known in TABLE.values() if known.combine} <= MODES.keys()
     assert all(operation(name).known for name in MODES.values())

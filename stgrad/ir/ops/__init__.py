@@ -8,6 +8,7 @@ from stgrad.ir.ops.core import Operation as Operation
 from stgrad.ir.ops.core import operation as operation
 from stgrad.ir.ops.numbers import FUNCTION as FUNCTION
 from stgrad.ir.ops.numbers import MODES as MODES
+from stgrad.ir.ops.reading import adds_zeros as adds_zeros
 from stgrad.ir.ops.reading import contents as contents
 from stgrad.ir.ops.reading import makes_an_object as makes_an_object
 from stgrad.ir.ops.reading import read_operands as read_operands

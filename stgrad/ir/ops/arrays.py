@@ -16,7 +16,7 @@ define("np.transpose", "move", sharing="always", reorders=True, triangle="turned
 define("np.squeeze np.expand_dims", "move", sharing="always", made="rowwise")
 define("np.swapaxes np.moveaxis", "move", sharing="always", reorders=True)
 define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
-define("np.diag", "move", readonly="smaller")
+define("np.diag", "move", readonly="smaller", zeros="larger")
 define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
@@ -63,8 +63,8 @@ define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call
 # --------------------------------------------------------------------------- elements elsewhere
 
 define("np.concatenate np.stack np.repeat np.tile", "move")
-define("np.tril", "move", triangle="lower")
-define("np.triu", "move", triangle="upper")
+define("np.tril", "move", triangle="lower", zeros="always")
+define("np.triu", "move", triangle="upper", zeros="always")
 define("np.roll", "move", made="follows")
 
 # --------------------------------------------------------------------------- added up and multiplied

@@ -62,6 +62,8 @@ class Operation:
         reorders: whether the result is the argument with its axes in another order.
         triangle: of a matrix: 'lower' or 'upper' where the result has nothing but zeros on the other side of the diagonal, 'kept' where that is as in the
             argument, 'turned' where it is the other way round.
+        zeros: of an operation that moves elements: 'always' where zeros may stand beside them, 'larger' where they do if the result has more axes than the
+            argument.
         combine: for a reduction, how a value joins the result: a mode of loop nests.
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
@@ -98,6 +100,7 @@ class Operation:
     tuned: str = ""
     reorders: bool = False
     triangle: str = ""
+    zeros: str = ""
     combine: str = ""
     picks: bool = False
     symbol: str = ""

@@ -41,6 +41,20 @@ def readonly(stmt: Assign, types: Mapping[str, Type]) -> bool:
     return said == "always" or (said == "smaller" and isinstance(first, Var) and types[stmt.targets[0].name].rank < types[first.name].rank)
 
 
+def adds_zeros(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether an operation puts elements among zeros: a triangle of a matrix, a matrix with a row on its diagonal.
+
+    >>> from stgrad.ir import Dim
+    >>> vector, matrix = Type("float64", (Dim("n"),), True), Type("float64", (Dim("n"), Dim("n")), True)
+    >>> adds_zeros(Assign((Var("y"),), "np.diag", (Var("x"),)), {"x": vector, "y": matrix})
+    True
+    >>> adds_zeros(Assign((Var("y"),), "np.diag", (Var("x"),)), {"x": matrix, "y": vector})
+    False
+    """
+    said, first = operation(stmt.op).zeros, stmt.args[0] if stmt.args else None
+    return said == "always" or (said == "larger" and isinstance(first, Var) and types[stmt.targets[0].name].rank > types[first.name].rank)
+
+
 def makes_an_object(name: str) -> bool:
     """Whether what an operation gives is an object that was not there before, if it is an array: new memory, or a new view.
 
