@@ -84,7 +84,8 @@ def resident() -> tuple[int, int]:
 def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | stgrad.Budget | None) -> tuple[float, float, int | None, float]:
     """Seconds, bytes at the peak, those that `.memory(...)` tells before, and a number of the gradient."""
     gradient = stgrad.grad(f, memory=memory)
-    small = x[(slice(16),) * x.ndim] if isinstance(x, np.ndarray) else x  # so that the process holds no memory that serves again
+    # Small, so that the process holds no memory that serves again, and stored as x is, so that nothing is compiled in the call that is measured.
+    small = np.ascontiguousarray(x[(slice(16),) * x.ndim]) if isinstance(x, np.ndarray) else x
     gradient(small, 3, snapshots, loop)
     gradient(small, 3, snapshots, loop)
     predicted = gradient.memory(x, n, snapshots, loop).peak

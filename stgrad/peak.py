@@ -1,7 +1,8 @@
 """How much memory a gradient program takes at most, told from the sizes of its arguments before it runs.
 
-The program that is compiled is walked through with integers and extents alone: what asks for memory adds to it, what nothing reads any more is given back. Of a
-long loop a few trips are walked, the first two, one in the middle and the last, and what its lists grow by in all trips follows by Simpson's rule.
+The program that is compiled is walked through with integers and extents alone: what asks for memory adds to it, what nothing reads any more is given
+back, and may leave a hole (`stgrad.heap`). Of a long loop a few trips are walked, the first two, one in the middle and the last, and what its lists grow
+by in all trips follows by Simpson's rule.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from stgrad import runtime
 from stgrad.analysis.alias import viewed
 from stgrad.analysis.liveness import Liveness, result_names
+from stgrad.heap import Heap
 from stgrad.ir import (
     Assign,
     Block,
@@ -38,6 +40,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
+from stgrad.runtime.memory import mapped_from
 
 FEW = 6  # trips of a loop that are all walked
 TWICE = 2  # trips of a loop of which nobody knows how many there are
@@ -69,20 +72,27 @@ def predicted(fn: Function, arguments: Sequence[Any]) -> Peak:
 
 @dataclass
 class _State:
-    """Integers that are known, extents by their symbols, the block that each array is in, and the bytes of blocks and lists."""
+    """Integers that are known, extents by their symbols, the block that each array is in, the bytes of blocks and lists, and where blocks lie."""
 
     numbers: dict[str, Any] = field(default_factory=dict)
     extents: dict[str, int] = field(default_factory=dict)
     held: dict[str, object] = field(default_factory=dict)
     sizes: dict[object, int] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
+    heap: Heap = field(default_factory=lambda: Heap(mapped_from()))
 
     def copy(self) -> _State:
-        return _State(dict(self.numbers), dict(self.extents), dict(self.held), dict(self.sizes), dict(self.lists))
+        return _State(dict(self.numbers), dict(self.extents), dict(self.held), dict(self.sizes), dict(self.lists), self.heap.copy())
 
     def total(self) -> float:
-        self.sizes = {block: self.sizes[block] for block in set(self.held.values())}
-        return sum(self.sizes.values()) + sum(self.lists.values())
+        return self.heap.size + sum(self.lists.values())
+
+    def free(self) -> None:
+        """Blocks that no array is in any more."""
+        held = set(self.held.values())
+        for block in [block for block in self.sizes if block not in held]:
+            del self.sizes[block]
+            self.heap.give(block)
 
 
 class _Walk:
@@ -113,6 +123,8 @@ class _Walk:
 
     def hold(self, name: str, size: int) -> None:
         block = object()
+        self.state.free()
+        self.state.heap.take(block, size)
         self.state.held[name], self.state.sizes[block] = block, size
         self.peak = max(self.peak, math.ceil(self.state.total()))
 
@@ -234,6 +246,7 @@ class _Walk:
             self.state.held[value.name] = kept = object()  # the list has it now, and counts it
             self.state.sizes[kept] = 0
             self.state.held.update({n: kept for n, b in self.state.held.items() if b is block})
+            self.state.free()
         self.peak = max(self.peak, math.ceil(self.state.total()))
 
     def pop(self, stack: str, target: Var) -> None:

@@ -30,6 +30,7 @@ LAYERS = [
     {"implicit_calls"},
     {"readings"},
     {"recursion"},
+    {"heap"},
     {"peak"},
     {"program", "as_python", "memory", "straight"},
     {"stage_texts"},

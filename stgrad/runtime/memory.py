@@ -149,4 +149,9 @@ def keep_freed(limit: int) -> bool:
     return mallopt is not None and bool(mallopt(M_TRIM_THRESHOLD, limit) and mallopt(M_MMAP_THRESHOLD, MAPPED))
 
 
-keep_freed(int(os.environ.get("STGRAD_KEEP_MEMORY", KEPT)))
+def mapped_from() -> int:
+    """The bytes from which on a block is mapped for itself, and gone when it is freed: all, where the C library was told nothing."""
+    return MAPPED if _KEEPS else 0
+
+
+_KEEPS = keep_freed(int(os.environ.get("STGRAD_KEEP_MEMORY", KEPT)))

@@ -119,16 +119,18 @@ def collect(names: Annotated[list[str] | None, typer.Argument(help="only these s
 
 
 def _collected(name: str, wanted: int, limit: float) -> list[Case]:
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+    """Drawn in a folder that goes away: what packages write where they run goes with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "drawn.json"
         drawn = f"collecting.collect({name!r}, {wanted})"
-        program = f"from pathlib import Path; from wild import cases, collecting; cases.save({drawn}, Path({file.name!r}))"
+        program = f"from pathlib import Path; from wild import cases, collecting; cases.save({drawn}, Path({str(file)!r}))"
         for compiler in ("1", "0"):  # some packages cannot be imported without Numba's compiler
-            environment = {**os.environ, "NUMBA_DISABLE_JIT": compiler, "MPLBACKEND": "Agg"}
+            environment = {**os.environ, "NUMBA_DISABLE_JIT": compiler, "MPLBACKEND": "Agg", "PYTHONPATH": str(Path(__file__).parent.parent)}
             try:
-                subprocess.run([sys.executable, "-c", program], env=environment, timeout=limit, capture_output=True, cwd=Path(__file__).parent.parent)
+                subprocess.run([sys.executable, "-c", program], env=environment, timeout=limit, capture_output=True, cwd=folder)
             except subprocess.TimeoutExpired:
                 return []
-            if found := load(Path(file.name)) if Path(file.name).stat().st_size else []:
+            if found := load(file) if file.exists() else []:
                 return found
         return []
 
