@@ -196,10 +196,11 @@ class Programs:
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
+        from stgrad.frontend.varying import read_carrying
         from stgrad.program import compile_program, spec_of
 
         with progress.working(self.__name__, "generating its program"):
-            return self._generated(arguments, keep, compile_program, spec_of)
+            return read_carrying(lambda: self._generated(arguments, keep, compile_program, spec_of), lambda made: made[0].reading.captures)
 
     def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
         nodes = self._nodes(arguments)

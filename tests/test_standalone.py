@@ -131,7 +131,7 @@ def test_run_without_stgrad_and_give_the_same(cases, tmp_path: Path) -> None:
         wanted = stgrad.value_and_grad(function, jit=False)(*arguments)
         for ours, theirs in zip(leaves(wanted), leaves(found[name]), strict=True):
             assert np.result_type(ours) == np.result_type(theirs)
-            np.testing.assert_allclose(theirs, ours, 1e-12, err_msg=name)
+            np.testing.assert_allclose(theirs, ours, 1e-12, 1e-12 * np.max(np.abs(ours)), err_msg=name)  # zeros are known to rounding
 
 
 def module_of(text: str, path: Path):

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from stgrad import lookups
 from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_atomically
 from stgrad.calls import wrapper
@@ -90,7 +92,7 @@ def find(target: Any, nodes: Sequence[wrapper.Node], options: str = "") -> Ready
         path = _path(target, nodes, options)
     except Unknown:
         return None
-    for entry in _entries(path):
+    for entry in sorted(_entries(path), key=_is_general):
         found = _revived(entry, target, nodes)
         if found is not None:
             return found
@@ -190,7 +192,18 @@ def _lines(identity: Identity, lookup: Lookup) -> Iterator[Any]:
     place = _place(identity, owner)
     if place is None and owner is not None:
         raise Unknown("an owner that no look-up leads to")
-    yield [kind, place, name, identity.describe(lookup.value), lookup.variable]
+    yield [kind, place, name, _what(identity, lookup.value, lookup.variable), lookup.variable]
+
+
+def _what(identity: Identity, value: Any, variable: str | None) -> Any:
+    """What a look-up must find: any number of a type, where a parameter carries it."""
+    return ["any", class_name(type(value))] if variable is not None and isinstance(value, float | np.floating) else identity.describe(value)
+
+
+def _is_general(entry: Any) -> bool:
+    """Whether a program takes numbers from outside as it runs: one that has them compiled in comes first."""
+    found = entry.get("captures") if isinstance(entry, dict) else None
+    return isinstance(found, list) and any(type(was) is list and was[:1] == ["any"] for *_, was, _ in found)
 
 
 def _place(identity: Identity, owner: Any) -> int | None:
@@ -257,9 +270,9 @@ def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:
     for kind, place, name, was, variable in described:
         owner = None if place is None else identity.places[place]
         value = lookups.read(kind, owner, name)
-        if identity.describe(value) != was:
+        if _what(identity, value, variable) != was:
             raise ValueError(name)
-        if variable is not None and carried.setdefault(variable, id(value)) != id(value):
+        if variable is not None and isinstance(value, np.ndarray) and carried.setdefault(variable, id(value)) != id(value):
             raise ValueError(name)
         if is_numeric(value) and kind != "table":
             captures.append(Lookup("form", value, None, form_of(value)))

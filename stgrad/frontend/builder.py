@@ -43,6 +43,7 @@ class Builder:
     cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said
     clipped: set[Dim] = field(default_factory=set)  # extents that count as 0 where they are below it, and are used as numbers
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
+    carried: dict[str, float] = field(default_factory=dict)  # those for floats, and what these are now (see `stgrad.frontend.varying`)
     regions: list[Region] = field(default_factory=list)  # the open branches and loops
     frames: list[Any] = field(default_factory=list)  # the open activations
     generators: dict[int, Any] = field(default_factory=dict)  # of random numbers, seeded in the program

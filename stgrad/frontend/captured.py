@@ -1,8 +1,8 @@
 """What stands in a program for the values that it takes from outside.
 
 An array becomes a hidden parameter, one for each array, wherever it is found; a list, tuple or dict that holds arrays is followed to them,
-so that the program sees the same container with parameters in it. Everything else is compiled in as it is. Containers from outside are
-remembered, for the program must not change them.
+so that the program sees the same container with parameters in it. So does a float that is not what it was in an earlier program of the same code
+(`stgrad.frontend.varying`). Everything else is compiled in as it is. Containers from outside are remembered, for the program must not change them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from stgrad import errors
 from stgrad.contents import form_of, holds_arrays, is_numeric, items_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, rebuild
+from stgrad.frontend.varying import is_carried
 from stgrad.ir import Dim, Type
 from stgrad.lookups import Lookup, note, spelled
 
@@ -55,6 +56,9 @@ class Captures:
             if isinstance(value, np.ndarray) and value.dtype.kind == "O":
                 raise errors.NotDifferentiableError(f"`{wish or name}` is an array of {value.dtype}", builder.loc, hint="use a list, or an array of numbers")
             stands_for = self._parameter(builder, wish or name, value) if is_numeric(value) else value
+            if is_carried(lookup):
+                stands_for = builder.hidden(wish or name, Type(np.dtype(type(value)).name, weak=type(value) is float))
+                builder.carried[stands_for.name] = float(value)
             variable = stands_for.name if isinstance(stands_for, Sym) else None
             self.found[key] = (lookup.carried_by(variable), stands_for)
             self.protect(wish or name, value)

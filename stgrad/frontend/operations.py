@@ -35,6 +35,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
+from stgrad.frontend.varying import better_known
 from stgrad.ir import Const, Dim, Effect, Type
 from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
@@ -87,6 +88,8 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     _numeric(frame, (a, b), python.__name__)
     if op is np.matmul:
         return operation(frame, np.matmul, (a, b))
+    if op is np.power:
+        better_known(frame.builder, b)
     a, b = agreed(frame, (a, b))
     result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
     value = _integer_value(frame, kind, a, b)
