@@ -81,6 +81,15 @@ def resident() -> tuple[int, int]:
     return 1024 * int(found["VmRSS"]), 1024 * int(found["VmHWM"])
 
 
+def growth_of(call: Callable[[], Any]) -> float:
+    """Bytes by which the process's memory grows in a call, at its peak."""
+    with open("/proc/self/clear_refs", "w") as peaks:
+        peaks.write("5")
+    before = resident()[0]
+    call()
+    return float(resident()[1] - before)
+
+
 def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, memory: str | stgrad.Budget | None) -> tuple[float, float, int | None, float]:
     """Seconds, bytes at the peak, those that `.memory(...)` tells before, and a number of the gradient."""
     gradient = stgrad.grad(f, memory=memory)
@@ -89,13 +98,10 @@ def measured(f: Callable[..., Any], x: Any, n: int, snapshots: int, loop: Any, m
     gradient(small, 3, snapshots, loop)
     gradient(small, 3, snapshots, loop)
     predicted = gradient.memory(x, n, snapshots, loop).peak
-    with open("/proc/self/clear_refs", "w") as peaks:
-        peaks.write("5")
-    before = resident()[0]
+    found = []
     start = time.perf_counter()
-    found = gradient(x, n, snapshots, loop)
-    seconds = time.perf_counter() - start
-    return seconds, float(resident()[1] - before), predicted, float(np.sum(found))
+    peak = growth_of(lambda: found.append(gradient(x, n, snapshots, loop)))
+    return time.perf_counter() - start, peak, predicted, float(np.sum(found[0]))
 
 
 def row(name: str, *case: Any, memory: str | None = None, disk: str | None = None) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from stgrad import runtime
 from stgrad.analysis.alias import viewed
 from stgrad.analysis.liveness import Liveness, result_names
+from stgrad.errors import MemoryBudgetError
 from stgrad.heap import Heap
 from stgrad.ir import (
     Assign,
@@ -157,6 +158,9 @@ class _Walk:
             return None
         try:
             return call(*args)
+        except MemoryBudgetError:
+            self.raises = True
+            return None
         except (ArithmeticError, TypeError):
             return None
 
@@ -195,6 +199,9 @@ class _Walk:
             case Effect(op="check_equal"):
                 one, other = map(self.number, stmt.args[:2])
                 self.raises |= one is not None and other is not None and one != other
+            case Effect(op="runtime.budget_check"):
+                size, room = map(self.number, stmt.args)
+                self.raises |= size is not None and room is not None and size > room
             case For():
                 self.added_up(stmt)
             case While():

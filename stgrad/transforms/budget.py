@@ -11,7 +11,8 @@
 `kept` are the bytes that a trip keeps (`stgrad.transforms.tallies`). Where all of them fit, `cut` is the start: the program is then the one without a
 budget, but for a few comparisons. Else it is the stop, and the number of snapshots and the trips between them are chosen when the loop is entered
 (`stgrad.runtime.budget`). A loop in a loop that runs again gets half of its share. `base`, the memory that the program needs besides, is filled in when it is
-lowered (`settle_budget`). Of a `while` nobody knows the trips: first ones keep everything as long as they fit in half of the share, all others run again.
+lowered (`stgrad.transforms.needs`). Of a `while` nobody knows the trips: first ones keep everything as long as they fit in half of the share, all others
+run again.
 
     while going:                        while going and done < runtime.budget_trips(kept, share):
         trip                                trip
@@ -27,8 +28,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-
-import numpy as np
 
 from stgrad import errors
 from stgrad.budgets import Budget as Asked
@@ -53,13 +52,11 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
-    map_blocks,
     operand_vars,
     reads,
     rename,
     walk,
 )
-from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.counters import apart, counter
 from stgrad.transforms.tallies import INT, Pushed, Tally, counts, told, witnesses
@@ -384,39 +381,4 @@ def _fills(loop: For, types: Mapping[str, Type]) -> bool:
     return False
 
 
-# --------------------------------------------------------------------------- what a program needs besides
-
-
-def settle_budget(fn: Function, lists: frozenset[str]) -> Function:
-    """Fill in what a lowered program needs besides what its loops keep: the arrays that it makes, but those of `lists`."""
-    at = next((i for i, s in enumerate(fn.body) if any(_is_left(inner) for inner in walk((s,)))), None)
-    if at is None:
-        return fn
-    names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
-    there: There = {symbol: (name, axis, offset) for p in fn.params for symbol, name, axis, offset in told(p.name, fn.types)}
-    tally = Tally(names, types, there, frozenset(p.name for p in fn.params))
-    total: Operand = Const(0)
-    for name in _made(fn) - lists:
-        size = tally.product(np.dtype(types[name].dtype).itemsize, [tally.extent(dim) for dim in types[name].dims])
-        total = total if size is None else tally.plus(total, size)
-    body = (*fn.body[:at], *tally.out, *(_with_base(s, total) for s in fn.body[at:]))
-    return replace(fn, body=body, types=types)
-
-
-def _is_left(stmt: Stmt) -> bool:
-    return isinstance(stmt, Assign) and stmt.op == "runtime.budget_left"
-
-
-def _with_base(stmt: Stmt, total: Operand) -> Stmt:
-    if isinstance(stmt, Assign) and _is_left(stmt):
-        return replace(stmt, args=(stmt.args[0], total))
-    return map_blocks(lambda block: tuple(_with_base(s, total) for s in block), stmt)
-
-
-def _made(fn: Function) -> set[str]:
-    """Arrays for which a program asks for memory."""
-    made = [s for s in walk(fn.body) if isinstance(s, Assign) and (operation(s.op).kind in ("creation", "like") or s.op == "np.copy")]
-    return {s.target.name for s in made if fn.types[s.target.name].array}
-
-
-__all__ = ["BUDGET", "at_fault", "budgeted", "settle_budget", "within", "within_derivative", "within_own"]
+__all__ = ["BUDGET", "at_fault", "budgeted", "within", "within_derivative", "within_own"]

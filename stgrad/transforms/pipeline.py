@@ -14,7 +14,7 @@ from stgrad.analysis.activity import Activity, activity
 from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
-from stgrad.transforms.budget import BUDGET, at_fault, settle_budget, within
+from stgrad.transforms.budget import BUDGET, at_fault, within
 from stgrad.transforms.buffers import buffered
 from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.counters import counted
@@ -34,6 +34,7 @@ from stgrad.transforms.lower.slots import slots
 from stgrad.transforms.lower.states import states
 from stgrad.transforms.motion import move_invariants
 from stgrad.transforms.nans import check_nans
+from stgrad.transforms.needs import settle_budget
 from stgrad.transforms.parallel import parallel
 from stgrad.transforms.records import records
 from stgrad.transforms.regions import without_rules
@@ -210,7 +211,7 @@ def specialise(fn: Function, trace: Trace, options: Options = DEFAULT) -> Functi
     lists = frozenset(s.name for s in walk(fn.body) if isinstance(s, Stack))
     for name, step in passes(options).items():
         fn = trace.add(name, step(fn))
-    return trace.add("specialised", settle_budget(fn, lists))
+    return trace.add("specialised", settle_budget(fn, lists, None if options.memory is None else options.memory.bytes))
 
 
 def specialise_apart(fn: Function, late: Sequence[str], values: int, trace: Trace, options: Options = DEFAULT) -> Halves:
