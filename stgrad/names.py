@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 # Module aliases that generated code imports: no variable may shadow them.
 RESERVED = frozenset({"np", "math", "scipy", "runtime", "numba"}) | frozenset(keyword.kwlist) | frozenset(dir(builtins))
+COUNT = "__"  # stands before the number of a name that several temporaries wish for; printed programs count anew
+_NUMBER = re.compile(rf"{COUNT}\d+")
 
 
 class Names:
@@ -18,8 +20,8 @@ class Names:
         self._taken = set(taken) | RESERVED
         self._last: dict[str, int] = {}  # the last number given to each wish
 
-    def fresh(self, wish: str) -> str:
-        """`wish` if it is free, else `wish_2`, `wish_3`...
+    def fresh(self, wish: str, between: str = "_") -> str:
+        """`wish` if it is free, else `wish_2`, `wish_3`...; `between` stands before the number.
 
         >>> names = Names(["x"])
         >>> names.fresh("x"), names.fresh("x"), names.fresh("y")
@@ -29,7 +31,7 @@ class Names:
         name, count = wish, self._last.get(wish, 1)
         while name in self._taken:
             count += 1
-            name = f"{wish}_{count}"
+            name = f"{wish}{between}{count}"
         self._taken.add(name)
         self._last[wish] = max(count - 1, 1)
         return name
@@ -43,3 +45,17 @@ class Names:
 
     def reserve(self, names: Iterable[str]) -> None:
         self._taken.update(names)
+
+
+def plain(name: str) -> str:
+    """A name without what marks it as invented, and one of several.
+
+    >>> plain("_K_part__2_bar")
+    'K_part_bar'
+    """
+    return _NUMBER.sub("", name.lstrip("_"))
+
+
+def is_counted(name: str) -> bool:
+    """Whether a name is one of several that temporaries wish for."""
+    return _NUMBER.search(name) is not None

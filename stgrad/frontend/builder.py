@@ -14,9 +14,10 @@ from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.identities import Apart, Thing, assigned
 from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.frontend.wishes import UNNAMED, wish_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
-from stgrad.names import Names
+from stgrad.names import COUNT, Names
 
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
 _WIDE = ("float96", "float128", "complex192", "complex256")  # no native code here has them
@@ -66,6 +67,7 @@ class Builder:
     handling: list[Value] = field(default_factory=list)  # the exceptions whose handlers are being read
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer
     earlier: list[str] = field(default_factory=list)  # names that were read in loops that bind them, and may be bound by an earlier iteration
+    aim: str = ""  # the variable that the statement at hand binds or writes to
     chosen: bool = False  # whether there are names that stand for one of several values (see `stgrad.frontend.choices`)
     attempts: int = 0  # open bodies of a `try` that are read a statement at a time
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
@@ -93,7 +95,8 @@ class Builder:
             double = "complex128" if type_.dtype.startswith("c") else "float64"
             raise errors.TypeInferenceError(f"numbers of more than double precision ({type_.dtype}) are not supported", self.loc, hint=f"use np.{double}")
         wish = wish.partition("@")[0]  # the mark of a generator's names
-        name = self.names.fresh(wish if wish.strip("_") else "_t")
+        wish = wish if wish.strip("_") else UNNAMED
+        name = self.names.fresh(wish, COUNT if wish.startswith("_") and wish != UNNAMED else "_")
         self.types[name] = type_
         self.things.pop(name, None)
         if self.frames and self.frames[-1].unroll:
@@ -136,15 +139,17 @@ class Builder:
         assert isinstance(target.operand, Var)
         self.emit(Assign((target.operand,), op, args, (), self.loc, self.note))
 
-    def call(self, op: str, args: tuple[Value, ...], type_: Type | tuple[Type, ...], kwargs: dict[str, Value] | None = None, wish: str = "_t") -> Value:
+    def call(self, op: str, args: tuple[Value, ...], type_: Type | tuple[Type, ...], kwargs: dict[str, Value] | None = None, wish: str = "") -> Value:
         """Emit `temporary = op(*args, **kwargs)`; a Sym, or a tuple of them for several results."""
         several = isinstance(type_, tuple)
         of_tables = bool(self.tabled) and self._from_tables(op, args)
+        operands = tuple(operand_of(a) for a in args)
+        wish = wish or wish_of(op, operands, self.aim)
         results = [self.variable(wish, t) for t in (type_ if isinstance(type_, tuple) else (type_,))]
         targets = tuple(Var(r.name) for r in results)
         named = {k: np.dtype(v) if k == "dtype" and v in (bool, int, float, complex) else v for k, v in (kwargs or {}).items()}  # Numba knows NumPy's alone
         packed = tuple((k, operand_of(v)) for k, v in named.items())
-        self.emit(Assign(targets, op, tuple(operand_of(a) for a in args), packed, self.loc, self.note))
+        self.emit(Assign(targets, op, operands, packed, self.loc, self.note))
         if of_tables:
             self.tabled.update({r.name: None for r in results if r.type.dtype == "int64" and not r.type.array})
         return tuple(results) if several else results[0]

@@ -38,6 +38,7 @@ from stgrad.frontend.values import (
     rebuild,
     type_of,
 )
+from stgrad.frontend.wishes import aim_of
 from stgrad.ir import Loc, Type, Var
 from stgrad.lookups import ABSENT, Lookup
 from stgrad.source import Source
@@ -104,10 +105,10 @@ class Frame:
             handler = STATEMENTS.get(type(node))
             if handler is None:
                 self.unsupported(node, f"`{type(node).__name__}` statements are not supported")
-            outer = self.builder.loc
+            outer, aim = self.builder.loc, self.builder.aim
             for_caller = outer is not None and (self.unroll or _ours(self.source.function))  # a rule stands for the line that calls it
             if not for_caller:
-                self.builder.loc = self.source.loc(node)
+                self.builder.loc, self.builder.aim = self.source.loc(node), aim_of(node) or aim
             marks = len(self.builder.marks)
             if not hasattr(node, "body"):
                 self.builder.marks.append(self.builder.serial)
@@ -122,7 +123,7 @@ class Frame:
                 refuse_circles(self, reachable(self).values())
                 raise
             finally:
-                self.builder.loc = outer
+                self.builder.loc, self.builder.aim = outer, aim
                 del self.builder.marks[marks:]
 
     def perform(self, node: Any, handler: Callable[[Frame, Any], Any]) -> Any:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stgrad import ir
-from stgrad.names import RESERVED
+from stgrad.names import RESERVED, is_counted, plain
 from stgrad.printer.expressions import Expressions, names, places
 from stgrad.printer.fold import fold
 from stgrad.printer.statements import Statements
@@ -160,7 +160,7 @@ def _spelling(fn: ir.Function, body: ir.Block, result: Any) -> dict[str, str]:
             order[stmt.name if isinstance(stmt, ir.Stack) else stmt.stack] = None
     order.update(dict.fromkeys(names(result)))
     kept = {param.name for param in fn.params} | set(fn.constants)
-    own = [name for name in order if name.startswith("_") and name not in kept]
+    own = [name for name in order if (name.startswith("_") or is_counted(name)) and name not in kept]
     taken = ({*order, *fn.types, *kept} - set(own)) | RESERVED
     spell: dict[str, str] = {}
     count = 0
@@ -194,8 +194,8 @@ def _apart_from_versions(shown: Mapping[str, str], often: set[str], taken: set[s
 
 def _plain(name: str) -> str:
     """A name without the underscores that mark it as invented, where what is left is one."""
-    plain = name.lstrip("_")
-    return plain if plain.isidentifier() else "i" if not plain else f"v{plain}"
+    found = plain(name)
+    return found if found.isidentifier() else "i" if not found else f"v{found}"
 
 
 def _free(wish: str, taken: set[str]) -> str:

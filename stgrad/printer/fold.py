@@ -19,6 +19,7 @@ from typing import Any
 
 from stgrad import ir
 from stgrad.ir.ops import operation
+from stgrad.names import plain
 from stgrad.printer.expressions import Call, children, is_comparison, is_identity, is_scalar, names, replace_leaves
 
 WIDTH = 96  # a line gets no longer by nesting
@@ -341,7 +342,7 @@ def width(expr: Any) -> int:
     """About how many characters an expression takes."""
     match expr:
         case ir.Var():
-            return len(expr.name)
+            return len(plain(expr.name))
         case ir.Const():
             return len(repr(expr.value))
         case Call(op=op) if operation(op).symbol and len(children(expr)) == 2 or op in ("and", "or"):

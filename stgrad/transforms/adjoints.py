@@ -20,6 +20,7 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
 from stgrad.frontend.operations import unbroadcast
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
+from stgrad.frontend.wishes import UNNAMED, is_unnamed
 from stgrad.ir import (
     ALL,
     NONE,
@@ -97,7 +98,7 @@ class Adjoints:
         """The variable of a value adjoint."""
         if name not in self.bars:
             t = self.builder.types[name]
-            self.bars[name] = self.builder.names.fresh("_t" if name.startswith("_t") else f"{name}_bar")
+            self.bars[name] = self.builder.names.fresh(UNNAMED if is_unnamed(name) else f"{name}_bar")
             self.builder.types[self.bars[name]] = replace(t, value=None)
         return Sym(Var(self.bars[name]), self.builder.types[self.bars[name]])
 

@@ -16,6 +16,7 @@ from stgrad.analysis.places import Place, Region, Version, every, reassigned, ve
 from stgrad.analysis.subscripts import Access, Subscripts
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.indexing import indexed_type
+from stgrad.frontend.wishes import UNNAMED, is_unnamed
 from stgrad.ir import (
     Assign,
     Block,
@@ -325,7 +326,7 @@ class Saver:
 
 
 def _made_again(name: str) -> str:
-    return "_t" if name.startswith("_t") else name if name.startswith("_") else f"_{name}"
+    return UNNAMED if is_unnamed(name) else name if name.startswith("_") else f"_{name}"
 
 
 def _values(index: Operand, builder: Builder) -> tuple[object, ...]:

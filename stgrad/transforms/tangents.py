@@ -21,6 +21,7 @@ from stgrad.analysis.activity import differentiable
 from stgrad.analysis.alias import Classes, viewed
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, is_number, operand_of
+from stgrad.frontend.wishes import UNNAMED, is_unnamed
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Store, Type, Var, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
@@ -47,7 +48,7 @@ class Tangents:
     def dot(self, name: str) -> Sym:
         """The variable of a tangent."""
         if name not in self.dots:
-            self.dots[name] = self.builder.names.fresh("_t" if name.startswith("_t") else f"{name}_dot")
+            self.dots[name] = self.builder.names.fresh(UNNAMED if is_unnamed(name) else f"{name}_dot")
             self.builder.types[self.dots[name]] = replace(self.builder.types[name], value=None)
         return Sym(Var(self.dots[name]), self.builder.types[self.dots[name]])
 

@@ -65,7 +65,7 @@ from stgrad.ir import (
 )
 from stgrad.names import RESERVED
 
-_NUMBERED = re.compile(r"_?(.*?)_\d+$")
+_NUMBERED = re.compile(r"(.*?)_\d+$")
 
 
 def tidy(fn: Function) -> Function:
@@ -83,7 +83,7 @@ def tidy(fn: Function) -> Function:
         match = _NUMBERED.match(name)
         base = match.group(1) if match else ""
         base = merged.get(base, base)
-        if not base or name.startswith("_t") or name not in types or types[name].array:
+        if not base or name.startswith("_") or name not in types or types[name].array:
             continue
         if base not in types:
             if base not in bound | stacks | RESERVED and base.isidentifier():
@@ -127,7 +127,7 @@ def interference(fn: Function) -> dict[str, set[str]]:
     """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
     live = liveness(fn)
     clashes: dict[str, set[str]] = {}
-    numbered = {n: m.group(1) for n in fn.types if (m := _NUMBERED.match(n)) and not n.startswith("_t")}
+    numbered = {n: m.group(1) for n in fn.types if (m := _NUMBERED.match(n)) and not n.startswith("_")}
     relevant = frozenset(numbered) | frozenset(numbered.values())  # names that may be merged
 
     def clash(name: str, others: frozenset[str]) -> None:

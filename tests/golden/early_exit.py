@@ -5,22 +5,22 @@ def early_exit_grad(x, limit):
     """Value and gradient of early_exit with respect to x."""
     n = x.shape[0]
     v_k_1_stack = runtime.new_stack(0)
-    t_7_stack = runtime.new_stack(False)
+    t_5_stack = runtime.new_stack(False)
     s = 0.0
     break_2 = False
-    t = x.shape[0]
+    n_x = x.shape[0]
     v_k = 0
     trips = 0
-    while v_k < t and not break_2:
+    while v_k < n_x and not break_2:
         runtime.push(v_k_1_stack, v_k)
         if not x[v_k] < 0.0:
-            t2 = s > limit
-            runtime.push(t_7_stack, t2)
-            if t2:
+            t = s > limit
+            runtime.push(t_5_stack, t)
+            if t:
                 break_2 = True
             else:
-                t3 = x[v_k]
-                s += t3 * t3
+                x_i = x[v_k]
+                s += x_i * x_i
         v_k += 1
         trips += 1
     x_bar = runtime.empty(n)
@@ -29,7 +29,7 @@ def early_exit_grad(x, limit):
     for k in range(trips):
         v_k = runtime.pop(v_k_1_stack)
         if not x[v_k] < 0.0:
-            if not runtime.pop(t_7_stack):
+            if not runtime.pop(t_5_stack):
                 # grad of line 44: s += x[i] ** 2
                 x_bar[v_k] += 2.0 * x[v_k]
     return s, x_bar

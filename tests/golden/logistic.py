@@ -12,8 +12,8 @@ def logistic_grad(r, x0, n):
     r_bar = 0.0
     for t in range(n - 1, -1, -1):
         x_2 = x_stack[t]
-        t2 = 1.0 - x_2
+        x_part = 1.0 - x_2
         # grad of line 16: x = r * x * (1.0 - x)
-        r_bar += x_bar * (t2 * x_2)
-        x_bar *= t2 * r - r * x_2
+        r_bar += x_bar * (x_part * x_2)
+        x_bar *= x_part * r - r * x_2
     return x, r_bar, x_bar

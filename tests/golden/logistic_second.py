@@ -27,25 +27,25 @@ def logistic_grad_grad(r, x0, n):
     for t in range(t3):
         x_bar = x_bar_stack[t2 - t]
         x = x_2_stack[t2 - t]
-        t4 = 1.0 - x
-        t5 = x_bar * t4
-        t6 = x_bar_bar * r
-        r_bar += x_bar_bar * t5
-        t6 += x
-        t7 = -x_bar_bar
-        x_bar_bar = t7 * (r * x)
-        t8 = t7 * x_bar
-        x_bar_bar += t6 * t4
-        x_2_bar = t5 - t6 * x_bar
-        r_bar += t8 * x
-        x_2_bar += t8 * r
+        x_part = 1.0 - x
+        x_part_bar = x_bar * x_part
+        x_part_bar_bar = x_bar_bar * r
+        r_bar += x_bar_bar * x_part_bar
+        x_part_bar_bar += x
+        x_part_bar_bar_2 = -x_bar_bar
+        x_bar_bar = x_part_bar_bar_2 * (r * x)
+        x_part_bar_2 = x_part_bar_bar_2 * x_bar
+        x_bar_bar += x_part_bar_bar * x_part
+        x_2_bar = x_part_bar - x_part_bar_bar * x_bar
+        r_bar += x_part_bar_2 * x
+        x_2_bar += x_part_bar_2 * r
         x_stack_bar[t] = x_2_bar
     x_bar = 0.0
     for t in range(n - 1, -1, -1):
         x = x_stack_2[t]
-        t9 = x_bar * (1.0 - x)
+        x_part_bar_2_2 = x_bar * (1.0 - x)
         x_bar = -(x_bar * (r * x))
-        r_bar += t9 * x
-        x_bar += t9 * r
+        r_bar += x_part_bar_2_2 * x
+        x_bar += x_part_bar_2_2 * r
         x_bar += x_stack_bar[t]
     return r_bar

@@ -21,8 +21,7 @@ def normalise_grad(x):
         t2 = runtime.radd(t2, t7)
         t3 = runtime.radd(t3, -t7 / t5)
         x_bar[i] = t6
-    ret = 0.5 / (t5 if t5 > 0.0 else np.inf)
-    ret = t3 * ret
+    ret = t3 * (0.5 / (t5 if t5 > 0.0 else np.inf))
     for i in range(n):
         t8 = ret * x[i]
         x_bar[i] += t8

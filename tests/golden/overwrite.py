@@ -6,20 +6,20 @@ def overwrite_grad(x):
     n = x.shape[0]
     if x.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `y` (line 50: y[0] = 0.0)')
-    t = 0.0
+    sum_y = 0.0
     y_bar = runtime.empty(n)
     # grad of line 51: return np.sum(y)
     for i in range(n):
         y_bar[i] = 1.0
     y = runtime.empty(n)
     for i in range(n):
-        t2 = x[i]
-        y[i] = t2 * t2
+        t = x[i]
+        y[i] = t * t
     y_bar[0] = 0.0
     y[0] = 0.0
     x_bar = runtime.empty(n)
     for i in range(n):
-        t = runtime.radd(t, y[i])
-        t3 = y_bar[i] * x[i]
-        x_bar[i] = t3 + t3
-    return t, x_bar
+        sum_y = runtime.radd(sum_y, y[i])
+        t2 = y_bar[i] * x[i]
+        x_bar[i] = t2 + t2
+    return sum_y, x_bar

@@ -24,13 +24,13 @@ def pairs_grad(S, d):
         d_bar_i = 0.0
         for j in range(i, S.shape[1]):
             total = runtime.radd(total, S[i, j] * d[i] * d[j])
-            t = S[i, j]
-            t2 = d[i]
-            t3 = d[j]
+            S_i_j = S[i, j]
+            d_i = d[i]
+            d_j = d[j]
             # grad of line 105: total += S[i, j] * d[i] * d[j]
-            d_bar[j] += t * t2
-            d_bar_i = runtime.radd(d_bar_i, t3 * t)
-            S_bar[i, j] += t3 * t2
+            d_bar[j] += S_i_j * d_i
+            d_bar_i = runtime.radd(d_bar_i, d_j * S_i_j)
+            S_bar[i, j] += d_j * d_i
         if d_bar_i != 0.0:
             d_bar[i] += d_bar_i
     return total, S_bar, d_bar

@@ -8,53 +8,53 @@ def recurrent_grad(W, x, n):
     n_2 = W.shape[1]
     n_3 = W.shape[0]
     n_4 = x.shape[0]
-    t = x.shape[0]
+    n_x = x.shape[0]
     runs = 0 < n
     h = runtime.empty(n_3)
     for i in range(n_3):
         h[i] = 0.0
     if runs:
-        if n_2 != t:
+        if n_2 != n_x:
             raise ValueError('matmul: shapes do not fit')
-        t2 = W @ x
+        W_x = W @ x
     else:
-        t2 = runtime.empty(n_3)
+        W_x = runtime.empty(n_3)
         for i in range(n_3):
-            t2[i] = 0.0
+            W_x[i] = 0.0
     h_stack = runtime.empty((max(n, 0), W.shape[0]))
-    for t3 in range(n):
-        h_3 = h_stack[t3]
+    for t in range(n):
+        h_3 = h_stack[t]
         for i in range(n_3):
-            h_3[i] = runtime.tanh(t2[i] + h[i])
+            h_3[i] = runtime.tanh(W_x[i] + h[i])
         h = h_3
-    t4 = 0.0
+    sum_h = 0.0
     for i in range(n_3):
-        t4 = runtime.radd(t4, h[i])
+        sum_h = runtime.radd(sum_h, h[i])
     h_bar = runtime.empty(n_3)
     # grad of line 64: return np.sum(h)
     for i in range(n_3):
         h_bar[i] = 1.0
-    t5 = runtime.empty(n_3)
+    W_x_bar = runtime.empty(n_3)
     for i in range(n_3):
-        t5[i] = 0.0
-    t6 = runtime.empty(n_3)
-    t_16_spare = runtime.empty(n_3)
-    for t3 in range(n - 1, -1, -1):
-        t_16_spare, t6 = t6, t_16_spare
+        W_x_bar[i] = 0.0
+    h_part_bar = runtime.empty(n_3)
+    h_part_bar_spare = runtime.empty(n_3)
+    for t in range(n - 1, -1, -1):
+        h_part_bar_spare, h_part_bar = h_part_bar, h_part_bar_spare
         # grad of line 63: h = np.tanh(W @ x + h)
         for i in range(n_3):
-            t7 = h_stack[t3, i]
-            t8 = h_bar[i] * (1.0 - t7 * t7)
-            t6[i] = t8
-            t5[i] += t8
-        h_bar = t6
+            t2 = h_stack[t, i]
+            t3 = h_bar[i] * (1.0 - t2 * t2)
+            h_part_bar[i] = t3
+            W_x_bar[i] += t3
+        h_bar = h_part_bar
     if runs:
         W_bar = runtime.empty((n_3, n_4))
         for i in range(n_3):
-            t9 = t5[i]
+            t4 = W_x_bar[i]
             for j in range(n_4):
-                W_bar[i, j] = t9 * x[j]
-        x_bar = np.transpose(W) @ t5
+                W_bar[i, j] = t4 * x[j]
+        x_bar = np.transpose(W) @ W_x_bar
     else:
         W_bar = runtime.empty((n_3, n_2))
         for i in range(n_3):
@@ -63,4 +63,4 @@ def recurrent_grad(W, x, n):
         x_bar = runtime.empty(n_4)
         for i in range(n_4):
             x_bar[i] = 0.0
-    return t4, W_bar, x_bar
+    return sum_h, W_bar, x_bar

@@ -6,7 +6,7 @@ from stgrad import runtime
 def stencil_grad(u, steps):
     """Value and gradient of stencil with respect to u."""
     n = u.shape[0]
-    t_8_work = runtime.empty_near(max(n - 2, 0))
+    u_part_work = runtime.empty_near(max(n - 2, 0))
     w_work = np.zeros(n + 2)
     u_2 = runtime.empty(n)
     for i in range(n):
@@ -14,9 +14,9 @@ def stencil_grad(u, steps):
     for t in range(steps):
         for i in range(n - 2):
             t2 = 0.25 * (u_2[i] + 2.0 * u_2[i + 1] + u_2[i + 2])
-            t_8_work[i] = t2
+            u_part_work[i] = t2
         for i in range(n - 2):
-            u_2[i + 1] = t_8_work[i]
+            u_2[i + 1] = u_part_work[i]
     t3 = 0.0
     u_2_bar = runtime.empty_near(n)
     for i in range(n):

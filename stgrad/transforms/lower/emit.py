@@ -361,4 +361,4 @@ class Emitter(Writer):
         return entry.operand if isinstance(entry, Given) else self.expr(entry.expr)
 
     def _local_name(self, buffer: str, level: int) -> str:
-        return f"{buffer.strip('_')}_{''.join(self.loops[d] for d in range(level))}".rstrip("_") if not buffer.startswith("_t") else "total"
+        return f"{buffer.strip('_')}_{''.join(self.loops[d] for d in range(level))}".rstrip("_") if not buffer.startswith("_") else "total"
