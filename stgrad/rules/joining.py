@@ -292,14 +292,22 @@ def _(rng):
 
 @linear(np.diagonal, views=0)
 def diagonal(y, y_bar, a, offset=0, axis1=0, axis2=1):
-    source = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows = np.arange(np.shape(y)[-1])
-    r = np.zeros_like(source)
-    if offset >= 0:
-        r[..., rows, rows + offset] = y_bar
+    if np.ndim(a) == 2 and axis1 == 0 and axis2 == 1:
+        return on_diagonal(y_bar, a, offset)
+    return np.moveaxis(on_diagonal(y_bar, np.moveaxis(a, (axis1, axis2), (-2, -1)), offset), (-2, -1), (axis1, axis2))
+
+
+def on_diagonal(values, a, offset):
+    """Zeros in the shape of `a` (..., m, n) with `values` (..., k) on a diagonal."""
+    rows = np.arange(np.shape(values)[-1])
+    r = np.zeros_like(a)
+    if offset == 0:
+        r[..., rows, rows] = values
+    elif offset > 0:
+        r[..., rows, rows + offset] = values
     else:
-        r[..., rows - offset, rows] = y_bar
-    return np.moveaxis(r, (-2, -1), (axis1, axis2))
+        r[..., rows - offset, rows] = values
+    return r
 
 
 @linear(np.diag, views=0)

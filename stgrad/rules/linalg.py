@@ -22,6 +22,9 @@ def solve(y, y_bar, a, b):
     if np.ndim(b) > 1:
         b_bar = np.linalg.solve(hermitian(a), y_bar)
         return unbroadcast(-np.matmul(b_bar, hermitian(y)), a), unbroadcast(b_bar, b)
+    if np.ndim(a) == 2:
+        b_bar = np.linalg.solve(hermitian(a), y_bar)
+        return -np.outer(b_bar, conj(y)), b_bar
     b_bar = np.linalg.solve(hermitian(a), np.expand_dims(y_bar, -1))[..., 0]
     return -np.expand_dims(b_bar, -1) * np.expand_dims(conj(y), -2), unbroadcast(b_bar, b)
 
@@ -29,6 +32,8 @@ def solve(y, y_bar, a, b):
 @tangent(np.linalg.solve)
 def solve_dot(y, a, b, a_dot, b_dot):
     if np.ndim(b) > 1:
+        return np.linalg.solve(a, b_dot - np.matmul(a_dot, y))
+    if np.ndim(a) == 2:
         return np.linalg.solve(a, b_dot - np.matmul(a_dot, y))
     change = b_dot - np.matmul(a_dot, np.expand_dims(y, -1))[..., 0]
     return np.linalg.solve(a, np.expand_dims(change, -1))[..., 0]

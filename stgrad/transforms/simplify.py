@@ -1,7 +1,7 @@
 """Copies followed to their source, constants folded, operations without effect dropped.
 
-    t = x * 1.0        ->      y = x
-    y = t
+    t = x * 1.0        ->      y = x            t = np.transpose(x)      ->      y = x
+    y = t                                       y = np.transpose(t)
 
 Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which is NaN for an infinite x.
 
@@ -109,7 +109,7 @@ def _propagate(fn: Function) -> Function:
 
 
 class _Propagator:
-    """Walks the program with what each name is known to equal: another name, or a constant."""
+    """Walks the program with what each name is known to equal, or its transpose (`x.T`): another name, or a constant."""
 
     def __init__(self, types: Mapping[str, Type]) -> None:
         self.types = types
@@ -122,6 +122,7 @@ class _Propagator:
     def forget(self, names: set[str]) -> None:
         for name in names:
             self.known.pop(name, None)
+            self.known.pop(_turned(name), None)
             for copy in self._copies.get(name, ()):
                 if self.known.get(copy) == Var(name):
                     del self.known[copy]
@@ -153,14 +154,21 @@ class _Propagator:
 
     def assign(self, stmt: Assign) -> Stmt | None:
         stmt = _fold(stmt, self.types)
+        if _transposes(stmt) and (back := self.known.get(_turned(*operand_vars(stmt.args[0])))):
+            stmt = replace(stmt, op="alias", args=(back,))
         if stmt.op == "alias" and stmt.args[0] == stmt.targets[0]:
             return None
         self.forget(set(assigns(stmt)))
+        if _transposes(stmt) and stmt.args[0] != stmt.target:
+            self._note(_turned(stmt.target.name), stmt.args[0])
         if stmt.op == "alias" and self._copyable(stmt.target.name, stmt.args[0]):
-            self.known[stmt.target.name] = stmt.args[0]
-            for name in operand_vars(stmt.args[0]):
-                self._copies.setdefault(name, set()).add(stmt.target.name)
+            self._note(stmt.target.name, stmt.args[0])
         return stmt
+
+    def _note(self, name: str, equals: Operand) -> None:
+        self.known[name] = equals
+        for source in operand_vars(equals):
+            self._copies.setdefault(source, set()).add(name)
 
     def _copyable(self, target: str, source: Operand) -> bool:
         """Constants of the name's own dtype, and names of the same type."""
@@ -211,6 +219,14 @@ class _Propagator:
         return stmt
 
 
+def _turned(name: str) -> str:
+    """What stands for the transpose of a name among names."""
+    return f"{name}.T"
+
+
+def _transposes(stmt: Assign) -> bool:
+    return stmt.op == "np.transpose" and len(stmt.args) == 1 and not stmt.kwargs and isinstance(stmt.args[0], Var)
+
 
 def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """One operation, simplified where that is exact."""
@@ -221,8 +237,8 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     def alias(operand: Operand) -> Assign:
         if isinstance(operand, Var) and not _same_kind(types[operand.name], t):
             return stmt
-        if isinstance(operand, Var) and t.array:
-            return stmt  # a new array must stay one: a later store would reach the operand
+        if isinstance(operand, Var) and t.array:  # a new array must stay one: a later store would reach the operand
+            return replace(stmt, op="np.copy", args=(operand,)) if stmt.op in ("np.multiply", "np.divide") else stmt
         return replace(stmt, op="alias", args=(operand,))
 
     known = operation(stmt.op)
@@ -342,9 +358,9 @@ def _new(stmt: Stmt) -> bool:
 
 def _turnable(stmt: Stmt, single: Callable[[str], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:
     """Where an outer product is made, if all that is read of it is its transpose: it may lie in memory the way that others of that shape do."""
-    if not isinstance(stmt, Assign) or stmt.op != "np.transpose" or len(stmt.args) != 1 or stmt.kwargs or not isinstance(stmt.args[0], Var):
+    if not isinstance(stmt, Assign) or not _transposes(stmt):
         return None
-    source = stmt.args[0].name
+    (source,) = operand_vars(stmt.args[0])
     outer = before[made[source]] if source in made and single(source) else None
     return made[source] if isinstance(outer, Assign) and outer.op == "np.outer" and len(outer.args) == 2 and not outer.kwargs else None
 
