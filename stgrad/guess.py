@@ -21,7 +21,7 @@ def guess_specs(function: Any, signature: inspect.Signature) -> dict[str, Any]:
     A parameter that is indexed, iterated over or asked for its shape is a float64 array of the largest rank seen; one that counts
     a loop or indexes is an int.
     """
-    tree = sources.load(function).tree
+    tree = sources.load(sources.unwrap(function).function).tree
     uses = _Uses()
     for statement in tree.body:
         uses.visit(statement)

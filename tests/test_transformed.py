@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
 import pickle
 import subprocess
@@ -311,3 +312,30 @@ def test_a_pullback_is_of_the_moment_it_was_made():
     scale, weights[0] = 5.0, 10.0
     assert value == 6.0 and pull(1.0) == (6.0,)
     assert stgrad.vjp(f, 1.0, jit=False)[1](1.0) == (60.0,)
+
+
+class Spring:
+    def __init__(self, k):
+        self.k = k
+
+    def energy(self, x):
+        return self.k * x[0] * x[0]
+
+    @classmethod
+    def square(cls, x):
+        return x * x
+
+    def __call__(self, x):
+        return self.k * x
+
+
+@pytest.mark.parametrize(
+    "f", [Spring(2.0).energy, Spring.square, Spring(2.0), functools.partial(Spring(2.0).energy), functools.partial(lambda k, x: k * x * x, 2.0)]
+)
+def test_texts_without_arguments_of_whatever_can_be_called(f):
+    gradient = stgrad.grad(f)
+    assert gradient.path().exists()
+    assert "return" in gradient.source()
+    assert "return" in gradient.lowered()
+    assert gradient.stages()["optimised"]
+    assert str(gradient.memory())

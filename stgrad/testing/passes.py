@@ -30,10 +30,10 @@ def show_pass(name: str, transformed: Transformed, *args: Any) -> None:
     ...     y = x * 1.0
     ...     return y**3
     >>> show_pass("optimised", stgrad.jit(cube), 2.0)
-    t = x * 1.0
-    y = t
-    t2 = y ** 3
-    return t2
+    y_part = x * 1.0
+    y = y_part
+    t = y ** 3
+    return t
     ->
     return x ** 3
     """

@@ -27,10 +27,10 @@ are reordered by this, as in any accumulation of adjoints. Griewank & Walther 20
     for i in range(n - 1, -1, -1):
         x_2_2 = x_2_stack[i]
         # grad of line 3: x = r * x * (1.0 - x)
-        t = x_2_bar * (1.0 - x_2_2)
+        x_part_bar = x_2_bar * (1.0 - x_2_2)
         x_2_bar = -(x_2_bar * (r * x_2_2))
-        r_bar += t * x_2_2
-        x_2_bar += t * r
+        r_bar += x_part_bar * x_2_2
+        x_2_bar += x_part_bar * r
     return x_2_bar, r_bar
     ->
     x_2 = x
@@ -42,10 +42,10 @@ are reordered by this, as in any accumulation of adjoints. Griewank & Walther 20
     r_bar = 0.0
     for i in range(n - 1, -1, -1):
         x_2_2 = x_2_stack[i]
-        t = 1.0 - x_2_2
+        x_part = 1.0 - x_2_2
         # grad of line 3: x = r * x * (1.0 - x)
-        r_bar += x_2_bar * (t * x_2_2)
-        x_2_bar *= t * r - r * x_2_2
+        r_bar += x_2_bar * (x_part * x_2_2)
+        x_2_bar *= x_part * r - r * x_2_2
     return x_2_bar, r_bar
 """
 

@@ -11,16 +11,16 @@ Those of the library are right to less than one unit in the last place, and are 
     ...     return np.sum(np.exp(x))
     >>> show_pass("libm", stgrad.jit(total, precise=True), np.ones(3))
     n = x.shape[0]
-    t = 0.0
+    sum_exp_x = 0.0
     for i in range(n):
-        t = runtime.radd(t, runtime.exp(x[i]))
-    return t
+        sum_exp_x = runtime.radd(sum_exp_x, runtime.exp(x[i]))
+    return sum_exp_x
     ->
     n = x.shape[0]
-    t = 0.0
+    sum_exp_x = 0.0
     for i in range(n):
-        t = runtime.radd(t, np.exp(x[i]))
-    return t
+        sum_exp_x = runtime.radd(sum_exp_x, np.exp(x[i]))
+    return sum_exp_x
 """
 
 from __future__ import annotations

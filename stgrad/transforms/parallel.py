@@ -23,10 +23,10 @@ before it is read, or only added to. A loop of which this cannot be shown stays,
     return y
     ->
     y = runtime.empty(x.shape[0])
-    t = x.shape[0]
-    parts = runtime.chunks(t, 4, 1)
+    n_x = x.shape[0]
+    parts = runtime.chunks(n_x, 4, 1)
     for part in numba.prange(parts):
-        for i in range(part * t // parts, (part + 1) * t // parts):
+        for i in range(part * n_x // parts, (part + 1) * n_x // parts):
             y[i] = x[i] * x[i]
     return y
 """

@@ -22,28 +22,28 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     ...         top = max(top, x[i])
     ...     return top * top
     >>> show_pass("records", stgrad.grad(largest), np.ones(3))
-    t_4_stack = []
+    top_part_stack = []
     if x.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `x` (line 2: top = x[0])')
     top = x[0]
-    t = x.shape[0]
-    for i in range(1, t):
-        t2 = x[i]
-        t3 = t2 > top
-        t_4_stack.append(t3)
-        top = t2 if t3 else top
+    n_x = x.shape[0]
+    for i in range(1, n_x):
+        x_i = x[i]
+        top_part = x_i > top
+        top_part_stack.append(top_part)
+        top = x_i if top_part else top
     # grad of line 5: return top * top
     top_bar = top + top
     x_bar = np.zeros_like(x)
-    for i in range(t - 1, 0, -1):
-        t_4_2 = t_4_stack.pop()
-        if t_4_2:
+    for i in range(n_x - 1, 0, -1):
+        top_part_2 = top_part_stack.pop()
+        if top_part_2:
             # grad of line 4: top = max(top, x[i])
-            t4 = top_bar
+            x_i_bar = top_bar
             top_bar = 0.0
         else:
-            t4 = 0.0
-        x_bar[i] += t4
+            x_i_bar = 0.0
+        x_bar[i] += x_i_bar
     # grad of line 2: top = x[0]
     x_bar[0] += top_bar
     return x_bar
@@ -54,13 +54,13 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     top = x[0]
     at = 0
     for i in range(1, x.shape[0]):
-        t = x[i]
-        if t > top:
-            t2 = t
+        x_i = x[i]
+        if x_i > top:
+            t = x_i
             at = i
         else:
-            t2 = top
-        top = t2
+            t = top
+        top = t
     at_stack.append(at)
     # grad of line 5: return top * top
     top_bar = top + top
@@ -68,9 +68,9 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     at_2 = at_stack.pop()
     for i in range(at_2, max(at_2 - 1, 0), -1):
         # grad of line 4: top = max(top, x[i])
-        t3 = top_bar
+        x_i_bar = top_bar
         top_bar = 0.0
-        x_bar[i] += t3
+        x_bar[i] += x_i_bar
     # grad of line 2: top = x[0]
     x_bar[0] += top_bar
     return x_bar

@@ -16,10 +16,10 @@ needs. Loops of up to 4 trips over such arrays are written out first.
     ...     w = v * v
     ...     return w[0] - w[1]
     >>> show_pass("small", stgrad.jit(turn), 1.0, 2.0)
-    t = np.empty((2,), np.float64)
-    t[0] = a
-    t[1] = b
-    w = t * t
+    v_part = np.empty((2,), np.float64)
+    v_part[0] = a
+    v_part[1] = b
+    w = v_part * v_part
     return w[0] - w[1]
     ->
     return a * a - b * b

@@ -19,15 +19,15 @@ the loops and is needed by the reversed one moves before both, which it can if i
     ...         s += np.exp(x[i])
     ...     return s
     >>> show_pass("sweeps", stgrad.grad(total), np.ones(3))
-    t_3_stack = []
-    t = x.shape[0]
-    for i in range(t):
-        t_3_stack.append(np.exp(x[i]))
+    exp_x_i_stack = []
+    n_x = x.shape[0]
+    for i in range(n_x):
+        exp_x_i_stack.append(np.exp(x[i]))
     x_bar = np.zeros_like(x)
-    for i in range(t - 1, -1, -1):
-        t_3_2 = t_3_stack.pop()
+    for i in range(n_x - 1, -1, -1):
+        exp_x_i = exp_x_i_stack.pop()
         # grad of line 4: s += np.exp(x[i])
-        x_bar[i] += t_3_2
+        x_bar[i] += exp_x_i
     return x_bar
     ->
     x_bar = np.zeros_like(x)

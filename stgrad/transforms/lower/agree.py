@@ -24,30 +24,30 @@ no array is ever taken for another one; a test fails only where the operation th
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
-        t2 = np.tanh(h)
-        t3 = x[t, :b.shape[0]]
-        t4 = t3.shape[0]
-        t5 = t2.shape[0]
-        if t4 != t5:
+        tanh_h = np.tanh(h)
+        x_part = x[t, :b.shape[0]]
+        n_x_part = x_part.shape[0]
+        n_tanh_h = tanh_h.shape[0]
+        if n_x_part != n_tanh_h:
             raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
-        h = t2 * t3
+        h = tanh_h * x_part
     return h[0]
     ->
     if b.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     h = b * 2.0
     for t in range(x.shape[0]):
-        t2 = np.tanh(h)
-        t3 = x[t, :b.shape[0]]
-        t4 = t3.shape[0]
-        t5 = b.shape[0]
-        if t4 != t5:
+        tanh_h = np.tanh(h)
+        x_part = x[t, :b.shape[0]]
+        t2 = x_part.shape[0]
+        t3 = b.shape[0]
+        if t2 != t3:
             raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
-        t6 = t3.shape[0]
-        t7 = t2.shape[0]
-        if t6 != t7:
+        n_x_part = x_part.shape[0]
+        n_tanh_h = tanh_h.shape[0]
+        if n_x_part != n_tanh_h:
             raise ValueError('operands could not be broadcast together (line 4: h = np.tanh(h) * x[t, : len(b)])')
-        h = t2 * t3
+        h = tanh_h * x_part
     return h[0]
 """
 

@@ -29,13 +29,13 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     h_2 = h
     for t in range(n):
         h_2_stack.append(h_2)
-        t2 = w @ h_2
+        w_h_2 = w @ h_2
         h_2_4 = np.empty(n_2)
         for i in range(n_2):
-            h_2_4[i] = runtime.tanh(t2[i])
+            h_2_4[i] = runtime.tanh(w_h_2[i])
         h_2_stack_2.append(h_2_4)
         h_2 = h_2_4
-    t3 = max(n, 0)
+    t2 = max(n, 0)
     n_4 = h_2.shape[0]
     h_2_bar = np.empty(n_4)
     # grad of line 4: return np.sum(h)
@@ -45,8 +45,8 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     for i in range(n_2):
         for j in range(n_3):
             w_bar[i, j] = 0.0
-    t_10_rows = np.empty((t3, n_2))
-    h_2_2_rows = np.empty((t3, n_3))
+    w_h_2_bar_rows = np.empty((t2, n_2))
+    h_2_2_rows = np.empty((t2, n_3))
     for t_down in range(n - 1, -1, -1):
         t = runtime.opaque(t_down)
         h_2_3 = h_2_stack_2.pop()
@@ -54,11 +54,11 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
         n_6 = h_2_bar.shape[0]
         if n_5 != n_6:
             raise ValueError('operands could not be broadcast together')
-        t4 = np.empty(n_5)
+        w_h_2_bar = np.empty(n_5)
         # grad of line 3: h = np.tanh(w @ h)
         for i in range(n_5):
-            t5 = h_2_3[i]
-            t4[i] = h_2_bar[i] * (1.0 - t5 * t5)
+            t3 = h_2_3[i]
+            w_h_2_bar[i] = h_2_bar[i] * (1.0 - t3 * t3)
         h_2_2 = h_2_stack.pop()
         if n_5 != n_2:
             raise ValueError('operands could not be broadcast together')
@@ -66,14 +66,14 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
         if n_7 != n_3:
             raise ValueError('operands could not be broadcast together')
         for i in range(n_2):
-            t_10_rows[t, i] = t4[i]
+            w_h_2_bar_rows[t, i] = w_h_2_bar[i]
         for i in range(n_3):
             h_2_2_rows[t, i] = h_2_2[i]
-        h_2_bar = np.transpose(w) @ t4
-    t6 = np.transpose(t_10_rows) @ h_2_2_rows
+        h_2_bar = np.transpose(w) @ w_h_2_bar
+    t4 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
     for i in range(n_2):
         for j in range(n_3):
-            w_bar[i, j] += t6[i, j]
+            w_bar[i, j] += t4[i, j]
     return w_bar
     ->
     n_2 = w.shape[0]
@@ -82,12 +82,12 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     h_2_stack_2 = np.empty((max(n, 0), n_2))
     h_2_first = h_2
     for t in range(n):
-        t2 = w @ h_2
+        w_h_2 = w @ h_2
         h_2_4 = h_2_stack_2[t]
         for i in range(n_2):
-            h_2_4[i] = runtime.tanh(t2[i])
+            h_2_4[i] = runtime.tanh(w_h_2[i])
         h_2 = h_2_4
-    t3 = max(n, 0)
+    t2 = max(n, 0)
     n_4 = h_2.shape[0]
     h_2_bar = np.empty(n_4)
     # grad of line 4: return np.sum(h)
@@ -97,8 +97,8 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     for i in range(n_2):
         for j in range(n_3):
             w_bar[i, j] = 0.0
-    t_10_rows = np.empty((t3, n_2))
-    h_2_2_rows = np.empty((t3, n_3))
+    w_h_2_bar_rows = np.empty((t2, n_2))
+    h_2_2_rows = np.empty((t2, n_3))
     for t_down in range(n - 1, -1, -1):
         h_2_3 = h_2_stack_2[t_down]
         h_2_2 = h_2_first if t_down == 0 else h_2_stack_2[t_down - 1]
@@ -106,23 +106,23 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
         n_6 = h_2_bar.shape[0]
         if n_2 != n_6:
             raise ValueError('operands could not be broadcast together')
-        t4 = np.empty(n_2)
+        w_h_2_bar = np.empty(n_2)
         # grad of line 3: h = np.tanh(w @ h)
         for i in range(n_2):
-            t5 = h_2_3[i]
-            t4[i] = h_2_bar[i] * (1.0 - t5 * t5)
+            t3 = h_2_3[i]
+            w_h_2_bar[i] = h_2_bar[i] * (1.0 - t3 * t3)
         n_7 = h_2_2.shape[0]
         if n_7 != n_3:
             raise ValueError('operands could not be broadcast together')
         for i in range(n_2):
-            t_10_rows[t, i] = t4[i]
+            w_h_2_bar_rows[t, i] = w_h_2_bar[i]
         for i in range(n_3):
             h_2_2_rows[t, i] = h_2_2[i]
-        h_2_bar = np.transpose(w) @ t4
-    t6 = np.transpose(t_10_rows) @ h_2_2_rows
+        h_2_bar = np.transpose(w) @ w_h_2_bar
+    t4 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
     for i in range(n_2):
         for j in range(n_3):
-            w_bar[i, j] += t6[i, j]
+            w_bar[i, j] += t4[i, j]
     return w_bar
 """
 

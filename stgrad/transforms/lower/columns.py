@@ -21,15 +21,15 @@ turned back at the end, which costs one nest of two loops where at least three w
             u[i, j_2] = x[i, j_2]
     for t in range(n):
         for j in range(1, u.shape[1]):
+            u_part = j - 1
             t2 = j - 1
-            t3 = j - 1
             for i in range(n_2):
-                u[i, j] -= 0.5 * u[i, t3]
-    t4 = 0.0
+                u[i, j] -= 0.5 * u[i, t2]
+    sum_u = 0.0
     for i in range(n_2):
         for j_2 in range(n_3):
-            t4 = runtime.radd(t4, u[i, j_2])
-    return t4
+            sum_u = runtime.radd(sum_u, u[i, j_2])
+    return sum_u
     ->
     n_2 = x.shape[0]
     n_3 = x.shape[1]
@@ -39,15 +39,15 @@ turned back at the end, which costs one nest of two loops where at least three w
             u[j_2, i] = x[i, j_2]
     for t in range(n):
         for j in range(1, u.shape[0]):
+            u_part = j - 1
             t2 = j - 1
-            t3 = j - 1
             for i in range(n_2):
-                u[j, i] -= 0.5 * u[t3, i]
-    t4 = 0.0
+                u[j, i] -= 0.5 * u[t2, i]
+    sum_u = 0.0
     for i in range(n_2):
         for j_2 in range(n_3):
-            t4 = runtime.radd(t4, u[j_2, i])
-    return t4
+            sum_u = runtime.radd(sum_u, u[j_2, i])
+    return sum_u
 """
 
 from __future__ import annotations

@@ -11,24 +11,24 @@ An axis goes if all accesses stand in one loop and have that loop's plain variab
     ...     return np.sum(y), np.sum(y * y)
     >>> show_pass("contract", stgrad.jit(spread), np.ones(4))
     n = x.shape[0]
+    sum_y = 0.0
     t = 0.0
-    t2 = 0.0
     y = np.empty(n)
     for i in range(n):
-        t3 = runtime.exp(x[i])
-        t = runtime.radd(t, t3)
-        t2 = runtime.radd(t2, t3 * t3)
-        y[i] = t3
-    return t, t2
+        t2 = runtime.exp(x[i])
+        sum_y = runtime.radd(sum_y, t2)
+        t = runtime.radd(t, t2 * t2)
+        y[i] = t2
+    return sum_y, t
     ->
     n = x.shape[0]
+    sum_y = 0.0
     t = 0.0
-    t2 = 0.0
     for i in range(n):
         y_i = runtime.exp(x[i])
-        t = runtime.radd(t, y_i)
-        t2 = runtime.radd(t2, y_i * y_i)
-    return t, t2
+        sum_y = runtime.radd(sum_y, y_i)
+        t = runtime.radd(t, y_i * y_i)
+    return sum_y, t
 """
 
 from __future__ import annotations

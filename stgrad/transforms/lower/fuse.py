@@ -14,30 +14,30 @@ before). A finished reduction does not move with the loop, so its readers stay b
     n_2 = x.shape[0]
     if n != n_2:
         raise ValueError('operands could not be broadcast together (line 2: return np.sum(x * y), np.sum(x * x))')
-    t = n_2
-    t2 = n_2
-    t3 = 0.0
+    n_y = n_2
+    n_x = n_2
+    t = 0.0
     for i in range(n_2):
-        t3 = runtime.radd(t3, x[i] * y[i])
-    t4 = 0.0
+        t = runtime.radd(t, x[i] * y[i])
+    t2 = 0.0
     for i in range(n_2):
-        t5 = x[i]
-        t4 = runtime.radd(t4, t5 * t5)
-    return t3, t4
+        t3 = x[i]
+        t2 = runtime.radd(t2, t3 * t3)
+    return t, t2
     ->
     n = y.shape[0]
     n_2 = x.shape[0]
     if n != n_2:
         raise ValueError('operands could not be broadcast together (line 2: return np.sum(x * y), np.sum(x * x))')
-    t = n_2
-    t2 = n_2
-    t3 = 0.0
-    t4 = 0.0
+    n_y = n_2
+    n_x = n_2
+    t = 0.0
+    t2 = 0.0
     for i in range(n_2):
-        t5 = x[i]
-        t3 = runtime.radd(t3, t5 * y[i])
-        t4 = runtime.radd(t4, t5 * t5)
-    return t3, t4
+        t3 = x[i]
+        t = runtime.radd(t, t3 * y[i])
+        t2 = runtime.radd(t2, t3 * t3)
+    return t, t2
 """
 
 from __future__ import annotations

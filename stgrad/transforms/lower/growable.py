@@ -22,10 +22,10 @@ runtime.pop(s)`. Stacks of arrays stay lists, which hold references. Numba knows
     x_2_bar = 1.0
     for k in range(trips):
         # grad of line 3: x = x * x * 0.3
-        t = x_2_bar * 0.3
+        x_part_bar = x_2_bar * 0.3
         x_2_2 = x_2_stack.pop()
-        x_2_bar = t * x_2_2
-        x_2_bar += t * x_2_2
+        x_2_bar = x_part_bar * x_2_2
+        x_2_bar += x_part_bar * x_2_2
     return x_2_bar
     ->
     x_2_stack = runtime.new_stack(0.0)
@@ -38,10 +38,10 @@ runtime.pop(s)`. Stacks of arrays stay lists, which hold references. Numba knows
     x_2_bar = 1.0
     for k in range(trips):
         # grad of line 3: x = x * x * 0.3
-        t = x_2_bar * 0.3
+        x_part_bar = x_2_bar * 0.3
         x_2_2 = runtime.pop(x_2_stack)
-        x_2_bar = t * x_2_2
-        x_2_bar += t * x_2_2
+        x_2_bar = x_part_bar * x_2_2
+        x_2_bar += x_part_bar * x_2_2
     return x_2_bar
 """
 

@@ -20,16 +20,16 @@ of adjoints; the sums of the user's own program stay.
     ...         h = W @ np.tanh(h + b)
     ...     return h[0]
     >>> show_pass("hoist", stgrad.grad(recurrent), np.ones((9, 9)), np.ones(9), 3)
-    t_5_stack = []
+    tanh_h_part_stack = []
     h_2 = np.zeros_like(b)
     for t in range(n):
-        t2 = h_2.shape[0]
-        t3 = b.shape[0]
-        if t2 != t3:
+        n_h_2 = h_2.shape[0]
+        n_b = b.shape[0]
+        if n_h_2 != n_b:
             raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
-        t4 = np.tanh(h_2 + b)
-        t_5_stack.append(t4)
-        h_2 = W @ t4
+        tanh_h_part = np.tanh(h_2 + b)
+        tanh_h_part_stack.append(tanh_h_part)
+        h_2 = W @ tanh_h_part
     if h_2.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
@@ -37,39 +37,39 @@ of adjoints; the sums of the user's own program stay.
     h_2_bar[0] += 1.0
     W_bar = np.zeros_like(W)
     for t in range(n - 1, -1, -1):
-        t_5_2 = t_5_stack.pop()
+        tanh_h_part_2 = tanh_h_part_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
-        t5 = np.transpose(W) @ h_2_bar
-        W_bar += np.outer(h_2_bar, t_5_2)
-        h_2_bar = t5 * (1.0 - t_5_2 * t_5_2)
+        tanh_h_part_bar = np.transpose(W) @ h_2_bar
+        W_bar += np.outer(h_2_bar, tanh_h_part_2)
+        h_2_bar = tanh_h_part_bar * (1.0 - tanh_h_part_2 * tanh_h_part_2)
     return W_bar
     ->
-    t_5_stack = []
+    tanh_h_part_stack = []
     h_2 = np.zeros_like(b)
     for t in range(n):
-        t2 = h_2.shape[0]
-        t3 = b.shape[0]
-        if t2 != t3:
+        n_h_2 = h_2.shape[0]
+        n_b = b.shape[0]
+        if n_h_2 != n_b:
             raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
-        t4 = np.tanh(h_2 + b)
-        t_5_stack.append(t4)
-        h_2 = W @ t4
+        tanh_h_part = np.tanh(h_2 + b)
+        tanh_h_part_stack.append(tanh_h_part)
+        h_2 = W @ tanh_h_part
     if h_2.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
     h_2_bar = np.zeros_like(h_2)
     h_2_bar[0] += 1.0
     W_bar = np.zeros_like(W)
-    t5 = max(n, 0)
-    h_2_bar_rows = np.empty((t5, W_bar.shape[0]))
-    t_5_2_rows = np.empty((t5, W_bar.shape[1]))
+    t2 = max(n, 0)
+    h_2_bar_rows = np.empty((t2, W_bar.shape[0]))
+    tanh_h_part_rows = np.empty((t2, W_bar.shape[1]))
     for t in range(n - 1, -1, -1):
-        t_5_2 = t_5_stack.pop()
+        tanh_h_part_2 = tanh_h_part_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
         h_2_bar_rows[t] = h_2_bar
-        t_5_2_rows[t] = t_5_2
-        h_2_bar = np.transpose(W) @ h_2_bar * (1.0 - t_5_2 * t_5_2)
-    W_bar += np.transpose(h_2_bar_rows) @ t_5_2_rows
+        tanh_h_part_rows[t] = tanh_h_part_2
+        h_2_bar = np.transpose(W) @ h_2_bar * (1.0 - tanh_h_part_2 * tanh_h_part_2)
+    W_bar += np.transpose(h_2_bar_rows) @ tanh_h_part_rows
     return W_bar
 """
 

@@ -24,31 +24,31 @@ where no trip leaves it to another.
     s = 0.0
     for i in range(n):
         for j in range(i):
-            t = i - 1
-            if np.abs(float(i) * t) > 4.611686018427388e+18:
+            s_part = i - 1
+            if np.abs(float(i) * s_part) > 4.611686018427388e+18:
                 raise OverflowError('an integer of more than 62 bits (line 5: s += a[i * (i - 1) // 2 + j] * x[j]): compute it with floats, as in 2.0 ** n')
-            t2 = i * t // 2
-            t3 = t2 + j
-            t4 = a.shape[0]
-            if not -t4 <= t3 < t4:
+            s_part_2 = i * s_part // 2
+            t = s_part_2 + j
+            t2 = a.shape[0]
+            if not -t2 <= t < t2:
                 raise IndexError('an index is out of bounds for axis 0 of `a` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
-            s += a[t2 + j] * x[j]
+            s += a[s_part_2 + j] * x[j]
     return s
     ->
     if n >= x.shape[0] + 2:
         raise IndexError('index `j` is out of bounds for axis 0 of `x` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
     s = 0.0
     for i in range(n):
-        t = i - 1
-        t2 = i * t // 2
+        s_part = i - 1
+        s_part_2 = i * s_part // 2
         for j in range(i):
-            if np.abs(float(i) * t) > 4.611686018427388e+18:
+            if np.abs(float(i) * s_part) > 4.611686018427388e+18:
                 raise OverflowError('an integer of more than 62 bits (line 5: s += a[i * (i - 1) // 2 + j] * x[j]): compute it with floats, as in 2.0 ** n')
-            t3 = t2 + j
-            t4 = a.shape[0]
-            if not -t4 <= t3 < t4:
+            t = s_part_2 + j
+            t2 = a.shape[0]
+            if not -t2 <= t < t2:
                 raise IndexError('an index is out of bounds for axis 0 of `a` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
-            s += a[t2 + j] * x[j]
+            s += a[s_part_2 + j] * x[j]
     return s
 """
 

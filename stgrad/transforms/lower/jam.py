@@ -33,7 +33,7 @@ Compilers for Modern Architectures, 2001, §8.4.)
             y[o] += x[c] * w[c, o]
     return y
     ->
-    t = w.shape[0]
+    n_w = w.shape[0]
     n_2 = w.shape[1]
     if w.shape[1] > 0:
         if w.shape[0] > x.shape[0]:
@@ -41,18 +41,18 @@ Compilers for Modern Architectures, 2001, §8.4.)
     y = np.empty(n_2)
     for i in range(n_2):
         y[i] = 1.0
-    t2 = w.shape[1]
-    for c in range(0, t - 3, 4):
-        t3 = c + 1
-        t4 = c + 2
-        t5 = c + 3
-        for o in range(t2):
-            t_10_2 = x[t3] * w[t3, o]
-            t_10_3 = x[t4] * w[t4, o]
-            t6 = y[o] + x[c] * w[c, o] + t_10_2 + t_10_3
-            y[o] = t6 + x[t5] * w[t5, o]
-    for c in range(t - t % 4, t):
-        for o in range(t2):
+    n1_w = w.shape[1]
+    for c in range(0, n_w - 3, 4):
+        t = c + 1
+        t2 = c + 2
+        t3 = c + 3
+        for o in range(n1_w):
+            y_part_2 = x[t] * w[t, o]
+            y_part_3 = x[t2] * w[t2, o]
+            t4 = y[o] + x[c] * w[c, o] + y_part_2 + y_part_3
+            y[o] = t4 + x[t3] * w[t3, o]
+    for c in range(n_w - n_w % 4, n_w):
+        for o in range(n1_w):
             y[o] += x[c] * w[c, o]
     return y
 """

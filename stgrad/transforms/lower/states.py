@@ -28,14 +28,14 @@ margin, and no other name outlives the change. `settle` and `storage` run on the
     # grad of line 4: return np.sum(u)
     u_2_bar = np.full((u_2.shape[0],), 1.0)
     for t in range(n - 1, -1, -1):
-        old_2 = u_2_stack.pop()
-        u_2[1:] = old_2
+        old = u_2_stack.pop()
+        u_2[1:] = old
         # grad of line 3: u[1:] = u[1:] * u[:-1]
-        t2 = np.copy(u_2_bar[1:])
+        u_part_bar = np.copy(u_2_bar[1:])
         u_2_bar[1:] = 0.0
-        t3 = t2 * u_2[:-1]
-        u_2_bar[:-1] += t2 * u_2[1:]
-        u_2_bar[1:] += t3
+        u_part_bar_2 = u_part_bar * u_2[:-1]
+        u_2_bar[:-1] += u_part_bar * u_2[1:]
+        u_2_bar[1:] += u_part_bar_2
     return u_2_bar
     ->
     u_2 = np.copy(u)
@@ -49,20 +49,20 @@ margin, and no other name outlives the change. `settle` and `storage` run on the
         for i in range(t3):
             u_2_states[t5, i] = u_2_states[t4, i]
         u_2_old = u_2_states[t4]
-        t6 = u_2_old[1:] * u_2_old[:-1]
-        u_2_states[t5, 1:] = t6
+        u_part = u_2_old[1:] * u_2_old[:-1]
+        u_2_states[t5, 1:] = u_part
     u_2_last = u_2_states[t]
     # grad of line 4: return np.sum(u)
     u_2_bar = np.full((u_2_last.shape[0],), 1.0)
     for t4 in range(n - 1, -1, -1):
-        t7 = t4 + 1
+        t6 = t4 + 1
         u_2_old_2 = u_2_states[t4]
         # grad of line 3: u[1:] = u[1:] * u[:-1]
-        t8 = np.copy(u_2_bar[1:])
+        u_part_bar = np.copy(u_2_bar[1:])
         u_2_bar[1:] = 0.0
-        t9 = t8 * u_2_old_2[:-1]
-        u_2_bar[:-1] += t8 * u_2_old_2[1:]
-        u_2_bar[1:] += t9
+        u_part_bar_2 = u_part_bar * u_2_old_2[:-1]
+        u_2_bar[:-1] += u_part_bar * u_2_old_2[1:]
+        u_2_bar[1:] += u_part_bar_2
     return u_2_bar
 """
 

@@ -21,23 +21,23 @@ trip, by the loops that its first trip would run.
     >>> show_pass("tables", stgrad.jit(weighted), np.ones(2), np.ones(3))
     s = 0.0
     for i in range(x.shape[0]):
-        t = x[i]
+        x_i = x[i]
         for j in range(a.shape[0]):
-            s += np.exp(a[j]) * t
+            s += np.exp(a[j]) * x_i
     return s
     ->
     s = 0.0
-    t = x.shape[0]
+    n_x = x.shape[0]
     n = a.shape[0]
     exp_table = np.empty(n)
-    if 0 < t:
+    if 0 < n_x:
         for j_2 in range(n):
             exp_table[j_2] = np.exp(a[j_2])
-    for i in range(t):
-        t2 = x[i]
+    for i in range(n_x):
+        x_i = x[i]
         for j in range(a.shape[0]):
-            t3 = a[j]
-            s += exp_table[j] * t2
+            a_j = a[j]
+            s += exp_table[j] * x_i
     return s
 """
 
