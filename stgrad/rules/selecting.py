@@ -138,6 +138,10 @@ def _(rng):
 def sort(y, y_bar, a, axis=-1, kind=None, order=None, *, stable=None):
     if axis is None:
         return np.reshape(y_bar[np.argsort(np.argsort(np.ravel(a)))], np.shape(a))
+    if np.ndim(a) == 1:
+        a_bar = np.zeros_like(a)
+        a_bar[np.argsort(a)] = y_bar
+        return a_bar
     rank = np.argsort(np.argsort(a, axis=axis), axis=axis)
     return np.take_along_axis(y_bar, rank, axis)
 

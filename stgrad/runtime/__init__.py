@@ -29,6 +29,7 @@ from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, vmax, vmin
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
+from stgrad.runtime.sorting import argsort, sort
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.units import unit
@@ -38,6 +39,7 @@ __all__ = [
     "add_matmul",
     "add_where",
     "any_nan",
+    "argsort",
     "budget_check",
     "budget_cut",
     "budget_far",
@@ -89,6 +91,7 @@ __all__ = [
     "sin",
     "singular",
     "solve",
+    "sort",
     "stretch",
     "strips",
     "take_where",

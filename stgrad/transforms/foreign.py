@@ -81,6 +81,8 @@ class _Foreign:
             stmt = with_new_axes(stmt, self.types)
         if isinstance(stmt, Assign) and stmt.op == "np.squeeze":
             stmt = without_axes(stmt, self.types)
+        if isinstance(stmt, Assign) and operation(stmt.op).kind == "order":
+            stmt = ordered(stmt, self.types)
         if isinstance(stmt, Assign) and operation(stmt.op).reorders:
             stmt = reordered(stmt, self.types)
         if isinstance(stmt, Assign) and stmt.op == "np.matmul" and self.types[stmt.target.name].rank > 2 and multiplies(stmt, self.types):
@@ -324,12 +326,21 @@ def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
 def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`runtime.solve(a, b)` and its like for one real matrix, which do the smallest without LAPACK."""
     tuned = operation(stmt.op).tuned
-    if not tuned or stmt.kwargs or not all(isinstance(a, Var) and types[a.name].rank for a in stmt.args):
+    if operation(stmt.op).kind != "solver" or not tuned or stmt.kwargs or not all(isinstance(a, Var) and types[a.name].rank for a in stmt.args):
         return stmt
     kinds = [types[n] for n in operand_vars(Pack(stmt.args))]
     if kinds[0].rank != 2 or kinds[-1].rank > 2 or {t.dtype for t in kinds} not in ({"float64"}, {"float32"}):
         return stmt
     return replace(stmt, op=tuned)
+
+
+def ordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`runtime.sort(x)` and its like for a vector of real numbers, whatever axis is said."""
+    source, options = stmt.args[0], dict(zip(("axis", "kind", "order"), stmt.args[1:], strict=False)) | dict(stmt.kwargs)
+    if not isinstance(source, Var) or types[source.name].rank != 1 or types[source.name].dtype not in ("float64", "float32", "int64"):
+        return stmt
+    said = {k: v for k, v in options.items() if v != NONE and not (k == "axis" and v in (Const(0), Const(-1)))}
+    return stmt if said else replace(stmt, op=operation(stmt.op).tuned, args=(source,), kwargs=())
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

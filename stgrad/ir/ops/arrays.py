@@ -86,4 +86,7 @@ define("cholesky_bar", "rule", call="runtime.cholesky_bar")
 define("runtime.cholesky_bar", "call")  # as text writes it
 define("np.linalg.inv", "solver", tuned="runtime.inv")
 define("np.linalg.det", "solver", tuned="runtime.det")
+define("np.sort", "order", tuned="runtime.sort")
+define("np.argsort", "order", tuned="runtime.argsort")
+define("runtime.sort runtime.argsort", "call")
 define("runtime.matmul runtime.add_matmul", "product")
