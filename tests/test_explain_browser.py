@@ -68,7 +68,7 @@ seen.next_stage = document.activeElement.textContent.startsWith("hoist");
 document.querySelector("[data-view='']").click();
 press("/");
 seen.searching = document.activeElement.id;
-type("TANH");
+type("NP.TANH(");
 seen.hits = [texts("hit"), document.getElementById("count").textContent];
 press("Enter");
 seen.first_hit = document.getElementById("count").textContent;
