@@ -21,6 +21,7 @@ from stgrad.transforms.counters import counted
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.halves import Halves, halves, repeated
+from stgrad.transforms.inverses import inverses
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
 from stgrad.transforms.lower.carried import carried
@@ -122,7 +123,7 @@ def keeps(fn: Function) -> list[Pushed]:
 
 def prepared(fn: Function) -> Function:
     """A program just read, as it is differentiated."""
-    return move_invariants(small_arrays(simplify(fn)))
+    return move_invariants(small_arrays(inverses(simplify(fn))))
 
 
 def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:

@@ -8,11 +8,12 @@ from stgrad.ir.ops.core import FIRST, define
 
 # --------------------------------------------------------------------------- the same array
 
-define("alias", "identity", arity=1, views=0, sharing="always", like=True, triangle="kept", signs=(1,), linear=FIRST, natural="kept", positive="kept", cost=0,
+define("alias", "identity", arity=1, views=0, sharing="always", like=True, triangle="kept", unitary="kept",
+       signs=(1,), linear=FIRST, natural="kept", positive="kept", cost=0,
        vector=True, total=True, python=lambda x: x)  # fmt: skip
 define("stop_gradient", "identity", arity=1, differentiable=False, views=0, sharing="always", python=lambda x: x)
 define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=lambda x, i: x[i])
-define("np.transpose", "move", sharing="always", reorders=True, triangle="turned")
+define("np.transpose", "move", sharing="always", reorders=True, triangle="turned", unitary="kept")
 define("np.squeeze np.expand_dims", "move", sharing="always", made="rowwise")
 define("np.swapaxes np.moveaxis", "move", sharing="always", reorders=True)
 define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
@@ -21,7 +22,7 @@ define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
 define("np.ascontiguousarray", "copy", made="rows")
-define("np.copy", "copy", like=True, made="follows", triangle="kept")
+define("np.copy", "copy", like=True, made="follows", triangle="kept", unitary="kept")
 
 # --------------------------------------------------------------------------- extents
 
@@ -80,11 +81,12 @@ define("np.mean np.var math.fsum", "reduction")
 define("np.matmul", "product", made="follows", symbol="@")
 define("np.dot", "product", made="follows")
 define("np.outer", "rule", made="follows")
-define("np.linalg.solve", "solver", tuned="runtime.solve")
+define("np.linalg.solve", "solver", tuned="runtime.solve", inverts=True)
 define("np.linalg.cholesky", "rule", triangle="lower")
 define("cholesky_bar", "rule", call="runtime.cholesky_bar")
 define("runtime.cholesky_bar", "call")  # as text writes it
-define("np.linalg.inv", "solver", tuned="runtime.inv")
+define("np.linalg.inv", "solver", tuned="runtime.inv", inverts=True)
+define("np.linalg.eigh", "rule", unitary=(1,))
 define("np.linalg.det", "solver", tuned="runtime.det")
 define("np.sort", "order", tuned="runtime.sort")
 define("np.argsort", "order", tuned="runtime.argsort")

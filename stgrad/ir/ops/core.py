@@ -62,6 +62,8 @@ class Operation:
         reorders: whether the result is the argument with its axes in another order.
         triangle: of a matrix: 'lower' or 'upper' where the result has nothing but zeros on the other side of the diagonal, 'kept' where that is as in the
             argument, 'turned' where it is the other way round.
+        unitary: which of several results are unitary matrices, 'kept' where the one result is one if the argument is.
+        inverts: whether the first argument is a matrix that is inverted, for itself or as that of a system of equations.
         zeros: of an operation that moves elements: 'always' where zeros may stand beside them, 'larger' where they do if the result has more axes than the
             argument.
         combine: for a reduction, how a value joins the result: a mode of loop nests.
@@ -100,6 +102,8 @@ class Operation:
     tuned: str = ""
     reorders: bool = False
     triangle: str = ""
+    unitary: tuple[int, ...] | str = ()
+    inverts: bool = False
     zeros: str = ""
     combine: str = ""
     picks: bool = False
