@@ -1,15 +1,15 @@
 """Loops that run again, measured: time and memory of gradients with checkpointed loops beside those that keep everything.
 
-    python -m benchmarks.budget [steps of the array loop]
+    python -m benchmarks.budget --steps 100000
 
 Peaks are the growth of the process's resident memory (`VmHWM`) in a call, each in a process of its own.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import multiprocessing
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -114,7 +114,9 @@ def row(name: str, *case: Any, memory: str | None = None, disk: str | None = Non
 
 def main() -> None:
     """Print the table."""
-    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.budget", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=10**6, help="of the loop over a thousand numbers (a million)")
+    steps = parser.parse_args().steps
     numbers, grid = np.linspace(0.1, 1.0, 1000), np.random.default_rng(1).random((512, 512))
     row("10^7 steps of 2 numbers, everything kept", scalars, 1.0, 10**7, 1, keeping)
     row("10^7 steps of 2 numbers, within", scalars, 1.0, 10**7, 1, keeping, memory="1 GB")

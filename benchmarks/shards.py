@@ -27,13 +27,14 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from stgrad import distributed  # noqa: E402
-from stgrad.distributed.dask_direct import CHILDREN  # noqa: E402
+from stgrad.distributed.dask_direct import GAP, Relay, tree  # noqa: E402
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "shards.png"
 SIZES = (10, 1_000, 10_000, 100_000)  # numbers in the gradient
 COUNTS = (1, 2, 4, 6, 8)
 WORKERS = np.unique(np.logspace(0, 3, 60).astype(int))
-SHARDS = (0.1, 1.0, 10.0)  # seconds
+SHARDS = (0.1, 1.0, 10.0)  # seconds, simulated
+SHORT = (0.025, 0.1)  # seconds, measured
 
 
 def light(w, x):
@@ -41,22 +42,27 @@ def light(w, x):
 
 
 def heavy(w, x, n):
-    """About 0.1 s for n of ten million."""
+    """A path that no optimizer shortens; `steps` finds how long it is for a shard of some seconds."""
     s = w[0]
     for i in range(n):
         s = 0.999 * s + x * w[i % 4]
     return s
 
 
-def seconds(run: Callable[[], Any], rounds: int) -> float:
-    """The median of some calls, behind two that compile and place."""
+def times(run: Callable[[], Any], rounds: int) -> list[float]:
+    """The seconds of some calls, behind two that compile and place."""
     run(), run()
     taken = []
     for _ in range(rounds):
         started = time.perf_counter()
         run()
         taken.append(time.perf_counter() - started)
-    return statistics.median(taken)
+    return taken
+
+
+def seconds(run: Callable[[], Any], rounds: int) -> float:
+    """The median of some calls."""
+    return statistics.median(times(run, rounds))
 
 
 def overheads(rounds: int) -> dict[str, list[float]]:
@@ -76,22 +82,27 @@ def engine(name: str, workers: int) -> Any:
     return distributed.Processes(workers) if name == "processes" else distributed.Threads(workers)
 
 
-def speedup(name: str, n: int, rounds: int) -> float:
-    """The time of one worker over that of two: the median ratio of evaluations that take turns."""
+def steps(shard: float) -> int:
+    """So many make a shard that takes so many seconds on this machine."""
+    n = 10_000_000
+    with distributed.value_and_grad(heavy, shards="x", engine=engine("threads", 1)) as both:
+        return int(n * shard / seconds(lambda: both(np.ones(4), [1.0], n), 5))
+
+
+def speedup(name: str, n: int, rounds: int) -> list[float]:
+    """The time of one worker over that of two for eight shards: the quartiles of the ratios of evaluations that follow each other.
+
+    Engines take turns and are closed between: workers, scheduler and clients of one that waits take some per cent of a core (7 with Dask).
+    """
     w, shards = np.ones(4), [float(i) for i in range(8)]
-    with (
-        distributed.value_and_grad(heavy, shards="x", engine=engine(name, 1)) as one,
-        distributed.value_and_grad(heavy, shards="x", engine=engine(name, 2)) as two,
-    ):
-        one(w, shards, n), two(w, shards, n), one(w, shards, n), two(w, shards, n)
-        ratios = []
-        for _ in range(rounds):
-            started = time.perf_counter()
-            one(w, shards, n)
-            between = time.perf_counter()
-            two(w, shards, n)
-            ratios.append((between - started) / (time.perf_counter() - between))
-    return statistics.median(ratios)
+    ratios: list[float] = []
+    for _ in range(4):
+        taken = []
+        for workers in (1, 2):
+            with distributed.value_and_grad(heavy, shards="x", engine=engine(name, workers)) as both:
+                taken.append(times(lambda both=both: both(w, shards, n), -(-rounds // 4)))
+        ratios += [a / b for a, b in zip(*taken, strict=True)]
+    return statistics.quantiles(ratios, n=4)
 
 
 def control(rounds: int) -> float:
@@ -115,16 +126,16 @@ class Costs:
     step: float
     each: float
 
-    def tree(self, workers: int, children: int = CHILDREN) -> float:
-        """Until all below a worker have answered it, its own shard apart: workers are split as `dask_direct.tree` splits them."""
-        rest, parts = workers - 1, min(children, workers - 1)
-        cuts = [rest * k // parts for k in range(parts + 1)] if parts else []
-        sizes = [b - a for a, b in zip(cuts, cuts[1:], strict=False)]
-        return max((self.step + k * self.each + self.tree(size, children) for k, size in enumerate(sizes)), default=0.0)
+    def tree(self, workers: int, gap: float = GAP) -> float:
+        """Until all of the workers have answered, the shard apart: in the tree that `dask_direct.tree` makes."""
+        return self._below(tree([(str(k), ()) for k in range(workers)], gap))
 
-    def efficiency(self, workers: int, shard: float, children: int = CHILDREN) -> float:
+    def _below(self, relay: Relay) -> float:
+        return max((self.step + k * self.each + self._below(child) for k, child in enumerate(relay.below)), default=0.0)
+
+    def efficiency(self, workers: int, shard: float, gap: float = GAP) -> float:
         """Of weak scaling, one shard for each worker: the time of the shard over all of the time."""
-        return shard / (shard + self.once + self.tree(workers, children))
+        return shard / (shard + self.once + self.tree(workers, gap))
 
 
 def costs(rounds: int) -> tuple[Costs, dict[str, list[float]]]:
@@ -139,8 +150,8 @@ def costs(rounds: int) -> tuple[Costs, dict[str, list[float]]]:
 
     taken: dict[str, list[float]] = {"chain": [], "star": []}
     with LocalCluster(n_workers=max(COUNTS), threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        for form, children in (("chain", 1), ("star", max(COUNTS))):
-            both = distributed.value_and_grad(light, shards="x", engine=Dask(client, children=children), blocks=1)
+        for form, gap in (("chain", 1e3), ("star", 0.0)):
+            both = distributed.value_and_grad(light, shards="x", engine=Dask(client, gap=gap), blocks=1)
             for count in COUNTS:
                 run = functools.partial(both, np.ones(10), [float(i) for i in range(count)])
                 seconds(run, 1)
@@ -165,7 +176,7 @@ def draw(found: dict[str, list[float]], measured: Costs) -> None:
     left.legend(frameon=False)
     for shard in SHARDS:
         right.semilogx(WORKERS, [100.0 * measured.efficiency(int(n), shard) for n in WORKERS], label=f"shards of {shard:g} s")
-    right.semilogx(WORKERS, [100.0 * measured.efficiency(int(n), 0.1, children=int(n)) for n in WORKERS], "C0:", label="0.1 s, in a star")
+    right.semilogx(WORKERS, [100.0 * measured.efficiency(int(n), 0.1, gap=0.0) for n in WORKERS], "C0:", label="0.1 s, in a star")
     right.axhline(90.0, color="0.7", linewidth=1)
     right.set(xlabel="workers, simulated", ylabel="efficiency of weak scaling, %", ylim=(0, 101))
     right.legend(frameon=False)
@@ -181,18 +192,22 @@ def main() -> None:
 
     found = overheads(options.rounds)
     console = Console()
-    table = Table("engine", *(f"{8 * n:,} bytes" for n in SIZES), "2 workers over 1", title="ms of an evaluation of next to nothing")
-    for name, times in found.items():
-        table.add_row(name, *(f"{t:.1f}" for t in times), f"{speedup(name, 10_000_000, max(3, options.rounds // 8)):.2f}")
+    table = Table("engine", *(f"{8 * n:,} bytes" for n in SIZES), title="ms of an evaluation of next to nothing, 2 workers")
+    gains = Table("engine", *(f"shards of {shard:g} s" for shard in SHORT), title="2 workers over 1: median and quartiles")
+    ns = [steps(shard) for shard in SHORT]
+    for name, taken in found.items():
+        table.add_row(name, *(f"{t:.1f}" for t in taken))
+        gains.add_row(name, *(f"{b:.2f} ({a:.2f} to {c:.2f})" for a, b, c in (speedup(name, n, options.rounds) for n in ns)))
     console.print(table)
+    console.print(gains)
     console.print(f"two threads over one without anything of ours: {control(3):.2f}")
-    measured, taken = costs(options.rounds)
-    for form, times in taken.items():
-        console.print(f"{form}: {', '.join(f'{1e3 * t:.2f}' for t in times)} ms with {COUNTS} workers")
+    measured, messages = costs(options.rounds)
+    for form, lasted in messages.items():
+        console.print(f"{form}: {', '.join(f'{1e3 * t:.2f}' for t in lasted)} ms with {COUNTS} workers")
     console.print(f"{1e3 * measured.once:.1f} ms once, {1e3 * measured.step:.2f} for a step, {1e3 * measured.each:.2f} for each further worker of one")
-    for children in (2, 3, 4, 6, 8, 16):
-        row = ", ".join(f"{1e3 * (measured.once + measured.tree(n, children)):.1f}" for n in (10, 100, 1000))
-        console.print(f"{children} below each: {row} ms with 10, 100 and 1,000 workers")
+    for gap in sorted({0.1, 0.14, GAP, 0.2, 0.3, 0.5, 1.0}):
+        row = ", ".join(f"{1e3 * (measured.once + measured.tree(n, gap)):.1f}" for n in (10, 100, 1000))
+        console.print(f"gap {gap}: {row} ms with 10, 100 and 1,000 workers")
     for shard in SHARDS:
         console.print(f"shards of {shard:g} s: {100 * measured.efficiency(1000, shard):.0f} % with 1,000 workers")
     if options.plot:

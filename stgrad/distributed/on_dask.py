@@ -19,7 +19,7 @@ from typing import Any
 import distributed
 from distributed.comm.core import CommClosedError
 
-from stgrad.distributed.dask_direct import CHILDREN, Direct, Relay
+from stgrad.distributed.dask_direct import GAP, Direct
 from stgrad.distributed.engines import Combine, Lost, Tell
 from stgrad.distributed.shards import Partition, as_array
 from stgrad.distributed.worker import Block, Load, Loaded
@@ -51,13 +51,13 @@ class Dask:
 
     copies = trees = True
 
-    def __init__(self, client: Any = None, workers: int | None = None, children: int = CHILDREN) -> None:
+    def __init__(self, client: Any = None, workers: int | None = None, gap: float = GAP) -> None:
         self._cluster = None
         if client is None:
             self._cluster = client = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         self._own = not isinstance(client, distributed.Client)
         self.client = distributed.Client(client, set_as_default=False) if self._own else client
-        self._direct = Direct(self.client, children)
+        self._direct = Direct(self.client, gap)
 
     @property
     def workers(self) -> int:
@@ -103,15 +103,15 @@ class Dask:
 
     def submit_all(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine | None) -> list[Any]:
         ready = all(isinstance(p, distributed.Future) and p.status == "finished" for p in placed)
-        plan = self._planned(placed) if combine is not None and placed and ready else None
-        if combine is None or plan is None:
+        answer = self._direct_answer(function, placed, table, shared, combine) if combine is not None and placed and ready else None
+        if answer is None:
             return [self.submit(function, p, table, shared) for p in placed]
-        given = (value.value if isinstance(value, Large) else value for value in (table, shared))
-        return [Relayed(self._direct.submit(function, combine, plan, *given), len(placed))]
+        return [Relayed(answer, len(placed))]
 
-    def _planned(self, placed: Sequence[Any]) -> Relay | None:
+    def _direct_answer(self, function: Callable[..., Any], placed: Sequence[Any], table: Any, shared: Any, combine: Combine) -> Future[list[Any]] | None:
+        given = (value.value if isinstance(value, Large) else value for value in (table, shared))
         try:
-            return self._direct.plan(placed)
+            return self._direct.submit(function, combine, placed, *given)
         except (*_GONE, OSError):
             return None  # the scheduler will say what is wrong
 

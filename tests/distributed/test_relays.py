@@ -35,21 +35,29 @@ def check(found):
     np.testing.assert_array_equal(found[1], wanted()[1])
 
 
-@given(st.integers(1, 300), st.integers(1, 9))
-def test_every_worker_stands_once_in_the_tree(count, children):
+@given(st.integers(1, 300), st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 100.0]))
+def test_every_worker_stands_once_in_the_tree(count, gap):
     names = [str(k) for k in range(count)]
-    top = dask_direct.tree([(name, [(k, name)]) for k, name in enumerate(names)], children)
+    top = dask_direct.tree([(name, [(k, name)]) for k, name in enumerate(names)], gap)
     assert list(top.addresses()) == names
-    assert list(top.numbers()) == list(range(count))
+    assert list(dask_direct.numbers(top.packed())) == list(range(count))
 
-    def depth(relay):
-        assert len(relay.below) <= children
-        return 1 + max(map(depth, relay.below), default=0)
+    def told(relay):
+        """When all are told, where each tells another after `gap` and may tell others 1 after it was told itself."""
+        return max((k * gap + 1.0 + told(child) for k, child in enumerate(relay.below)), default=0.0)
 
-    full = 1
-    while sum(children**level for level in range(full)) < count:
-        full += 1
-    assert depth(top) <= full + 1
+    assert told(top) <= best(count, gap) + 1e-9
+
+
+def best(count, gap):
+    """The least time in which so many can be told: what is told at one time are all that could tell by then."""
+    known, time, ready = 1, 0.0, [0.0]
+    while known < count:
+        time = min(ready)
+        ready.remove(time)
+        ready += [time + gap, time + 1.0]
+        known += 1
+    return time + 1.0 if count > 1 else 0.0
 
 
 @given(st.integers(1, 64), st.randoms(use_true_random=False))
@@ -73,10 +81,10 @@ def seven():
         yield client
 
 
-@pytest.mark.parametrize("children", [1, 2, 3, 7])
+@pytest.mark.parametrize("gap", [0.0, dask_direct.GAP, 1.0, 100.0])
 @pytest.mark.parametrize("blocks", [1, 3])
-def test_the_bits_do_not_hang_on_the_tree_of_messages(seven, children, blocks):
-    engine = on_dask.Dask(seven, children=children)
+def test_the_bits_do_not_hang_on_the_tree_of_messages(seven, gap, blocks):
+    engine = on_dask.Dask(seven, gap=gap)
     both = distributed.value_and_grad(loss, shards=("x", "y"), engine=engine, blocks=blocks)
     for _ in range(3):
         check(both(W, X, Y))
@@ -84,7 +92,7 @@ def test_the_bits_do_not_hang_on_the_tree_of_messages(seven, children, blocks):
 
 def test_evaluations_go_through_the_tree(seven, monkeypatch):
     """Not through tasks, once blocks are placed; and one answer comes back, with what was added on the way."""
-    engine = on_dask.Dask(seven, children=2)
+    engine = on_dask.Dask(seven, gap=0.5)
     both = distributed.value_and_grad(loss, shards=("x", "y"), engine=engine, blocks=1)
     both(W, X, Y), both(W, X, Y)
     answers = []
@@ -96,7 +104,7 @@ def test_evaluations_go_through_the_tree(seven, monkeypatch):
 
 
 def test_what_is_raised_below_comes_up_with_its_shard(seven, monkeypatch):
-    engine = on_dask.Dask(seven, children=1)
+    engine = on_dask.Dask(seven, gap=100.0)
     both = distributed.value_and_grad(bounded, shards="x", engine=engine, blocks=1)
     x = [np.full(3, 1.1 * k) for k in range(7)]
     both(0.1 * np.ones(3), x), both(0.1 * np.ones(3), x)
@@ -110,7 +118,7 @@ def test_what_is_raised_below_comes_up_with_its_shard(seven, monkeypatch):
 def test_a_worker_that_passes_on_is_killed():
     """What is below it is asked for again; the bits stay."""
     with dask.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster, dask.Client(cluster) as client:
-        engine = on_dask.Dask(client, children=1)
+        engine = on_dask.Dask(client, gap=100.0)
         both = distributed.value_and_grad(loss, shards=("x", "y"), engine=engine, retries=20)
         check(both(W, X, Y)), check(both(W, X, Y))
         for seed in range(3):
