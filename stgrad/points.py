@@ -28,8 +28,10 @@ def kept(f: Any, key: Any, make: Callable[..., Any], *args: Any) -> Any:
     """
     if type(f) is FunctionType:
         known = f.__dict__.get("_stgrad_programs")
-        if known is not None and known[0]() is f and key in known[1]:  # `functools.wraps` copies the dictionary of what it wraps
-            return known[1][key]
+        if known is not None and known[0]() is f:  # `functools.wraps` copies the dictionary of what it wraps
+            found = known[1].get(key)
+            if found is not None:
+                return found
     owner, programs = _programs(as_python(f))
     if key not in programs:
         programs[key] = make(owner, *args)
@@ -116,6 +118,12 @@ def has_floats(value: Any) -> bool:
 
 def floats(primals: Sequence[Any]) -> tuple[int, ...]:
     """The positions of the arguments that have a derivative."""
+    if len(primals) < len(_ALL):
+        for x in primals:
+            if type(x) is not float and (type(x) is not _ARRAY or x.dtype is not _FLOAT):
+                break
+        else:
+            return _ALL[len(primals)]
     return tuple([i for i, value in enumerate(primals) if has_floats(value)])
 
 
@@ -188,12 +196,17 @@ def everywhere(primals: Any, tangents: Any) -> tuple[int, ...] | None:
     if type(primals) is not tuple or type(tangents) is not tuple or len(primals) != len(tangents) or len(primals) >= len(_ALL):
         return None
     for x, v in zip(primals, tangents):  # noqa: B905
-        kind = type(x)
-        if kind is not type(v) or kind is not float and (kind is not np.ndarray or x.shape != v.shape or x.dtype.kind not in "fc"):
+        if type(x) is not type(v):
+            return None
+        if type(x) is _ARRAY:
+            if x.shape != v.shape or x.dtype is not _FLOAT and x.dtype.kind not in "fc":
+                return None
+        elif type(x) is not float:
             return None
     return _ALL[len(primals)]
 
 
+_ARRAY, _FLOAT = np.ndarray, np.dtype(float)
 _ALL = [tuple(range(n)) for n in range(16)]
 
 

@@ -280,19 +280,17 @@ class Programs:
             return None
         whole = direct.nests(result)
         described = [*given, *map(wrapper.describe, hidden)]
-        entry = direct.entry(compiled, described, [*flat, *hidden], result if whole else None, hand_on=ready.hands_on)
+        make = functools.partial(direct.entry, compiled, arguments=[*flat, *hidden], result=result if whole else None, hand_on=ready.hands_on)
+        entry = make(described)
         if entry is None:
             return None
-        if whole and not hidden and given == program.nodes and self._positional:
+        called = direct.positional(program.nodes, [p.kind for p in self._signature.parameters.values()]) if whole and not hidden else None
+        if called is not None:
             if self._entry is not None:  # its functions are called from a wrapper now, which makes the test
                 self._entry.guard_by(None)
-            self._entry = entry
+            self._entry = entry if called == described else make(called)
         otherwise = calling.Run(compiled, [], [], result, True) if whole else compiled
         return calling.Run(entry.function(otherwise), [], hidden, result, True, whole=whole)
-
-    @property
-    def _positional(self) -> bool:
-        return all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in self._signature.parameters.values())
 
     def _load(self, ready: Ready, jit: bool = True) -> Callable[..., Any]:
         from stgrad import loader

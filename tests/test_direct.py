@@ -1,7 +1,9 @@
 """The native way into compiled programs: what it takes, what it hands on, what it builds, and that it keeps count of references."""
 
+import collections
 import gc
 import inspect
+import pickle
 import subprocess
 import sys
 import threading
@@ -93,6 +95,49 @@ def test_arrays_that_do_not_match_are_handed_on(other):
     assert call(np.empty((0, 3))).shape == (0, 3)
     marker, (handed,), _ = call(other)
     assert marker == "otherwise" and handed is other
+
+
+@pytest.mark.parametrize("dtype", [float, np.int32, bool, complex])
+def test_dtypes_that_are_equal_are_the_same(dtype):
+    """What is unpickled, and what code from Numba's cache returns, has a dtype that is an object of its own."""
+    array = np.ones(3, dtype)
+    other = pickle.loads(pickle.dumps(array))
+    assert other.dtype is not array.dtype
+    call = entry_of(lambda a: a.size, array)
+    assert call(array) == call(other) == 3
+    assert call(np.ones(3, np.int16))[0] == "otherwise"
+
+
+@pytest.mark.parametrize("function", [lambda x: np.sum(x * x), lambda x, y=2.0: y * np.sum(x)])
+def test_functions_know_what_was_unpickled(function, monkeypatch):
+    gradient, x = stgrad.grad(function), np.arange(3.0)
+    for _ in range(3):
+        found = gradient(x)
+    monkeypatch.setattr(type(gradient), "_program_for", None)
+    np.testing.assert_array_equal(gradient(pickle.loads(pickle.dumps(x))), found)
+
+
+def test_tuples_are_read():
+    compiled = numba.njit(nogil=True)(lambda a, b, c: a * b + c[0])
+    given = ((1.0, (2.0, np.ones(2))),)
+    call = direct.entry(compiled, list(map(describe, given)), [1.0, 2.0, np.ones(2)], None).function(lambda *args: ("otherwise", args))
+    assert call((3.0, (4.0, np.full(2, 5.0)))) == 17.0
+    for other in [(3.0, [4.0, np.ones(2)]), (3.0, (4.0,)), (3.0, (4.0, np.ones(2), 1.0)), (3.0, (4, np.ones(2))), [3.0, (4.0, np.ones(2))], (), 1.0]:
+        assert call(other) == ("otherwise", (other,))
+    Pair = collections.namedtuple("Pair", "a b")
+    assert call(Pair(3.0, (4.0, np.ones(2))))[0] == "otherwise"
+
+
+def test_any_number_of_arguments_and_tuples_of_them_go_the_native_way():
+    def loss(x, y):
+        return np.sum(x * x) * y
+
+    args, v = (np.arange(3.0), 2.0), (np.ones(3), 1.0)
+    product, push = stgrad.hvp(loss, (0, 1)), stgrad.jvp(loss)
+    for _ in range(4):
+        found = product(*args, v), push(args, v)
+    assert inspect.isbuiltin(type(product).__call__) and product(*args, v)[1] == found[0][1] == 6.0
+    assert push(args, v)[1] == found[1][1] == 2.0 * 2.0 * 3.0 + 5.0
 
 
 def test_what_native_code_does_not_read():

@@ -137,7 +137,7 @@ def test_text_is_what_the_docs_show():
         "def loss(x, p, n=n_default):\n"
         "    if type(x) is float and type(p) is tuple and len(p) == 2 and type(n) is int and n == 3:\n"
         "        p_0, p_1, = p\n"
-        "        if type(p_0) is ndarray and p_0.dtype is float64 and p_0.ndim == 2 and 1 not in p_0.shape and type(p_1) is float:\n"
+        "        if type(p_0) is ndarray and (p_0.dtype is float64 or p_0.dtype == float64) and p_0.ndim == 2 and 1 not in p_0.shape and type(p_1) is float:\n"
         "            return compiled(x, p_0, p_1)\n"
         "    return slow(x, p, n)\n"
     )

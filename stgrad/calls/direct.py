@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import itertools
 import sysconfig
 from collections import deque
@@ -31,7 +32,7 @@ from numba.core.dispatcher import Dispatcher
 
 from stgrad.calls.later import Later
 from stgrad.calls.sentry import Table, check_address
-from stgrad.calls.wrapper import Array, Node, Scalar
+from stgrad.calls.wrapper import Array, Items, Keys, Node, Scalar
 from stgrad.values import Sym, Value
 
 NUMBERS: dict[type, Any] = {float: numba.float64, int: numba.int64, bool: numba.boolean, complex: numba.complex128}
@@ -39,7 +40,9 @@ NUMBERS: dict[type, Any] = {float: numba.float64, int: numba.int64, bool: numba.
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 _CLASS = object.__basicsize__ - _WORD  # where an object keeps its class
 _NUMBER = float.__basicsize__ - 8  # where a float keeps its number
+_ITEMS = _CLASS + 2 * _WORD  # where the items of a tuple begin, behind their number
 _ARRAY = {"ndim": _CLASS + 2 * _WORD, "shape": _CLASS + 3 * _WORD, "dtype": _CLASS + 6 * _WORD, "flags": _CLASS + 7 * _WORD}
+_KIND = _CLASS + 2 * _WORD  # eight bytes of a dtype that tell kind, letter, order of bytes and number
 _PLAIN = 0x0001 | 0x0100 | 0x0400  # flags of an array in C order, aligned, writeable
 
 _pointer, _word, _int = ir.IntType(8).as_pointer(), ir.IntType(8 * _WORD), ir.IntType(32)
@@ -68,16 +71,25 @@ def available() -> bool:
     def word(thing: object, place: int) -> Any:
         return ctypes.c_ssize_t.from_address(id(thing) + place).value
 
-    shape = word(array, _ARRAY["shape"])
+    kinds = [_kind_of(kind) for kind in (*"?bBhHiIlLfdFD", ">f8")]
+    shape, pair = word(array, _ARRAY["shape"]), (array, 1.25)
     return (
         word(array, _CLASS) == id(np.ndarray)
+        and [word(pair, _ITEMS + i * _WORD) for i in (-1, 0, 1)] == [2, id(array), id(pair[1])]
         and all(ctypes.c_double.from_address(id(x) + _NUMBER).value == 1.25 for x in (1.25, np.float64(1.25), 1.25 + 0j))
+        and len({*kinds}) == len(kinds)
+        and all(_kind_of(np.dtype(kind, copy=True)) == _kind_of(kind) for kind in "?dlD")
         and np.float64.__basicsize__ == float.__basicsize__
         and ctypes.c_int.from_address(id(array) + _ARRAY["ndim"]).value == 2
         and [ctypes.c_ssize_t.from_address(shape + i * _WORD).value for i in range(2)] == [3, 5]
         and word(array, _ARRAY["dtype"]) == id(array.dtype)
         and ctypes.c_int.from_address(id(array) + _ARRAY["flags"]).value & _PLAIN == _PLAIN == array.flags.num & _PLAIN
     )
+
+
+def _kind_of(dtype: Any) -> int:
+    """What a dtype shares with those that are equal to it: one that was unpickled, or is of code from Numba's cache, is another object."""
+    return ctypes.c_int64.from_address(id(np.dtype(dtype)) + _KIND).value
 
 
 class _ModuleName(str):
@@ -88,14 +100,13 @@ class _ModuleName(str):
 
 @dataclass(frozen=True)
 class Entry:
-    """The native code of one program for arguments that match `nodes`.
+    """The native code of one program for arguments of certain descriptions.
 
     The native code reads the table that `guard` points to at each call: the table must live as long as it does, and as any function made from the entry.
     """
 
     name: str
     address: int
-    nodes: tuple[Node, ...]
     guard: ctypes.c_void_p  # the address of a table that is checked before the arguments; none at first
     tables: deque[Table | None]  # the last ones: one that is replaced while it is checked must not go
 
@@ -119,20 +130,52 @@ def entry(compiled: Any, nodes: Sequence[Node], arguments: Sequence[Any], result
 
     Args:
         compiled: the dispatcher of the program, which is compiled for the types of `arguments` if it is not yet.
-        nodes: descriptions of the flat arguments.
-        arguments: examples of them.
+        nodes: descriptions of the arguments, which may be tuples of tuples.
+        arguments: examples of their leaves.
         result: a structure of tuples with `Sym` leaves that the function is to return; None for what the program itself returns.
         hand_on: whether a call that raises goes to the Python function too, instead.
     """
-    if not isinstance(compiled, Dispatcher) or not available() or not all(map(_read, nodes, arguments)):
+    flat = list(_leaves(nodes))
+    if not isinstance(compiled, Dispatcher) or not available() or not all(map(_read, flat, arguments)):
         return None
-    types = tuple(NUMBERS[n.type] if isinstance(n, Scalar) else numba.typeof(a) for n, a in zip(nodes, arguments, strict=True))
+    types = tuple(NUMBERS[n.type] if isinstance(n, Scalar) else numba.typeof(a) for n, a in zip(flat, arguments, strict=True))
     compiled.compile(types)
     overload = compiled.overloads[types]
     if not all(map(_built, _flat(overload.signature.return_type))):
         return None
     with global_compiler_lock:
         return _Writer(overload, tuple(nodes), hand_on).entry(compiled.py_func.__name__, result)
+
+
+def positional(nodes: Sequence[Node], kinds: Sequence[inspect._ParameterKind]) -> list[Node] | None:
+    """Descriptions of the arguments as a call without keywords passes them, for those of parameters; None where that has none.
+
+    >>> both = inspect.signature(lambda *args, **kwargs: None).parameters.values()
+    >>> positional([Items(tuple, (Scalar(float), Items(tuple, (Scalar(int),)))), Keys(())], [p.kind for p in both])
+    [Scalar(type=<class 'float'>), Items(type=<class 'tuple'>, items=(Scalar(type=<class 'int'>),))]
+    """
+    found: list[Node] = []
+    for node, kind in zip(nodes, kinds, strict=True):
+        if kind is inspect.Parameter.VAR_POSITIONAL and isinstance(node, Items):
+            found.extend(node.items)
+        elif kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
+            found.append(node)
+        elif kind is not inspect.Parameter.VAR_KEYWORD or node != Keys(()):
+            return None
+    return found if all(map(_nested_leaves, found)) else None
+
+
+def _nested_leaves(node: Node) -> bool:
+    """Whether a description is of a leaf, or of plain tuples of them."""
+    return all(map(_nested_leaves, node.items)) if isinstance(node, Items) and node.type is tuple else isinstance(node, (Scalar, Array))
+
+
+def _leaves(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        if isinstance(node, Items):
+            yield from _leaves(node.items)
+        else:
+            yield node
 
 
 def _read(node: Node, example: Any) -> bool:
@@ -170,15 +213,14 @@ class _Writer:
         self._unless(self._builder.ptrtoint(keywords, _word), _word(0))
         self._check_guard()
         places = [self._builder.load(self._builder.gep(arguments, [_word(i)])) for i in range(len(self._nodes))]
-        for node, place in zip(self._nodes, places, strict=True):
-            self._check(node, place)
-        self._call(self._values(places), result)
+        checked = [leaf for node, place in zip(self._nodes, places, strict=True) for leaf in self._checked(node, place)]
+        self._call(self._values([node for node, _ in checked], [place for _, place in checked]), result)
         self._hand_on()
         library = self._context.codegen().create_library("stgrad.calls.direct")
         library.add_ir_module(self._module)
         library.finalize()
         _kept.append((library, self._overload))
-        return Entry(name, library.get_pointer_to_function(self._function.name), self._nodes, self._guard, deque(maxlen=4))
+        return Entry(name, library.get_pointer_to_function(self._function.name), self._guard, deque(maxlen=4))
 
     # ------------------------------------------------------------- arguments
 
@@ -202,12 +244,21 @@ class _Writer:
         """What stands so many bytes into an object."""
         return self._builder.load(self._builder.bitcast(self._builder.gep(thing, [_word(place)]), kind.as_pointer()))
 
+    def _checked(self, node: Node, thing: Any) -> list[tuple[Node, Any]]:
+        """The leaves of an argument, once they are known to be as described."""
+        if not isinstance(node, Items):
+            self._check(node, thing)
+            return [(node, thing)]
+        self._unless(self._field(thing, _CLASS, _word), _word(id(tuple)))
+        self._unless(self._field(thing, _ITEMS - _WORD, _word), _word(len(node.items)))
+        return [leaf for i, item in enumerate(node.items) for leaf in self._checked(item, self._field(thing, _ITEMS + i * _WORD, _pointer))]
+
     def _check(self, node: Node, thing: Any) -> None:
         kind = node.type if isinstance(node, Scalar) else np.ndarray
         self._unless(self._field(thing, _CLASS, _word), _word(id(kind)))
         if not isinstance(node, Array):
             return
-        self._unless(self._field(thing, _ARRAY["dtype"], _word), _word(id(np.dtype(node.dtype))))
+        self._unless(self._field(self._field(thing, _ARRAY["dtype"], _pointer), _KIND, ir.IntType(64)), ir.IntType(64)(_kind_of(node.dtype)))
         self._unless(self._field(thing, _ARRAY["ndim"], _int), _int(node.ndim))
         self._unless(self._builder.and_(self._field(thing, _ARRAY["flags"], _int), _int(_PLAIN)), _int(_PLAIN))
         shape = self._field(thing, _ARRAY["shape"], _pointer)
@@ -215,10 +266,10 @@ class _Writer:
             is_one = self._builder.icmp_signed("==", self._field(shape, axis * _WORD, _word), _word(1))
             self._unless(is_one, ir.IntType(1)(one))
 
-    def _values(self, things: Sequence[Any]) -> list[Any]:
+    def _values(self, nodes: Sequence[Node], things: Sequence[Any]) -> list[Any]:
         """Native values; integers that are too long for the program go to `otherwise`, which raises. Arrays come last: they are held."""
         values: dict[int, Any] = {}
-        for i in sorted(range(len(things)), key=lambda i: isinstance(self._nodes[i], Array)):
+        for i in sorted(range(len(things)), key=lambda i: isinstance(nodes[i], Array)):
             kind = self._overload.signature.args[i]
             if kind == numba.float64:
                 values[i] = self._field(things[i], _NUMBER, ir.DoubleType())

@@ -6,7 +6,7 @@ turns a list of (descriptions, compiled function) into the text of one function 
     def loss(x, p, n=3):
         if type(x) is float and type(p) is tuple and len(p) == 2:
             p_0, p_1 = p
-            if type(p_0) is ndarray and p_0.dtype is float64 and p_0.ndim == 2 and 1 not in p_0.shape and type(p_1) is float:
+            if type(p_0) is ndarray and (p_0.dtype is float64 or p_0.dtype == float64) and p_0.ndim == 2 and 1 not in p_0.shape and type(p_1) is float:
                 return compiled(x, p_0, p_1)
         return slow(x, p, n)
 
@@ -308,7 +308,8 @@ class _Writer:
         return f"{self.bind('len', len)}({name}) == {len(node.items)}"
 
     def _array_tests(self, name: str, node: Array) -> Iterator[str]:
-        yield f"{name}.dtype is {self.bind(node.dtype, np.dtype(node.dtype))}"
+        dtype = self.bind(node.dtype, np.dtype(node.dtype))
+        yield f"({name}.dtype is {dtype} or {name}.dtype == {dtype})"  # what was unpickled, or made by cached code of Numba, has an object of its own
         yield f"{name}.ndim == {node.ndim}"
         ones = node.ones or ()
         if len(ones) > 1 and not any(ones):

@@ -238,7 +238,7 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         if isinstance(operand, Var) and not _same_kind(types[operand.name], t):
             return stmt
         if isinstance(operand, Var) and t.array:  # a new array must stay one: a later store would reach the operand
-            return replace(stmt, op="np.copy", args=(operand,)) if stmt.op in ("np.multiply", "np.divide") else stmt
+            return replace(stmt, op="np.copy", args=(operand,)) if stmt.op not in ("np.add", "np.subtract") else stmt
         return replace(stmt, op="alias", args=(operand,))
 
     known = operation(stmt.op)
@@ -265,9 +265,17 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         return alias(args[0])
     if stmt.op == "np.add" and _is_int(args[0], 0):
         return alias(args[1])
-    if stmt.op == "np.divide" and _is(args[1], 1):
+    if stmt.op in ("np.divide", "np.power") and _is(args[1], 1):
         return alias(args[0])
+    if stmt.op == "np.power" and _is(args[1], 0) and not t.array:  # of nan, too
+        return replace(stmt, op="alias", args=(_one(t),))
     return stmt
+
+
+def _one(t: Type) -> Const:
+    """The number 1 of a type."""
+    one = np.dtype(t.dtype).type(1)
+    return Const(one.item() if t.weak else one)
 
 
 def _same_kind(a: Type, b: Type) -> bool:

@@ -65,6 +65,31 @@ def test_no_transpose_of_a_transpose_is_left():
     assert not any("1.0 *" in line for line in lines if "#" not in line)
 
 
+def rosenbrock(x):
+    total = 0.0
+    for i in range(x.shape[0] - 1):
+        total += 100.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2.0
+    return total
+
+
+def test_powers_0_and_1_are_no_powers():
+    """The second derivative of a square, element by element: `x ** 0` once more for each was most of its time."""
+    x, v = np.linspace(0.5, 1.5, 4), np.arange(4.0)
+    assert "pow" not in stgrad.hvp(rosenbrock).lowered(x, v)
+    third = stgrad.grad(lambda x, v: np.sum(stgrad.grad(lambda y: np.sum(y**1 * y**0 * v) + y[0] ** 2)(x)))
+    np.testing.assert_allclose(third(x, v), [2.0, 0.0, 0.0, 0.0])
+    h = 1e-6
+    gradient = stgrad.grad(rosenbrock)
+    np.testing.assert_allclose(stgrad.hvp(rosenbrock)(x, v), (gradient(x + h * v) - gradient(x - h * v)) / (2 * h), rtol=1e-6)
+
+
+def test_powers_of_nan():
+    def one(x):
+        return x**0.0 + x**0
+
+    assert stgrad.jit(one)(np.nan) == one(np.nan) == 2.0
+
+
 def test_systems_of_equations_read_as_in_books():
     text = stgrad.grad(lambda a, b: np.sum(np.linalg.solve(a, b)), (0, 1)).source(A, A[0])
     assert "np.outer(b_bar, " in text
