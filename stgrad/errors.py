@@ -10,6 +10,7 @@ Locations are duck-typed (`file`, `line`, `col`, `end_col`, `text`, as in `stgra
 from __future__ import annotations
 
 import os
+import sys
 from typing import Protocol
 
 LIMITS_PAGE = "docs/limits.md"
@@ -32,6 +33,14 @@ class Location(Protocol):
     def end_col(self) -> int: ...
     @property
     def text(self) -> str: ...
+
+
+def users_level() -> int:
+    """How many frames above `warnings.warn` the user's code stands: the `stacklevel` of a warning that is given where this is called."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and (frame.f_globals.get("__name__", "").startswith("stgrad.") or frame.f_code.co_filename.startswith("<stgrad ")):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def render(message: str, loc: Location | None = None, reason: str = "", hint: str = "", anchor: str = "") -> str:

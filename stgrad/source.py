@@ -88,6 +88,7 @@ class Source(Scope):
 
 @dataclass(frozen=True)
 class _Parsed:
+    file: str
     tree: gast.FunctionDef
     kind: str
     lines: tuple[str, ...]
@@ -104,22 +105,40 @@ def load(fn: Callable[..., Any]) -> Source:
         raise _not_python(fn)
     code = fn.__code__ if lookups.ours(fn) else lookups.look("attribute", fn, "__code__")
     parsed = _parsed(fn, code)
-    return Source(fn, code.co_filename, parsed.tree.lineno, parsed.tree.name, parsed.kind, parsed.tree, parsed.lines)
+    return Source(fn, parsed.file, parsed.tree.lineno, parsed.tree.name, parsed.kind, parsed.tree, parsed.lines)
+
+
+def lines_of(file: str, around: dict[str, Any]) -> tuple[str, ...]:
+    """The lines of a file, by the loader of the module whose names are `around` where there is one."""
+    return tuple(linecache.getlines(file, around))
 
 
 def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
     """The tree of a function; a file that was read before is read again where it has changed and the code with it."""
-    lines = tuple(linecache.getlines(code.co_filename, fn.__globals__))
+    lines = lines_of(code.co_filename, fn.__globals__)
     if not lines:
-        raise _no_text(fn)
+        return _parsed_of_shipped(fn, code)
     try:
         return _parse(code, code.co_filename, lines)
     except SourceNotFoundError:
         linecache.checkcache(code.co_filename)
-        new = tuple(linecache.getlines(code.co_filename, fn.__globals__))
+        new = lines_of(code.co_filename, fn.__globals__)
         if new == lines:
             raise
         return _parse(code, code.co_filename, new)
+
+
+def _parsed_of_shipped(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
+    """The tree of a function that was unpickled: in the text that came with it, if it compiles to the same code."""
+    for (_, lines), file in tuple(SHIPPED.items()):
+        try:
+            return _parse(code, file, lines)
+        except SourceNotFoundError:
+            continue
+    raise _no_text(fn)
+
+
+SHIPPED: dict[tuple[str, tuple[str, ...]], str] = {}  # texts that came with what was unpickled (`stgrad.shipping`), and the names of their files here
 
 
 @dataclass(frozen=True)
@@ -184,10 +203,10 @@ def _parse(code: types.CodeType, file: str, lines: tuple[str, ...]) -> _Parsed:
             f"`{node.name}` is an async function", Loc(file, node.lineno, 0, 0, lines[node.lineno - 1]), hint="write `def` for `async def`"
         )
     if isinstance(node, ast.Lambda):
-        return _Parsed(_as_function(node, module.names.get(node, "fn")), "lambda", lines)
+        return _Parsed(file, _as_function(node, module.names.get(node, "fn")), "lambda", lines)
     tree = gast.ast_to_gast(node)
     tree.decorator_list = []
-    return _Parsed(tree, "function", lines)
+    return _Parsed(file, tree, "function", lines)
 
 
 @dataclass(frozen=True)
@@ -317,6 +336,9 @@ def _no_text(fn: types.FunctionType) -> SourceNotFoundError:
         reason, hint = "it was typed at the Python prompt, which keeps no text", "use a file, IPython or a notebook"
     elif file.startswith("<frozen "):
         reason, hint = "it belongs to a module that is frozen into Python", "write what it does in the function itself"
+    elif file == "<dynamic-code>":
+        reason = "it was pickled by value, which leaves out the file that it is from"
+        hint = "put it in a module, or pickle what is called (`stgrad.grad(f)`), which takes the text along"
     elif file.startswith("<"):
         reason = f"it was made by `exec` or `eval` (file name {file!r}), which keep no text"
         hint = "put it in a file, or register its text in `linecache.cache` under a file name of its own"

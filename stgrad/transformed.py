@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from stgrad import errors
+from stgrad import errors, shipping
 from stgrad.calls import wrapper
 from stgrad.calls.arguments import flattened, seeds
 from stgrad.calls.foreign_arrays import refuse_foreign
@@ -23,7 +23,7 @@ from stgrad.calls.program_cache import Ready
 from stgrad.mode_choices import listened
 from stgrad.prepared import Program, hidden_of
 from stgrad.programs import Programs
-from stgrad.request import Around, Derivative, Options, function_name, function_name_of, public_signature
+from stgrad.request import Around, Derivative, Options, function_name, function_name_of, innermost, public_signature
 from stgrad.values import Value, leaves
 
 if TYPE_CHECKING:
@@ -250,7 +250,9 @@ class Transformed(Programs):
 
     def __reduce__(self) -> Any:
         request = self.derivative if self.derivative.around is None else self.derivative.around
-        return _restore, (type(self).__bases__[0], request, self.options)
+        function = innermost(request.function)
+        shipping.let_find(function)
+        return _restore, (type(self).__bases__[0], request, self.options, shipping.texts_of(function))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a method of a class, with the instance as first argument."""
@@ -307,7 +309,7 @@ class Transformed(Programs):
         except errors.NotCompiledError as problem:
             if not self.options.falls_back:
                 raise
-            warnings.warn(f"{problem.message}; it runs in plain Python ({problem.reason})", stacklevel=3)
+            warnings.warn(f"{problem.message}; it runs in plain Python ({problem.reason})", stacklevel=errors.users_level())
             self._interpret(program)
             return program.run(*flat)
 
@@ -369,7 +371,7 @@ class Transformed(Programs):
 
     def _other(self) -> Transformed:  # whose programs broadcast as they run
         with self._lock:
-            general = self._general or _restore(type(self).__bases__[0], self.derivative, replace(self.options, broadcast=True))
+            general: Transformed = self._general or type(self).__bases__[0](self.derivative, replace(self.options, broadcast=True))
             self._general = general
             return general
 
@@ -381,5 +383,6 @@ def _leaves(compiled: Compiled, nodes: list[Any], arguments: dict[str, Any]) -> 
     return [*scalars, *captured.values()]
 
 
-def _restore(cls: Callable[[Derivative, Options], Transformed], request: Derivative | Around, options: Options) -> Transformed:
+def _restore(cls: Callable[[Derivative, Options], Transformed], request: Derivative | Around, options: Options, texts: shipping.Texts) -> Transformed:
+    shipping.take(texts)
     return cls(request.request() if isinstance(request, Around) else request, options)

@@ -20,7 +20,7 @@ LAYERS = [
     {"rules", "budgets"},
     {"ir", "lookups", "native", "generated"},
     {"source", "printer", "runtime", "verify", "values"},
-    {"loader", "registered"},
+    {"loader", "registered", "shipping"},
     {"calls"},
     {"request", "mode_choices"},
     {"syntax", "guess"},

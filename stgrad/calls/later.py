@@ -53,7 +53,7 @@ class Later:
         except errors.NotCompiledError as problem:
             if not self._falls_back:
                 raise
-            warnings.warn(f"{problem.message}; it runs in plain Python ({problem.reason})", stacklevel=4)
+            warnings.warn(f"{problem.message}; it runs in plain Python ({problem.reason})", stacklevel=errors.users_level())
             self.run = self._plain(False)
             return self.run(*flat)
 

@@ -7,7 +7,6 @@ gradients, with those of the eager run. What cannot be compiled runs eagerly, an
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -22,7 +21,7 @@ from stgrad.eager.record import record, recorders, recording_active, state
 from stgrad.eager.shapes import TensorSpec
 from stgrad.eager.tensor import Tensor, is_tensor
 from stgrad.eager.tracing import changes_outside
-from stgrad.errors import StgradError
+from stgrad.errors import StgradError, users_level
 from stgrad.request import Derivative, Options
 from stgrad.transformed import Transformed
 
@@ -380,15 +379,7 @@ def warn(name: str, error: StgradError) -> None:
     """Say once for a function why it runs eagerly."""
     place = f" (line {error.loc.line} of {error.loc.file})" if error.loc is not None else ""
     why = f"{error.message}, {error.reason}" if error.reason else error.message
-    warnings.warn(f"{name} runs eagerly, it is not compiled: {why}{place}", RunsEagerlyWarning, stacklevel=_users_level())
-
-
-def _users_level() -> int:
-    """How many frames above `warn` the user's code stands."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stgrad."):
-        frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(f"{name} runs eagerly, it is not compiled: {why}{place}", RunsEagerlyWarning, stacklevel=users_level())
 
 
 def install(*owners: Any) -> None:

@@ -43,7 +43,7 @@ def _of_the_user(derivative: Derivative) -> bool:
     if derivative.mode == "jvp" or not callable(function) or hasattr(function, "derivative"):
         return False
     inner = source.unwrap(function).function
-    return isinstance(inner, types.FunctionType) and not inner.__module__.startswith("stgrad.")
+    return isinstance(inner, types.FunctionType) and not (inner.__module__ or "").startswith("stgrad.")
 
 
 def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.StgradError) -> Any:
@@ -94,7 +94,7 @@ def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
         raise refused from None
     warning = RunsPlainlyWarning(f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}")
     if refused.loc is None:
-        warnings.warn(warning, stacklevel=4)
+        warnings.warn(warning, stacklevel=errors.users_level())
     else:  # said of the line that was refused, once
         warnings.warn_explicit(warning, None, refused.loc.file, refused.loc.line, registry=_SAID)  # type: ignore[call-overload]
     return found
