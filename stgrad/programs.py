@@ -17,7 +17,7 @@ from stgrad import errors, lookups, progress
 from stgrad.calls import calling, program_cache, wrapper
 from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
 from stgrad.calls.compilations import Compilation, Lazy
-from stgrad.calls.foreign_arrays import in_memory, refuse_foreign
+from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
 from stgrad.calls.guards import guards
 from stgrad.calls.later import Later
 from stgrad.calls.program_cache import Ready
@@ -117,7 +117,7 @@ class Programs:
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return in_memory(dict(bound.arguments))
+        return as_taken(dict(bound.arguments))
 
     def _program_for(self, arguments: dict[str, Any]) -> Program:
         """The compiled program for these arguments, made now or known."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.calls.numba_objects import numba_type, plain_of
 from stgrad.values import leaves, map_leaves
 
 _LABELS = "it goes by its labels, compiled programs by position"
@@ -49,11 +50,18 @@ def refuse_foreign(signature: inspect.Signature, args: tuple[Any, ...], kwargs: 
                 raise errors.NotDifferentiableError(f"`{name}` {verb} a {what}", reason=reason, hint="pass " + hint.format(name))
 
 
-def in_memory(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same arguments, with the arrays that files are mapped to for those files: they are arrays as any other."""
-    if not any(isinstance(leaf, np.memmap) for leaf in leaves(list(arguments.values()))):
+def as_taken(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same arguments as programs take them: arrays for the files that are mapped to them, plain containers and objects for those of Numba."""
+    if not any(type(leaf) is np.memmap or numba_type(leaf) is not None for leaf in leaves(list(arguments.values()))):
         return arguments
-    return {name: map_leaves(lambda leaf, _: leaf.view(np.ndarray) if type(leaf) is np.memmap else leaf, value) for name, value in arguments.items()}
+    return {name: map_leaves(lambda leaf, _: _as_taken(leaf), value) for name, value in arguments.items()}
+
+
+def _as_taken(leaf: Any) -> Any:
+    if type(leaf) is np.memmap:
+        return leaf.view(np.ndarray)
+    kind = numba_type(leaf)
+    return leaf if kind is None else plain_of(leaf, kind)
 
 
 def is_labelled(value: Any) -> bool:
@@ -74,4 +82,4 @@ def _known(cls: type, moves: bool) -> tuple[str, str] | None:
     return ("np.asarray({})", "what its operations mean is up to its class") if own else known
 
 
-__all__ = ["is_labelled", "refuse_foreign"]
+__all__ = ["as_taken", "is_labelled", "refuse_foreign"]

@@ -31,6 +31,8 @@ from stgrad.ir import Type
 
 def meaning(function: Any) -> Callable[..., Value] | None:
     """The handler of what Numba defines; None for other functions."""
+    if type(getattr(getattr(function, "__self__", None), "_numba_type_", None)).__name__ == "ClassInstanceType":
+        return _refused_method(function.__name__)
     function = getattr(function, "__func__", function)
     if not str(getattr(function, "__module__", "")).startswith("numba."):
         return None
@@ -38,6 +40,18 @@ def meaning(function: Any) -> Callable[..., Value] | None:
         made = Stencil(function.kernel_ir.func_id.func, {**function.options, "neighborhood": function.neighborhood})
         return lambda frame, *args, **kwargs: made._stgrad_call_(frame, args, kwargs)
     return _MEANS.get(f"{function.__module__}.{getattr(function, '__qualname__', '')}")
+
+
+def _refused_method(name: str) -> Callable[..., Value]:
+    def refuse(frame: Frame, *args: Any, **kwargs: Any) -> Value:
+        raise errors.UnknownFunctionError(
+            f"`{name}` is a method of an object of a `jitclass` from outside",
+            frame.builder.loc,
+            reason="its numbers may change, and programs cannot tell",
+            hint="pass the object as an argument",
+        )
+
+    return refuse
 
 
 def _as(python: Any) -> Callable[..., Value]:
