@@ -7,7 +7,8 @@ as long as neither side is written to while the other is read later:
     v[0] = 5.0                  # the list sees it, the copy does not: AliasingError
     total = np.sum(rows)
 
-The walk goes forward from the place where an item is put in, through loops and branches, with the names that may still mean the array.
+The walk goes forward from the place where an item is put in, through loops and branches, with the names that may still mean the array. The same is asked
+of items that were taken out of a list, which are views of its buffer, when the items move to a larger one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from stgrad import errors
-from stgrad.analysis.alias import sharing, viewed
+from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.liveness import Liveness
 from stgrad.ir import (
     Assign,
@@ -46,7 +47,7 @@ ROUNDS = 3  # of a loop: names reach names from one iteration to the next
 class _State:
     """Behind a put: the names that may mean the array, and writes that the list or the array would have to see."""
 
-    names: frozenset[str]
+    names: frozenset[str]  # that may mean the array
     array_written: Store | None = None
     list_written: Store | None = None
 
@@ -75,8 +76,23 @@ def check_held(fn: Function, puts: Sequence[tuple[Stmt, str]], moves: Sequence[S
         same = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) == classes.find(name))
         buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.find(n) in holding)
         shared = bool(same & buffers)  # an item of the list itself was put in again: two places hold one array
-        walk = _Walk(fn, put, same - buffers, buffers, ours, shared)
+        walk = _Walk(fn, put, same - buffers, same - buffers, buffers, ours, shared)
         walk.reads((fn.result,), walk.block(fn.body, None))
+    _check_taken(fn, [s for s in moves if isinstance(s, Store) and fn.types[s.target.name].rank > 1], classes, ours)
+
+
+def _check_taken(fn: Function, moves: Sequence[Store], classes: Classes, ours: set[int]) -> None:
+    """Refuse programs in which items taken out of a list, and the list with its larger buffer, would have to see each other's changes."""
+    live = Liveness(fn.body, operand_vars(fn.result)) if moves else None
+    for move in moves:
+        old = next(iter(operand_vars(move.value)))
+        sources = [n for n, t in fn.types.items() if t.array and classes.same(n, old)]
+        views = frozenset(n for n in sources if fn.types[n].rank < fn.types[old].rank)
+        taken = views & live.after.get(id(move), frozenset()) if live is not None else frozenset()  # moves that are read twice are in the program once
+        if taken:
+            buffers = frozenset(n for n, t in fn.types.items() if t.array and classes.same(n, move.target.name)) | frozenset(sources)
+            walk = _Walk(fn, move, taken, views, buffers, ours, False)
+            walk.reads((fn.result,), walk.block(fn.body, None))
 
 
 def _buffer(put: Stmt, name: str) -> str:
@@ -133,6 +149,7 @@ def keep_taken(fn: Function, replaced: Sequence[Stmt], ours: set[int]) -> Functi
 class _Walk:
     fn: Function
     put: Stmt
+    start: frozenset[str]  # names that mean the array when it is put in
     same: frozenset[str]  # names that may mean the array, anywhere
     buffers: frozenset[str]
     ours: set[int]
@@ -155,7 +172,7 @@ class _Walk:
             case Custom():
                 return self.block(stmt.body, state)
         if stmt is self.put:
-            return _join(state, _State(self.same))
+            return _join(state, _State(self.start))
         if state is None:
             return None
         if id(stmt) not in self.ours:
@@ -171,7 +188,7 @@ class _Walk:
         names = {n for o in read for n in operand_vars(o)}
         if state is None:
             return
-        if state.array_written is not None and names & self.buffers:
+        if state.array_written is not None and (names - state.names) & self.buffers:
             raise errors.AliasingError(
                 "an array is written to that a list holds, and the list is read later",
                 state.array_written.loc,
@@ -192,7 +209,7 @@ class _Walk:
         item_of_two_places = self.shared and stmt.target.name in self.buffers
         if (stmt.target.name in state.names or item_of_two_places) and state.array_written is None:
             state = replace(state, array_written=stmt)
-        if stmt.target.name in self.buffers and state.list_written is None:
+        if stmt.target.name in self.buffers - state.names and state.list_written is None:
             state = replace(state, list_written=stmt)
         return state
 

@@ -71,6 +71,7 @@ class Builder:
     chosen: bool = False  # whether there are names that stand for one of several values (see `stgrad.frontend.choices`)
     attempts: int = 0  # open bodies of a `try` that are read a statement at a time
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
+    refused: bool = False  # whether the operation whose rule is read has raised an exception of Python's where its rule would
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs

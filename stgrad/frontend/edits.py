@@ -122,6 +122,7 @@ def _move(frame: Frame, growing: Growing, first: Value, stop: Value, to: Value) 
     end = operations.binary(frame, gast.Add, to, size)
     for buffer in buffers(growing):
         store(frame, buffer, slice(to, end, None), load(frame, buffer, slice(first, stop, None), None), None)
+        frame.builder.moves.append(frame.builder.out[-1])
         if buffer.type.rank > 1:
             frame.builder.replaced.append(frame.builder.out[-1])
 

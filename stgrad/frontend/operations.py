@@ -37,6 +37,7 @@ from stgrad.frontend.values import (
 )
 from stgrad.frontend.varying import better_known
 from stgrad.ir import Const, Dim, Effect, Type
+from stgrad.ir.ops import operation as known_operation
 from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
 
@@ -91,9 +92,25 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if op is np.power:
         better_known(frame.builder, b)
     a, b = agreed(frame, (a, b))
+    if frame.unroll and not frame.builder.refused:
+        a, b = _as_numpy(frame, kind, a, b)
     result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
     value = _integer_value(frame, kind, a, b)
     return Sym(result.operand, replace(result.type, value=value)) if value is not None and result.type.weak else result
+
+
+def _as_numpy(frame: Frame, kind: type, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of which the quotient or power is what NumPy's numbers give: rules count with them, and 1 / 0 of Python's is an exception."""
+    if kind not in (gast.Div, *_BY, gast.Pow) or not all(type_of(v).weak for v in (a, b)) or not any(type_of(v).dtype == "float64" for v in (a, b)):
+        return a, b
+    if kind is gast.Pow:
+        return (a, b) if is_number(b) and b >= 0 else (_strong(frame, a), b)
+    return (a, b) if is_number(b) and b != 0 else (a, _strong(frame, b))
+
+
+def _strong(frame: Frame, value: Value) -> Value:
+    """One of Python's numbers as a float of NumPy's."""
+    return frame.builder.call("cast", (value, "float64"), Type("float64")) if isinstance(value, Sym) else np.float64(value)
 
 
 def unary(frame: Frame, kind: type, a: Value) -> Value:
@@ -193,6 +210,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
         return boxes.made(frame, _filling(frame, call, args, kwargs, type_.dtype))
     agreement.check(frame, call, args, kwargs)
     count_items(frame, call, args)
+    args = _of_numpy(frame, name, args, type_)
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)
@@ -201,6 +219,17 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     return type(type_)(*result) if hasattr(type_, "_fields") else result
 
 
+def _of_numpy(frame: Frame, name: str, args: tuple[Value, ...], result: Any) -> tuple[Value, ...]:
+    """Arguments of `np.divide(a, b)`, which is written `a / b`: if both are Python's numbers one becomes NumPy's, as the result is."""
+    if not (isinstance(result, Type) and not result.array and result.dtype == "float64" and known_operation(name).symbol in _ARITHMETIC):
+        return args
+    if not all(isinstance(a, Sym) or is_number(a) for a in args) or not all(type_of(a).weak for a in args):
+        return args
+    first = next(i for i, a in enumerate(args) if type_of(a).dtype == "float64" or i == len(args) - 1)
+    return tuple(_strong(frame, a) if i == first else a for i, a in enumerate(args))
+
+
+_ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**")
 _OF_ONE_NUMBER: dict[Any, int | None] = {np.zeros: 0, np.ones: 1, np.empty: 0, np.full: None}
 
 

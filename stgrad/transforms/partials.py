@@ -10,6 +10,7 @@ import numpy as np
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir.ops import operation
+from stgrad.ir.ops.domains import RAISES
 from stgrad.rules.core import Rule
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
@@ -21,11 +22,22 @@ def partials_of(splice: Splice, builder: Builder, rule: Rule, y: Value, args: tu
     An operation takes integers beside floats for floats. Its rule has to, too: `b - 1` of an unsigned 0, `a * a` of a byte, or the difference of truth
     values is another number or an exception. Those of 64 bits stay what they are (exponents!) unless the rule says otherwise. Operations that are linear
     in an argument only multiply by the others.
+
+    A rule divides as NumPy does, by zero too. Where the operation on Python's numbers has raised for that, it divides as Python does: `1.0 / b` of `a / b`.
     """
     if not operation(rule.name).linear:
         args = tuple(splice(builder, _as_float, (a,), {}) if _narrow(a) or rule.floats and _integer(a) else a for a in args)
-    found = splice(builder, rule.partials, (y, *args), kwargs)
+    builder.refused = _refuses(rule.name, y)
+    try:
+        found = splice(builder, rule.partials, (y, *args), kwargs)
+    finally:
+        builder.refused = False
     return found if isinstance(found, tuple) else (found,)
+
+
+def _refuses(name: str, y: Value) -> bool:
+    """Whether an operation on Python's numbers raises where its partial derivatives do not exist."""
+    return isinstance(y, Sym) and y.type.weak and (name in RAISES or operation(name).symbol in ("/", "//", "%", "**"))
 
 
 def _integer(value: Value) -> bool:

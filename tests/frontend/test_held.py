@@ -150,11 +150,71 @@ def written_before_and_list_not_read(b, n):
     return s + np.sum(b)
 
 
+def list_of(b, n):
+    rows = []
+    for i in range(n):
+        rows.append(b[i] * 2.0)
+    return rows
+
+
+def taken_and_written_after_an_append(b, n):
+    rows = list_of(b, n)
+    first = rows[0]
+    rows.append(b[0])  # the items move to a larger buffer
+    first[0] = 7.0
+    return np.sum(rows[0] ** 2)
+
+
+def taken_and_written_in_the_list_after_an_append(b, n):
+    rows = list_of(b, n)
+    first = rows[0]
+    rows.extend([b[0], b[1]])
+    rows[0][1] = 7.0
+    return np.sum(first**2)
+
+
+def taken_and_written_while_the_list_grows(b, n):
+    rows = list_of(b, n)
+    first = rows[0]
+    for k in range(20):
+        if k % 3 == 1:
+            rows.append(b[0] * k)
+        first += 1.0
+    return np.sum(rows[0] ** 2)
+
+
+def taken_and_written_after_an_insert(b, n):
+    rows = list_of(b, n)
+    first = rows[0]
+    rows.insert(0, b[1])
+    first[0] = 7.0
+    return np.sum(rows[1] ** 2)
+
+
+def inserted_at_the_front(b, n):
+    rows, u = [], b[0]
+    for i in range(n):
+        v = u * b[i]
+        rows.insert(0, v)
+        u = u + v
+    return np.sum(rows[0] * rows[-1]) + np.sum(u)
+
+
+def taken_and_read_after_an_append(b, n):
+    rows = list_of(b, n)
+    first = rows[0]
+    first[1] = 3.0 * b[0, 0]
+    rows.append(b[0])
+    return np.sum(first * rows[0] * rows[-1])
+
+
 REFUSED = [
+    taken_and_written_after_an_append, taken_and_written_in_the_list_after_an_append, taken_and_written_while_the_list_grows, taken_and_written_after_an_insert,
     rows_then_array_written, row_written_then_array_read, part_of_row_written, one_array_many_times, written_while_read, history_of_one_array, slice_of_list,
     tuple_of_rows, unstacked, copy_of_a_list,
 ]  # fmt: skip
 RIGHT = [
+    inserted_at_the_front, taken_and_read_after_an_append,
     made_in_each_iteration, copies, bound_anew, bound_anew_and_written, previous_one, items_changed_in_the_list, written_before_and_list_not_read,
 ]  # fmt: skip
 
