@@ -14,11 +14,11 @@ from stgrad import errors
 from stgrad.frontend import growing, operations
 from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import branch
+from stgrad.frontend.first_trips import folded
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
 from stgrad.frontend.items import Slot
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
-from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.purity import changes_nothing
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import (
@@ -186,7 +186,7 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
         return operations.operation(frame, np.sum, (values,))
     if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,), {"axis": 0})
-    return _accumulate(frame, values, start)
+    return folded(frame, count_items(frame, values, None), lambda total, item: _added(frame, total, item), start)
 
 
 def _added(frame: Frame, total: Value, item: Value) -> Value:
@@ -205,22 +205,6 @@ def _numbers(frame: Frame, values: Value) -> Value:
     structure = values.structure if isinstance(values, Growing) else None
     held = structure.value if isinstance(structure, Slot) else structure
     return growing.as_array(frame, values) if isinstance(held, Sym) and held.type.rank == 1 else values
-
-
-def _accumulate(frame: Frame, values: Value, start: Value) -> Value:
-    """The sum of rows or of numbers of unknown count, in a loop."""
-    counted = count_items(frame, values, None)
-    name = frame.hidden_name("total")
-    frame.counts[name] = 2
-    frame.bind(name, start)
-    if is_number(start):
-        frame.env[name] = frame.lookup(name)
-
-    def body(k: Sym) -> None:
-        frame.bind(name, operations.binary(frame, gast.Add, frame.lookup(name), counted.item(k)))
-
-    counted_loop(frame, counted.length, body, "k", {name})
-    return frame.lookup(name)
 
 
 NO_DEFAULT = object()

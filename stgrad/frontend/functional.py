@@ -17,10 +17,10 @@ from stgrad import errors
 from stgrad.frontend import boxes, growing, operations
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.edits import delete
+from stgrad.frontend.first_trips import folded
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.iteration import count_items, known_items
-from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import Growing, Method, Sym, Value, a_kind, is_number, is_static, static_of, type_of
 from stgrad.ir import Type
 
@@ -165,7 +165,8 @@ def _named(typename: str, names: Any, rename: bool, defaults: tuple[Any, ...]) -
 def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Value:
     items = known_items(frame, values, None)
     if items is None:
-        return _reduced_in_loop(frame, function, count_items(frame, values, None), *initial)
+        counted = count_items(frame, values, None)
+        return folded(frame, counted, lambda total, item: frame.call(function, (total, item), {}), *(initial or (counted.item(0), 1)))
     items = [*initial, *items]
     if not items:
         raise errors.ShapeError("`reduce` of no items", frame.builder.loc)
@@ -173,19 +174,6 @@ def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Va
     for item in items[1:]:
         total = frame.call(function, (total, item), {})
     return total
-
-
-def _reduced_in_loop(frame: Frame, function: Value, counted: Any, *initial: Value) -> Value:
-    """`functools.reduce` of items of unknown count."""
-    name = frame.hidden_name("total")
-    frame.counts[name] = 2
-    frame.bind(name, *(initial or (counted.item(0),)))
-
-    def body(k: Sym) -> None:
-        frame.bind(name, frame.call(function, (frame.lookup(name), counted.item(k)), {}))
-
-    counted_loop(frame, counted.length, body, "k", {name}, start=0 if initial else 1)
-    return frame.lookup(name)
 
 
 @handles(functools.partial)

@@ -11,10 +11,10 @@ import gast
 from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.bindings import bound_names
-from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.expressions import condition
+from stgrad.frontend.first_trips import must_run, or_first_alone
 from stgrad.frontend.flags import note_ran
 from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive, driver
@@ -54,27 +54,15 @@ def for_statement(frame: Frame, node: Any) -> None:
         return  # its body never runs, whatever stands there
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:
-        _or_first_alone(frame, lambda: _loop(frame, node, value), lambda: _behind_the_first(frame, node, count_items(frame, value, node.iter)))
+        or_first_alone(frame, lambda: _loop(frame, node, value), lambda: _behind_the_first(frame, node, count_items(frame, value, node.iter)))
     else:
         _trips(frame, node, items)
     ran()
 
 
-def _or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], None]) -> None:
-    """Read a loop; where its first trip finds a number in a name that it leaves an array in, read `apart`: the first trip, and the loop of the others."""
-    state = State(frame)
-    try:
-        read()
-    except errors.TypeInferenceError as error:
-        if not error.first:
-            raise
-        state.restore()
-        apart()
-
-
 def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> None:
     """The trip that comes after `done` others, and the loop of those behind it; or that again."""
-    _some(frame, operations.binary(frame, gast.Gt, counted.length, done))
+    must_run(frame, operations.binary(frame, gast.Gt, counted.length, done))
     _iteration(frame, node, counted.item(done))
     until = getattr(node, "until", None)
 
@@ -87,16 +75,7 @@ def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> N
     if until is not None or done == 2:
         others()
     else:
-        _or_first_alone(frame, others, lambda: _behind_the_first(frame, node, counted, done + 1))
-
-
-def _some(frame: Frame, trip: Value) -> None:
-    """A loop that makes no trip leaves a number where the program is written for an array."""
-    message = f"{errors.NO_TRIP}, and a name that it makes an array of stays a number"
-    if isinstance(trip, Sym):
-        branch(frame, trip, lambda: None, lambda: emit_raise(frame, "ValueError", message), "_t")
-    elif not trip:
-        raise errors.TypeInferenceError(message, frame.builder.loc, hint="start with an array")
+        or_first_alone(frame, others, lambda: _behind_the_first(frame, node, counted, done + 1))
 
 
 def _driven(frame: Frame, node: Any, value: Value) -> None:
@@ -263,13 +242,13 @@ def while_statement(frame: Frame, node: Any) -> None:
         while_loop(frame, test, body, bound_names([node]))
 
     def apart() -> None:
-        _some(frame, test())
+        must_run(frame, test())
         body()
         read()
 
     state = State(frame)
     try:
-        _or_first_alone(frame, read, apart)
+        or_first_alone(frame, read, apart)
     except TestChanges:
         state.restore()
         frame.execute(_tested_inside(frame, node))

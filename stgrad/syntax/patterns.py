@@ -69,22 +69,29 @@ def _mapping(pattern: Any, subject: Any) -> list[Any]:
     tests = [_call("isinstance", subject, load("dict"))]
     for key, inner in zip(pattern.keys, pattern.patterns, strict=True):
         tests += [gast.Compare(key, [gast.In()], [subject]), *_tests(inner, _item(subject, key))]
-    return tests
+    return tests if pattern.rest is None else [*tests, _capture(pattern.rest, _others(subject, pattern.keys))]
+
+
+def _others(subject: Any, keys: list[Any]) -> Any:
+    """`{_k: _v for _k, _v in subject.items() if _k not in (keys)}`."""
+    entry = gast.Tuple([gast.Name(name, gast.Store(), None, None) for name in ("_k", "_v")], gast.Store())
+    left_out = gast.Compare(load("_k"), [gast.NotIn()], [gast.Tuple(list(keys), gast.Load())])
+    items = gast.Call(gast.Attribute(subject, "items", gast.Load()), [], [])
+    return gast.DictComp(load("_k"), load("_v"), [gast.comprehension(entry, items, [left_out], 0)])
+
+
+_THEMSELVES = {"bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}  # `case float(x)`: x is the subject
 
 
 def _instance(pattern: Any, subject: Any) -> list[Any]:
     tests = [_call("isinstance", subject, pattern.cls)]
-    names = list(pattern.kwd_attrs or ())
-    for name, inner in zip(names, pattern.kwd_patterns or (), strict=True):
+    whole = isinstance(pattern.cls, gast.Name) and pattern.cls.id in _THEMSELVES
+    for i, inner in enumerate(pattern.patterns or ()):
+        name = _item(gast.Attribute(pattern.cls, "__match_args__", gast.Load()), constant(i))
+        tests += _tests(inner, subject if whole else _call("getattr", subject, name))
+    for name, inner in zip(pattern.kwd_attrs or (), pattern.kwd_patterns or (), strict=True):
         tests += _tests(inner, gast.Attribute(subject, name, gast.Load()))
     return tests
-
-
-def unsupported(node: Any) -> bool:
-    """Patterns that are not rewritten: attributes by position, the rest of a mapping."""
-    return any(
-        isinstance(p, gast.MatchClass) and getattr(p, "patterns", None) or isinstance(p, gast.MatchMapping) and p.rest is not None for p in gast.walk(node)
-    )
 
 
 def _capture(name: str, value: Any) -> Any:

@@ -11,7 +11,6 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 from stgrad.errors import UnsupportedSyntaxError
 from stgrad.ir import Loc
 from stgrad.syntax.assigned import binders, own, parameters
-from stgrad.syntax.patterns import unsupported
 
 _ASYNC = ("`async` code", "it has no order of execution that can be run backwards", "write a plain function")
 _TRY = ("`try`", "which statements ran before the exception cannot be known", "test for the condition with `if`, before it fails")
@@ -26,7 +25,6 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
     "Nonlocal": ("`nonlocal` of a variable outside", "the variable outlives the call", "pass the value in and return it"),
     "ClassDef": ("a class in a function", "it makes a new type at each call", "define the class at module level"),
-    "Match": ("`match` with attributes by position or `**rest`", "only their names say what they mean", "name the attributes: Point(x=0)"),
 }
 _REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
 
@@ -90,7 +88,7 @@ def refuse(tree: gast.AST, locate: Callable[[Any], Loc] | None) -> None:
     """Raise `UnsupportedSyntaxError` at the first thing that is not taken."""
     for node in gast.walk(tree):
         found = _REFUSED.get(type(node).__name__)
-        if found is not None and not (isinstance(node, gast.Match) and not unsupported(node)):
+        if found is not None:
             raise _error(*found, node, locate)
         if isinstance(node, gast.Call) and isinstance(node.func, gast.Name) and node.func.id in _REFUSED_CALLS:
             what = f"`{node.func.id}`"

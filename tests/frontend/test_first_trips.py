@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -69,7 +70,14 @@ def nested_while(x, n):
     return r * np.sum(t)
 
 
-@pytest.mark.parametrize("f", [horner, two_names, second_trip, interrupted, nested_while], ids=lambda f: f.__name__)
+def summed(x, n):
+    weights = [0.5 * k for k in range(n)]
+    rows = [x * k for k in range(n)]
+    mean = sum(w * r for w, r in zip(weights, rows)) / n
+    return np.sum(mean * sum(rows)) + np.sum(reduce(lambda total, r: total * 0.5 + r, rows, 0.0))
+
+
+@pytest.mark.parametrize("f", [horner, two_names, second_trip, interrupted, nested_while, summed], ids=lambda f: f.__name__)
 def test_gradient(f):
     check_gradient(f, (X, 3), order=2 if f is horner else 1)
 

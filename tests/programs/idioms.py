@@ -7,6 +7,7 @@ import math
 import operator
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -180,6 +181,30 @@ def match_of_structure(thing, x):
             return 0.5 * k * (d - l) ** 2
         case _:
             return x
+
+
+class Pull(NamedTuple):
+    force: float
+    spring: Spring
+    sign: float = -1.0
+
+
+@example(Spring(1.5, 0.7), 1.2)
+def match_by_position(thing, x):
+    total = 0.0
+    for case in (Pull(x, thing), Pull(x, thing, 1.0), thing, {"a": x, "b": x * x, "c": 2.0}, 3.0):
+        match case:
+            case Pull(f, Spring(k, l), 1.0):
+                total += f * k - l
+            case Pull(f, Spring(k)) if f > 1.0:
+                total += f / k
+            case Spring(k, length=l):
+                total += k * l
+            case {"a": a, **rest}:
+                total += a * sum(rest.values())
+            case float(v):
+                total += v * x
+    return total
 
 
 @example(1.2, 4)

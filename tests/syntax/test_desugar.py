@@ -575,6 +575,10 @@ def patterns(x):
             return ("ring", first)
         case {"k": value, "m": "v"}:
             return value
+        case {"rest": first, **others}:
+            return first, others
+        case int(n) if n > 9:
+            return ("many", n)
         case str() as text:
             return text + "!"
         case complex(real=r, imag=i):
@@ -583,7 +587,10 @@ def patterns(x):
             return x
 
 
-@pytest.mark.parametrize("value", [0, 1, 2, None, (1, 2), [1, 2, 1], [1, 2, 3], {"k": 5, "m": "v"}, {"k": 5}, "text", 1 + 2j, 2.5])
+VALUES = [0, 1, 2, None, (1, 2), [1, 2, 1], [1, 2, 3], {"k": 5, "m": "v"}, {"k": 5}, {"rest": 1}, {"rest": 1, "k": 2}, 10, "text", 1 + 2j, 2.5]
+
+
+@pytest.mark.parametrize("value", VALUES)
 def test_match(value):
     assert compiled(core_of(inspect.getsource(patterns)))(value) == patterns(value)
 
@@ -652,8 +659,6 @@ REFUSED = {
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
     "global y\n    y += 1.0": "`global`",
     "class A:\n        pass": "class",
-    "match x:\n        case P(1):\n            pass": "`match`",
-    "match x:\n        case {'a': 1, **rest}:\n            pass": "`match`",
     "nonlocal y\n    y += x": "`nonlocal`",
     "x = eval('1')": "`eval`",
     "exec('1')": "`exec`",
