@@ -211,15 +211,17 @@ NO_DEFAULT = object()
 
 
 def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: Value = None, default: Value = NO_DEFAULT) -> Value:
-    if key is not None:
-        from stgrad.frontend import ordering
+    from stgrad.frontend import ordering
 
+    if key is not None:
         return ordering.extreme(frame, args[0] if len(args) == 1 else args, key, name, default)
     args = tuple(_numbers(frame, a) for a in args)
     if len(args) == 1 and not isinstance(args[0], (Sym, Growing, Range)) and known_items(frame, args[0], None) is None:
         args = (_numbers(frame, frame.call(list, args, {})),)
     if len(args) == 1 and isinstance(args[0], Sym):
         return _extreme_of(frame, args[0], name, default)
+    if len(args) == 1 and isinstance(args[0], Growing) and isinstance(args[0].structure, tuple):
+        return ordering.extreme(frame, args[0], None, name, default)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)
     if not items and default is not NO_DEFAULT:
         return default
@@ -230,10 +232,10 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     for item in items[1:]:
         if is_static(best) and is_static(item):
             best = min(best, item) if name == "min" else max(best, item)
-        elif not (type_of(best).is_float or type_of(item).is_float):
-            best = frame.builder.call(name, (best, item), Type("int64", weak=True))
-        else:
+        elif isinstance(best, (tuple, list)) or type_of(best).is_float or type_of(item).is_float:
             best = _choose(frame, kind, best, item)
+        else:
+            best = frame.builder.call(name, (best, item), Type("int64", weak=True))
     return best
 
 
@@ -254,7 +256,12 @@ def _extreme_of(frame: Frame, array: Sym, name: str, default: Value) -> Value:
 
 def _choose(frame: Frame, kind: type, best: Value, item: Value) -> Value:
     """`item if item > best else best`, as Python's max compares."""
-    better = operations.truth(frame, operations.binary(frame, kind, item, best))
+    from stgrad.frontend.comparisons import compared_items
+
+    pairs = isinstance(item, (tuple, list)) and isinstance(best, (tuple, list))
+    better = operations.truth(frame, compared_items(frame, None, kind, item, best) if pairs else operations.binary(frame, kind, item, best))
+    if not isinstance(better, Sym):
+        return item if better else best
     return branch(frame, better, lambda: item, lambda: best, "_t")
 
 

@@ -9,10 +9,11 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import objects
+from stgrad.frontend.choices import passed
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.operations import COMPARE, binary, truth
-from stgrad.frontend.values import Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Chosen, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import called
 
 
@@ -41,6 +42,8 @@ def _in_order(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     if not left or not right:
         return called(COMPARE[kind][0], len(left), len(right))
     a, b = left[0], right[0]
+    if isinstance(a, Chosen) or isinstance(b, Chosen):
+        return passed(frame, (a, b), lambda firsts: _in_order(frame, node, kind, (firsts[0], *left[1:]), (firsts[1], *right[1:])))
     inner = isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))
     if not inner and not (comparable(a) and comparable(b)):
         return _in_order(frame, node, kind, left[1:], right[1:]) if static_of(a) == static_of(b) else called(COMPARE[kind][0], static_of(a), static_of(b))
@@ -69,6 +72,8 @@ def equal(frame: Frame, node: Any, a: Value, b: Value) -> Value:
     """`a == b` of two items; one object equals itself."""
     if a is b and isinstance(a, Record):
         return True
+    if isinstance(a, Chosen) or isinstance(b, Chosen):
+        return passed(frame, (a, b), lambda both: equal(frame, node, *both))
     if isinstance(a, Record) or isinstance(b, Record):
         found = equal_objects(frame, node, a, b)
         return static_of(a) == static_of(b) if found is objects.NO_OPERATOR and None in (a, b) else _known(frame, found)

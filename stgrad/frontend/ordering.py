@@ -131,7 +131,7 @@ def sort(frame: Frame, owner: Value, *, key: Value = None, reverse: Value = Fals
 
 
 def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) -> Value:
-    """`max(values, key=key)`: the first of the items with the greatest key."""
+    """`max(values, key=key)`: the first of the items with the greatest key; of tuples without a key, as many as the running program has."""
     items = known_items(frame, values, None)
     if items is not None:
         keys: Value = [unwrapped(frame, frame.call(key, (v,), {})) for v in items]
@@ -155,7 +155,7 @@ def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) 
 
 def _first(frame: Frame, keys: Value, name: str) -> Value:
     if keys.type.rank > 1:
-        raise errors.NeedStaticError(f"`{name}` with a key needs keys that are numbers", frame.builder.loc, hint="use np.argmax or np.argmin")
+        return load(frame, frame.call(order_of, (keys, name == "max"), {}), 0, None)
     return frame.call(np.argmin if name == "min" else np.argmax, (keys,), {})
 
 

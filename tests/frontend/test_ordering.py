@@ -73,7 +73,19 @@ def repeated(x, n):
     return total + sum(pair[i] * (i + 1) for i in range(len(pair))) + square[0][0] * square[1][1] + sum(x[i] ** 2 for i in range(len(x)) if seen[i])
 
 
-PROGRAMS = [by_key, tuples, equal_keys_keep_their_places, lists_that_grow, lists_stay_lists, extremes]
+def extremes_of_tuples(x):
+    v, i = max((v * v, i) for i, v in enumerate(x))
+    w, j = min(zip(x, range(len(x))))
+    top, name = max((x[0] * x[2], "product"), (x[0] + x[2], "sum"), (x[3], "last"))
+    tied = max([(1, x[0], 2.0), (1, x[2], x[1]), (0, x[3], x[3])])
+    names = ["a", "b", "c", "d"]
+    best = max(zip(x, names))[1]
+    rows = [(int(u > 0.0), u) for u in x]
+    first = min(rows, key=lambda row: (-row[0], row[1]))
+    return v * i + w**3 * x[j] + (top if name == "sum" else top * x[1]) + tied[1] * tied[2] + x[names.index(best)] ** 2 + first[1] ** 3
+
+
+PROGRAMS = [extremes_of_tuples, by_key, tuples, equal_keys_keep_their_places, lists_that_grow, lists_stay_lists, extremes]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -81,7 +93,7 @@ def test_gradient(f):
     check_gradient(f, (X,), order=2 if f in (tuples, extremes) else 1)
 
 
-@pytest.mark.parametrize("f", [by_key], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [by_key, extremes_of_tuples], ids=lambda f: f.__name__)
 def test_under_numba(f):
     check_gradient(f, (X,), order=1, jit=True)
 
