@@ -157,6 +157,13 @@ class Nested:
     buffer: Sym
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The texts that items of a list of run-time length may be, in the order in which they were met."""
+
+    options: tuple[str, ...]
+
+
 class Listed(NamedTuple):
     """In a result: a list of run-time length, by what its items are made of, with an array in place of each number or array (see `stgrad.calls.listed`)."""
 

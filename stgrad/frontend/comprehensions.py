@@ -15,8 +15,9 @@ from stgrad.frontend.heap import contents, reachable
 from stgrad.frontend.iteration import few_items, iterated, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import counted_loop
+from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.rolling import long, roll
-from stgrad.frontend.values import Method, Sym, Value, is_static
+from stgrad.frontend.values import Chosen, Method, Sym, Value, is_static
 from stgrad.ir import Effect, Store, assigned, walk
 
 
@@ -74,6 +75,12 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
     with inner.active():
         generate(0)
     return inner.env[name]
+
+
+def element_of(frame: Frame, node: Any) -> Value:
+    """An item of a list: one of several texts as it is."""
+    value = frame.evaluate_raw(node)
+    return value if isinstance(value, Chosen) else unwrapped(frame, value)
 
 
 def unseen(frame: Frame, made: Callable[[], Value], who: str, node: Any) -> Value:

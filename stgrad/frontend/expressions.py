@@ -14,7 +14,7 @@ from stgrad.frontend.arrays import get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not
-from stgrad.frontend.comprehensions import TEST, comprehension
+from stgrad.frontend.comprehensions import TEST, comprehension, element_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
@@ -376,7 +376,7 @@ def closure(frame: Frame, tree: Any) -> Closure:
 
 @evaluates(gast.ListComp)
 def list_comprehension(frame: Frame, node: Any) -> Value:
-    return comprehension(frame, node, lambda inner: inner.evaluate(node.elt))
+    return comprehension(frame, node, lambda inner: element_of(inner, node.elt))
 
 
 @evaluates(gast.SetComp)

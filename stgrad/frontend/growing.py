@@ -6,13 +6,13 @@
 
 That is the form where a loop appends once in every trip. Otherwise the count is a variable, and a buffer that is full is
 replaced by one of twice its size. Items are numbers, arrays of equal shape, tuples and records of those (one buffer for each
-part), or such lists themselves.
+part), or such lists themselves. Of texts the buffer holds numbers: which of those that are ever put in.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import gast
 import numpy as np
@@ -25,9 +25,24 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
-from stgrad.frontend.items import UNSET, Slot, fits, slot, taken
+from stgrad.frontend.items import UNSET, Coded, Slot, fits, slot, taken
+from stgrad.frontend.joins import renumbered
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Growing, Method, Nested, Record, Sym, Value, is_number, leaves, map_leaves, rebuild, static_of, type_of
+from stgrad.frontend.values import (
+    Chosen,
+    Growing,
+    Method,
+    Nested,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    leaves,
+    map_leaves,
+    rebuild,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Type, Var
 
 
@@ -66,13 +81,7 @@ def again(frame: Frame, growing: Growing, value: Value, exact: bool) -> None:
     if growing.structure is None:
         lists_begin().fill_slots(frame, growing, value)
         return
-    if (shape := lists_begin().of_two_lengths(frame, growing, [value])) is not None:  # integers, of which floats are appended
-        frame.mutate(growing)
-        growing.structure = _paired(lambda b, t: frame.call(np.astype, (b, np.dtype(t.dtype)), {}) if isinstance(b, Sym) else b, growing.structure, shape)
-        return
-    raise errors.TypeInferenceError(
-        "an item of another kind is appended to a list that was filled in a loop", frame.builder.loc, hint="use a second list, or float items from the start"
-    )
+    lists_begin().widen(frame, growing, value)
 
 
 def lists_begin() -> Any:
@@ -140,6 +149,8 @@ def _paired(f: Any, structure: Value, value: Value) -> Value:
     """`f(buffer, item)` for each buffer and what it takes of an item."""
     if isinstance(structure, Slot):
         value = slot(value)
+    if isinstance(structure, Coded):
+        return Coded(f(structure.code, _Text(value, structure.texts.options)), structure.texts)
     if value is UNSET and isinstance(structure, (tuple, list)):
         value = (UNSET,) * len(structure)
     if isinstance(structure, (tuple, list)):
@@ -151,6 +162,18 @@ def _paired(f: Any, structure: Value, value: Value) -> Value:
     return f(structure, value)
 
 
+class _Text(NamedTuple):
+    """What goes into a list of texts: one of them."""
+
+    value: Value
+    options: tuple[str, ...]
+
+    def code(self, frame: Frame) -> Value:
+        """Its number."""
+        own = self.value.options if isinstance(self.value, Chosen) else (self.value,)
+        return renumbered(frame, self.value.index if isinstance(self.value, Chosen) else 0, own, self.options)
+
+
 def set_item_at(frame: Frame, growing: Growing, index: Value, value: Value, *, replaces: bool = False) -> None:
     _fill(frame, growing.structure, index, value, replaces=replaces)
     places.put_in(frame, growing, index, value)
@@ -160,7 +183,9 @@ def _fill(frame: Frame, structure: Value, index: Value, value: Value, *, replace
     """Write an item to the buffers at an index."""
 
     def put(buffer: Value, item: Value) -> Value:
-        if item is UNSET:
+        if isinstance(item, _Text):
+            store(frame, buffer, index, item.code(frame), None)
+        elif item is UNSET:
             if buffer.type.rank == 1:
                 store(frame, buffer, index, 0, None)
         elif isinstance(buffer, Nested):
@@ -194,9 +219,8 @@ def wrote(frame: Frame, container: Value, entry: Any, value: Value) -> None:
     def write(owner: Growing, index: Value, path: tuple[Any, ...], value: Value) -> None:
         structure = places.part(owner.structure, path)
         if not fits(frame, Growing(structure, 0), value):
-            raise errors.TypeInferenceError(
-                "an item of a list gets an entry of another kind", frame.builder.loc, hint="give it an entry of that kind from the start: 0.0 for a float"
-            )
+            again(frame, owner, places.with_part(loaded(frame, owner.structure, index), path, value), owner.trip is not None)
+            structure = places.part(owner.structure, path)
         _fill(frame, structure, index, value, replaces=True)
 
     def read(owner: Growing, index: Value, path: tuple[Any, ...]) -> Value:

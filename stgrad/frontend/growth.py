@@ -13,8 +13,8 @@ from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import append_item, buffers, empty, loaded, set_item_at
 from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
-from stgrad.frontend.items import ANY, UNSET, beside, described, joined, row_type
-from stgrad.frontend.values import Growing, Nested, Sym, Value, leaves, map_leaves, type_of
+from stgrad.frontend.items import ANY, UNSET, Coded, Slot, beside, described, joined, row_type, same_kind
+from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
 
@@ -56,9 +56,8 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
             fill_slots(frame, there, *growth.items)
             continue
         if not isinstance(there, list):
-            raise errors.TypeInferenceError(
-                "a list that was filled in a loop gets items of another kind", frame.builder.loc, hint="use a second list, or float items from the start"
-            )
+            widen(frame, there, *growth.items)
+            continue
         shape = described(frame, growth.items[0])
         for v in (*growth.items[1:], *growth.origin):
             shape = joined(frame, shape, described(frame, v))
@@ -69,6 +68,37 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
         exact = growth.exact and trips is not None and extents is not None and any(isinstance(t, (Type, Nested)) for t in leaves(shape))
         made.append(_begin(frame, growth, shape, extents, trips() if exact else None))
     return made
+
+
+def widen(frame: Frame, growing: Growing, *items: Value) -> None:
+    """Let a list that was filled in a loop hold items like these, too: other texts, floats beside integers."""
+    have = shape = map_leaves(lambda b, _: row_type(b), growing.structure)
+    for v in items:
+        shape = joined(frame, shape, described(frame, v))
+    held = buffers(growing)
+    capacity = operations.extent(frame, held[0], 0) if held else growing.count
+
+    def wider(structure: Value, have: Value, shape: Value) -> Value:
+        if same_kind(have, shape):
+            return structure
+        if isinstance(shape, Coded) and isinstance(structure, Coded):
+            return Coded(structure.code, shape.texts)
+        if isinstance(shape, Coded) and isinstance(structure, str):
+            return Coded(frame.call(np.full, (capacity, shape.texts.options.index(structure)), {}), shape.texts)
+        if isinstance(shape, Type) and isinstance(structure, Sym) and shape.dims == have.dims:
+            return frame.call(np.astype, (structure, np.dtype(shape.dtype)), {})
+        if isinstance(shape, (tuple, list)) and not isinstance(shape, Slot):
+            return rebuild(structure, [wider(*parts) for parts in zip(structure, have, shape, strict=True)])
+        if isinstance(shape, Record):
+            return Record(shape.cls, wider(structure.fields, have.fields, shape.fields))
+        if isinstance(shape, dict):
+            return {k: wider(structure[k], have[k], v) for k, v in shape.items()}
+        raise errors.TypeInferenceError(
+            "a list that was filled in a loop gets items of another kind", frame.builder.loc, hint="use a second list, or float items from the start"
+        )
+
+    frame.mutate(growing)
+    growing.structure = wider(growing.structure, have, shape)
 
 
 def _open_table(frame: Frame, growth: Growth) -> None:
@@ -165,7 +195,7 @@ def fill_slots(frame: Frame, growing: Growing, *items: Value) -> None:
         )
     frame.mutate(growing)
     size = iter(sizes)
-    growing.structure = map_leaves(lambda t, _: empty(frame, growing.count, next(size), t), shape)
+    growing.structure = map_leaves(lambda t, _: empty(frame, growing.count, next(size), t) if isinstance(t, Type) else t, shape)
     growing.structure = growing.structure._replace(none=frame.call(np.full, (growing.count, True), {}))
 
 

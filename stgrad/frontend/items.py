@@ -11,13 +11,16 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current, refuse_circles
+from stgrad.frontend.joins import MOST
 from stgrad.frontend.values import (
+    Chosen,
     Closure,
     Growing,
     Nested,
     Optional,
     Record,
     Sym,
+    Texts,
     Value,
     a_kind,
     is_number,
@@ -39,6 +42,21 @@ class Slot(NamedTuple):
     none: Value
 
 
+class Coded(NamedTuple):
+    """An item that is one of several texts, as a list holds it: its number among them."""
+
+    code: Value
+    texts: Texts
+
+
+def coded(value: Value) -> Coded | None:
+    """A text, or one of several, as an item; None where it is something else."""
+    if isinstance(value, Coded):
+        return value
+    options = value.options if isinstance(value, Chosen) else (value,)
+    return Coded(Type("int64"), Texts(options)) if all(type(v) is str for v in options) else None
+
+
 def slot(value: Value) -> Slot:
     """A value, None, or one of both, as an item."""
     if isinstance(value, Slot):
@@ -52,6 +70,8 @@ def taken(item: Value) -> Value:
     """An item as the program reads it: what may be None is an `Optional`."""
     if isinstance(item, Slot):
         return Optional(taken(item.value), item.none)
+    if isinstance(item, Coded):
+        return Chosen(item.code, item.texts.options, errors.TypeInferenceError("an item of a list is one of several texts", None))
     if isinstance(item, (tuple, list)):
         return rebuild(item, [taken(v) for v in item]) if any(isinstance(v, (tuple, list, dict, Record)) for v in item) else item
     if isinstance(item, dict):
@@ -63,7 +83,9 @@ def beside(structure: Value, item: Value) -> Iterator[tuple[Value, Value]]:
     """Each leaf of the structure of a list, and what an item has in its place."""
     if isinstance(structure, Slot):
         item = slot(item)
-    if isinstance(structure, (tuple, list)):
+    if isinstance(structure, Coded):
+        yield structure.code, 0
+    elif isinstance(structure, (tuple, list)):
         for k, part in enumerate(structure):
             yield from beside(part, UNSET if item is UNSET else item[k])
     elif isinstance(structure, (dict, Record)):
@@ -85,6 +107,11 @@ def described(frame: Frame, value: Value) -> Value:
             return Nested(row_type(v.structure, whole=True))
         if isinstance(v, Optional):
             return Slot(described(frame, v.value), Type("bool"))
+        if isinstance(v, Chosen):
+            texts = coded(v)
+            if texts is None:
+                raise v.error
+            return texts
         if isinstance(v, Sym) or is_number(v):
             t = type_of(v)
             return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array)
@@ -103,6 +130,12 @@ def joined(frame: Frame, a: Value, b: Value) -> Value:
     if isinstance(a, Type) and isinstance(b, Type) and a.rank == b.rank:
         dims = tuple(x if x == y else ANY for x, y in zip(a.dims, b.dims, strict=True))
         return Type(str(np.result_type(a.dtype, b.dtype)), dims, a.array or b.array)
+    if isinstance(a, Coded) or isinstance(b, Coded) or type(a) is type(b) is str and a != b:
+        both = [coded(a), coded(b)]
+        options = tuple(dict.fromkeys(text for v in both if v is not None for text in v.texts.options))
+        if None not in both and len(options) <= MOST:
+            frame.builder.chosen = True
+            return Coded(Type("int64"), Texts(options))
     if isinstance(a, Nested) and isinstance(b, Nested):
         return Nested(joined(frame, a.buffer, b.buffer))
     if isinstance(a, Nested) and isinstance(b, list) or isinstance(a, list) and isinstance(b, Nested):
@@ -136,7 +169,7 @@ def _say(v: Value) -> str:
 def fits(frame: Frame, growing: Growing, value: Value) -> bool:
     """Whether an item can be stored as the list is now."""
     have = map_leaves(lambda b, _: row_type(b), growing.structure)
-    return _same(joined(frame, have, described(frame, value)), have)
+    return same_kind(joined(frame, have, described(frame, value)), have)
 
 
 def row_type(buffer: Value, whole: bool = False) -> Value:
@@ -152,13 +185,14 @@ def row_type(buffer: Value, whole: bool = False) -> Value:
     return buffer
 
 
-def _same(a: Value, b: Value) -> bool:
+def same_kind(a: Value, b: Value) -> bool:
+    """Whether two descriptions of items are one."""
     if isinstance(a, Type):
         return isinstance(b, Type) and a.dtype == b.dtype and a.dims == b.dims
     if isinstance(a, Nested):
-        return isinstance(b, Nested) and _same(a.buffer, b.buffer)
+        return isinstance(b, Nested) and same_kind(a.buffer, b.buffer)
     if isinstance(a, (tuple, list)):
-        return isinstance(b, type(a)) and len(a) == len(b) and all(map(_same, a, b))
+        return isinstance(b, type(a)) and len(a) == len(b) and all(map(same_kind, a, b))
     if isinstance(a, (dict, Record)):
-        return isinstance(b, type(a)) and all(map(_same, leaves(a), leaves(b)))
-    return True
+        return isinstance(b, type(a)) and all(map(same_kind, leaves(a), leaves(b)))
+    return not isinstance(b, Coded) and (not isinstance(a, Texts) or a == b)

@@ -30,6 +30,7 @@ from stgrad.frontend.values import (
     Optional,
     Record,
     Sym,
+    Texts,
     Value,
     Waiting,
     a_kind,
@@ -101,7 +102,7 @@ def same(a: Value, b: Value) -> bool:
         return getattr(a, "cls", None) is getattr(b, "cls", None) and all(map(same, _parts(a).values(), _parts(b).values()))
     if is_number(a) and is_number(b):
         return type(a) is type(b) and (a == b or a != a and b != b)
-    return isinstance(a, (str, MethodType)) and type(a) is type(b) and a == b
+    return isinstance(a, (str, MethodType, Texts)) and type(a) is type(b) and a == b
 
 
 def _parts(value: Value) -> dict[str, Value]:
@@ -260,7 +261,7 @@ def united(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...] | No
 def _choosable(value: Value) -> bool:
     if isinstance(value, tuple):
         return all(map(_choosable, value))
-    return not isinstance(value, (list, dict, Growing, Nested, Generator, Optional, Maybe, Waiting)) or isinstance(value, Method)
+    return not isinstance(value, (list, dict, Growing, Nested, Texts, Generator, Optional, Maybe, Waiting)) or isinstance(value, Method)
 
 
 def constant(value: Value) -> bool:

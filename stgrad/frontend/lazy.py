@@ -13,7 +13,7 @@ from typing import Any
 
 import gast
 
-from stgrad.frontend.comprehensions import comprehension, unseen
+from stgrad.frontend.comprehensions import comprehension, element_of, unseen
 from stgrad.frontend.expressions import closure
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.iteration import once
@@ -51,7 +51,7 @@ def _among(function: Value, known: set[Any]) -> bool:
 
 
 def _items(frame: Frame, node: Any) -> Value:
-    return once(frame, comprehension(frame, node, lambda inner: inner.evaluate(node.elt)))
+    return once(frame, comprehension(frame, node, lambda inner: element_of(inner, node.elt)))
 
 
 __all__ = ["argument"]

@@ -111,8 +111,8 @@ def _listed(frame: Frame, counted: Counted, of: Callable[[Value], Value]) -> Gro
 
 def times(frame: Frame, items: list[Value], count: Value) -> Growing:
     """`[a, b] * n`."""
-    if items == [None]:
-        return Growing(None, frame.call(max, (count, 0), {}), [])
+    if items == [None] or len(items) == 1 and type(items[0]) is str:
+        return Growing(items[0], frame.call(max, (count, 0), {}), [])
     if not any(isinstance(v, Sym) or is_number(v) for v in leaves(items)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.builder.loc, hint="start with numbers: [0.0] * n")
     counted, length = _reached(frame, items), operations.binary(frame, gast.Mult, count, len(items))

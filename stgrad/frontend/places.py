@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from stgrad import errors
 from stgrad.frontend.heap import MUTABLE, contents, key, reachable
 from stgrad.frontend.heap import put as hold
-from stgrad.frontend.values import Growing, Record, Value
+from stgrad.frontend.values import Growing, Record, Value, rebuild
 
 REASON = "a list whose length the program decides keeps the numbers of each item, and not the item itself"
 
@@ -184,6 +184,22 @@ def part(structure: Value, path: tuple[Any, ...]) -> Value:
     for k in path:
         structure = structure.fields[k] if isinstance(structure, Record) else structure[k]
     return structure
+
+
+def with_part(item: Value, path: tuple[Any, ...], value: Value) -> Value:
+    """An item of a list with another value at the end of a path.
+
+    >>> with_part([1.0, (2.0, {"x": 3.0})], (1, 1, "x"), 4.0)
+    [1.0, (2.0, {'x': 4.0})]
+    """
+    if not path:
+        return value
+    first, *rest = path
+    if isinstance(item, Record):
+        return Record(item.cls, {**item.fields, first: with_part(item.fields[first], tuple(rest), value)})
+    if isinstance(item, dict):
+        return {**item, first: with_part(item[first], tuple(rest), value)}
+    return rebuild(item, [with_part(v, tuple(rest), value) if k == first else v for k, v in enumerate(item)])
 
 
 def _refuse(frame: Any, what: str, hint: str) -> NoReturn:

@@ -15,6 +15,7 @@ from stgrad.values import (
     Optional,
     Record,
     Sym,
+    Texts,
     Undefined,
     Value,
     Waiting,
@@ -34,6 +35,6 @@ from stgrad.values import (
 
 __all__ = [
     "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
-    "Undefined", "Value", "Waiting",
+    "Texts", "Undefined", "Value", "Waiting",
     "a_kind", "is_constant", "is_derived", "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
 ]  # fmt: skip
