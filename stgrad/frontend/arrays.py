@@ -263,6 +263,10 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         return _ordering_method(frame, owner, name, *args)
     if is_list and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)
+    if is_list and name == "rotate":
+        from stgrad.frontend.deques import rotate
+
+        return frame.call(rotate, (owner, *args), kwargs)
     if is_list and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
     known_text(frame, *args)

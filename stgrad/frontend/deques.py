@@ -54,6 +54,11 @@ class Deque:
         self.start += 1
         return self.items[self.start - 1]
 
+    def rotate(self, n=1):  # type: ignore[no-untyped-def]
+        held = self.items[self.start :]
+        rotate(held, n)  # type: ignore[no-untyped-call]
+        self.items[self.start :] = held
+
     def clear(self):  # type: ignore[no-untyped-def]
         self.start = len(self.items)
 
@@ -77,6 +82,13 @@ class Deque:
 
     def __array__(self, dtype=None, copy=None):  # type: ignore[no-untyped-def]
         return np.array(self.items[self.start :])
+
+
+def rotate(values, n=1):  # type: ignore[no-untyped-def]
+    """`values.rotate(n)`."""
+    if len(values) > 0:
+        first = -n % len(values)
+        values[:] = values[first:] + values[:first]
 
 
 @handles(collections.deque)

@@ -321,6 +321,23 @@ def cached_helper(x):
 # --------------------------------------------------------------------------- containers
 
 
+@example(vector(4), 3)
+def rotated_deques(x, n):
+    d, e = collections.deque(x), collections.deque([x[0], x[1], x[2]], maxlen=3)
+    rows = collections.deque([x * 1.0, x * 2.0, x * x])
+    d.rotate()
+    d.rotate(-6)
+    rows.rotate(1)
+    rows[0][1] = 5.0
+    s = rows[0].sum() * rows[1].sum()
+    for k in range(n):
+        d.rotate(k * n)
+        e.append(x[k] * k)
+        e.rotate(-k)
+        s += d[0] * k + e[0] * e[-1]
+    return s + sum(v * k for k, v in enumerate(d))
+
+
 @example(1.3)
 def queue(x):
     q = collections.deque([x, x * x])
