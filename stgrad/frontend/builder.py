@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.identities import Apart, Thing, assigned
-from stgrad.frontend.values import Sym, Value, operand_of
+from stgrad.frontend.values import Sym, Value, operand_of, type_of
 from stgrad.frontend.wishes import UNNAMED, wish_of
 from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
@@ -75,6 +75,7 @@ class Builder:
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
+    flags: set[Operand] = field(default_factory=set)  # truth values that are Python's own on some paths, and NumPy's on others
     apart: list[Apart] = field(default_factory=list)  # arrays that must share no memory
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     things: dict[str, Thing] = field(default_factory=dict)  # the objects that names mean (see `stgrad.frontend.identities`)
@@ -201,6 +202,7 @@ class Builder:
             self.boxed[target.operand.name] = self.boxed[operand.name]
         if operand in self.either:
             self.either.add(target.operand)
+        self.note_flag(target.operand, target.type, value)
         if isinstance(operand, Var) and operand.name in self.tabled and isinstance(target.operand, Var):
             self.tabled[target.operand.name] = self.tabled[operand.name]
         if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:
@@ -213,6 +215,11 @@ class Builder:
             self.assign(target, "alias", Const(convert(operand.value, target.type)))
         else:
             self.assign(target, "alias", operand)
+
+    def note_flag(self, target: Operand, type_: Type, value: Value) -> None:
+        """Note where a truth value becomes one that may be of Python or of NumPy."""
+        if type_.dtype == "bool" and not type_.weak and (type_of(value).weak or operand_of(value) in self.flags):
+            self.flags.add(target)
 
     @contextmanager
     def block(self) -> Iterator[list[Stmt]]:

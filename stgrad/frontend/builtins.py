@@ -137,7 +137,7 @@ def _complex(frame: Frame, value: Value = 0.0, imag: Value = 0.0) -> Value:
 
 @handles(bool)
 def _bool(frame: Frame, value: Value = False) -> Value:
-    return operations.truth(frame, value)
+    return operations.flag(frame, operations.truth(frame, value))
 
 
 @handles(abs)
@@ -298,13 +298,15 @@ def _all_any(frame: Frame, values: Value, kind: str) -> Value:
 @handles(all)
 def _all(frame: Frame, values: Value) -> Value:
     values = _numbers(frame, values)
-    return operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "all"), "`all`", None)
+    found = operations.operation(frame, np.all, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "all"), "`all`", None)
+    return operations.flag(frame, found)
 
 
 @handles(any)
 def _any(frame: Frame, values: Value) -> Value:
     values = _numbers(frame, values)
-    return operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "any"), "`any`", None)
+    found = operations.operation(frame, np.any, (values,)) if isinstance(values, Sym) else unseen(frame, lambda: _all_any(frame, values, "any"), "`any`", None)
+    return operations.flag(frame, found)
 
 
 @handles(tuple)

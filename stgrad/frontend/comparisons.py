@@ -14,6 +14,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.operations import COMPARE, binary, truth
 from stgrad.frontend.values import Chosen, Record, Sym, Value, is_static, static_of
+from stgrad.ir import Type
 from stgrad.lookups import called
 
 
@@ -93,7 +94,7 @@ def comparable(value: Value) -> bool:
 
 
 def unary_not(frame: Frame, cond: Value) -> Value:
-    return frame.builder.call("not", (cond,), cond.type) if isinstance(cond, Sym) else not cond
+    return frame.builder.call("not", (cond,), Type("bool", weak=True)) if isinstance(cond, Sym) else not cond
 
 
 __all__ = ["among", "comparable", "compared_items", "equal", "equal_objects", "unary_not"]

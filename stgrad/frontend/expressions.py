@@ -22,11 +22,11 @@ from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import static_items, used_once
-from stgrad.frontend.operations import BINARY, COMPARE, binary, truth, unary
+from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
 from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
-from stgrad.ir import Const
+from stgrad.ir import Const, Var
 from stgrad.lookups import called
 
 
@@ -159,12 +159,22 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
         if (found := one_object(frame, known, other)) is None:
             frame.unsupported(node, "`is` of two values of the running program is not supported", hint="compare them with `==`")
         return found if kind is gast.Is else not found
-    flag, const = (known, other) if isinstance(known, Sym) else (other, known)
-    if isinstance(flag, Sym) and isinstance(const, bool) and flag.type.dtype == "bool" and flag.type.weak:
-        return flag if const is (kind is gast.Is) else frame.builder.call("not", (flag,), flag.type)
+    asked, const = (known, other) if isinstance(known, Sym) else (other, known)
+    if isinstance(asked, Sym) and isinstance(const, (bool, np.bool_)) and asked.type.dtype == "bool" and not asked.type.rank:
+        return _is_flag(frame, node, asked, const, kind is gast.Is)
     same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
     same = same or isinstance(known, Sym) and isinstance(other, Sym)
     return same if kind is gast.Is else not same
+
+
+def _is_flag(frame: Frame, node: Any, asked: Sym, const: Any, wanted: bool) -> Value:
+    """Whether a truth value is one of the two of Python, or of the two of NumPy: no value is both."""
+    carried = any(frame.owned.get(asked.name) in names for _, names, _ in frame.builder.loops) if isinstance(asked.operand, Var) else False
+    if not asked.type.weak and (asked.operand in frame.builder.flags or carried):
+        frame.unsupported(node, "`is` of what may be a truth value of Python or of NumPy is not supported", hint="write `if x:` or `if not x:`")
+    if asked.type.weak is not isinstance(const, bool) or asked.type.array:
+        return not wanted
+    return asked if bool(const) is wanted else unary_not(frame, asked)
 
 
 def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
@@ -175,7 +185,7 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
         found = binary(frame, gast.Gt, frame.call(number_of, (right, left), {}), 0)
         return found if kind is gast.In else unary_not(frame, found)
     if isinstance(right, Sym) and right.type.rank and (is_number(left) or isinstance(left, Sym) and not left.type.rank):
-        found = frame.call(np.any, (binary(frame, gast.Eq, right, left),), {})
+        found = flag(frame, frame.call(np.any, (binary(frame, gast.Eq, right, left),), {}))
         return found if kind is gast.In else unary_not(frame, found)
     if isinstance(right, dict) and not is_static(left):
         if not right:
@@ -236,7 +246,9 @@ def _decided(frame: Frame, cond: Sym, value: Value, other: Any, is_and: bool) ->
     def right() -> Value:
         return frame.evaluate_raw(other)
 
-    kept = (not is_and) if not isinstance(value, (Optional, tuple)) and type_of(value).dtype == "bool" else value
+    kept = value
+    if not isinstance(value, (Optional, tuple)) and type_of(value).dtype == "bool":
+        kept = (bool if type_of(value).weak else np.bool_)(not is_and)
     return branch(frame, cond, right, lambda: kept, "_c") if is_and else branch(frame, cond, lambda: kept, right, "_c")
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import boxes, growing, operations
 from stgrad.frontend.builtins import HANDLERS, handles
+from stgrad.frontend.comparisons import unary_not
 from stgrad.frontend.edits import delete
 from stgrad.frontend.first_trips import folded
 from stgrad.frontend.frame import Frame
@@ -35,8 +36,8 @@ HANDLERS[operator.neg] = lambda frame, a: operations.unary(frame, gast.USub, a)
 HANDLERS[operator.pos] = lambda frame, a: operations.unary(frame, gast.UAdd, a)
 HANDLERS[operator.abs] = HANDLERS[abs]
 HANDLERS[operator.getitem] = lambda frame, a, b: load(frame, a, b, None)
-HANDLERS[operator.not_] = lambda frame, a: frame.builder.call("not", (c,), c.type) if isinstance(c := operations.truth(frame, a), Sym) else not c
-HANDLERS[operator.truth] = lambda frame, a: operations.truth(frame, a)
+HANDLERS[operator.not_] = lambda frame, a: unary_not(frame, operations.truth(frame, a))
+HANDLERS[operator.truth] = lambda frame, a: operations.flag(frame, operations.truth(frame, a))
 
 
 @handles(operator.index)

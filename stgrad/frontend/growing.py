@@ -39,6 +39,7 @@ from stgrad.frontend.values import (
     is_number,
     leaves,
     map_leaves,
+    operand_of,
     rebuild,
     static_of,
     type_of,
@@ -269,7 +270,12 @@ def loaded(frame: Frame, structure: Value, index: Value) -> Value:
         if isinstance(buffer, Nested):
             row = load(frame, buffer.buffer, index, None)
             return Growing(row, operations.extent(frame, row, 0))
-        return load(frame, buffer, index, None) if isinstance(buffer, Sym) else buffer
+        if not isinstance(buffer, Sym):
+            return buffer
+        found = load(frame, buffer, index, None)
+        if buffer.type.dtype == "bool":  # the memory does not say whose they are
+            frame.builder.flags.add(operand_of(found))
+        return found
 
     return taken(map_leaves(one, structure))
 

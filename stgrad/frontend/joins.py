@@ -222,6 +222,7 @@ class Join:
             if not fresh:
                 self.frame.owned[shared.name] = holder(self.name, what)
         for value, end in zip((a, b), self.ends, strict=True):
+            self.frame.builder.note_flag(shared.operand, type_, value)
             if not (isinstance(value, Sym) and value.operand == shared.operand):
                 self._assign(end, shared, value)
         return Sym(shared.operand, type_)

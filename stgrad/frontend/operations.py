@@ -324,6 +324,15 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
     return frame.builder.call("bool", (value,), Type("bool", weak=True))
 
 
+def flag(frame: Frame, value: Value) -> Value:
+    """A truth value as Python's own True or False, which NumPy's are not: `any(...)`, `not x`, `bool(x)`."""
+    if not isinstance(value, Sym) or value.type.weak:
+        return bool(value) if isinstance(value, np.bool_) else value
+    own = frame.builder.variable("_t", Type("bool", weak=True))
+    frame.builder.copy_to(own, value)
+    return own
+
+
 def _truth_of_instance(frame: Frame, record: Record, node: Any) -> Value:
     """What its class says: `__bool__`, else whether `__len__` is not 0."""
     for name in ("__bool__", "__len__"):
