@@ -87,7 +87,10 @@ def is_fixed(owner: Any) -> bool:
     """Whether the attributes of an object stay what they are: it, or its class, is a library's. Modules and functions can get others."""
     if isinstance(owner, (ModuleType, FunctionType, functools.partial)):
         return False
-    return isinstance(owner, (tuple, list, dict)) or root_of(owner if isinstance(owner, type) else type(owner)) in LIBRARIES - {"stgrad"}
+    if isinstance(owner, (tuple, list, dict)):
+        return True
+    root = root_of(owner if isinstance(owner, type) else type(owner))
+    return root in LIBRARIES - {"stgrad"} and (root != "scipy" or isinstance(owner, type))  # instances of SciPy hold arrays: splines, rotations, trees
 
 
 def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:

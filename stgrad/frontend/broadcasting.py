@@ -248,3 +248,16 @@ def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> 
         return value
     view = owner if entries == (Ellipsis,) else frame.builder.call("getitem", (owner, index), part)
     return agreed(frame, (view, value), target=0)[1]
+
+
+def without_ones(frame: Frame, part: Type, value: Value) -> Value:
+    """A value for `owner[index] = value` without leading axes of one item, which NumPy drops; where only the run tells their extents, they are tested."""
+    extra = value.type.rank - part.rank if isinstance(value, Sym) else 0
+    if extra <= 0 or not all(d == ONE or frame.builder.extents.may_be_one(d) for d in value.type.dims[:extra]):
+        return value
+    for axis, dim in enumerate(value.type.dims[:extra]):
+        if dim != ONE:
+            _test(frame, extent(frame, value, axis), 1, "an array with an axis more than what it is stored into")
+    from stgrad.frontend.indexing import load
+
+    return load(frame, value, (0,) * extra if extra > 1 else 0, None)

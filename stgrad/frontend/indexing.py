@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes
-from stgrad.frontend.broadcasting import agreed, fitted
+from stgrad.frontend.broadcasting import agreed, fitted, without_ones
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
@@ -401,6 +401,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         return
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)
+    value = without_ones(frame, target, value)
     _fits(frame, target, type_of(value), node)
     index = entries if len(entries) != 1 else entries[0]
     value, operand = fitted(frame, owner, index, target, value), operand_of(index)

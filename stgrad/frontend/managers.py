@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import types
 from typing import Any
 
@@ -27,6 +28,8 @@ from stgrad.frontend.values import Generator, Record, Value
 from stgrad.syntax.assigned import own
 from stgrad.syntax.build import at, constant, load
 
+# What is guarded is not shared with other threads: the program changes nothing outside of it.
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _FROM_GENERATOR = type(contextlib.contextmanager(lambda: iter(()))())
 
 
@@ -52,6 +55,9 @@ def with_statement(frame: Frame, node: Any) -> None:
     generator = manager.fields["gen"] if isinstance(manager, Record) and manager.cls is _FROM_GENERATOR else None
     if isinstance(generator, Generator):
         _generator(frame, node, generator)
+        return
+    if isinstance(manager, _LOCKS):
+        frame.execute(node.body)
         return
     name = frame.hidden_name("manager")
     frame.env[name] = manager

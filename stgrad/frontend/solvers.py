@@ -8,6 +8,7 @@ asked of `quad` is the same: its integral, by Gauss-Kronrod rules of 21 points o
 from __future__ import annotations
 
 import importlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -282,13 +283,23 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._lsq.least_squares.least_squares": "stgrad.fits.least_squares",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
+    **{f"scipy.interpolate.{theirs}": f"stgrad.frontend.splines.{ours}" for theirs, ours in (
+        ("_ppoly.evaluate", "evaluate"), ("_ppoly.fix_continuity", "fix_continuity"), ("_ppoly.integrate", "integrate"),
+        ("_dierckx.evaluate_spline", "evaluate_spline"), ("_bspl.evaluate_spline", "evaluate_spline"),
+        ("_interpolate._PPolyBase._ensure_c_contiguous", "unchanged"), ("_bsplines.BSpline._ensure_c_contiguous", "unchanged"),
+        ("_fitpack_impl.splev", "splev"), ("_fitpack_impl.splint", "splint"), ("_fitpack2._BivariateSplineBase.__call__", "surface"),
+        ("_fitpack_impl.splrep", "splrep"), ("_fitpack2.UnivariateSpline.__init__", "univariate"),
+        ("_fitpack2.InterpolatedUnivariateSpline.__init__", "interpolating"), ("_fitpack2.RectBivariateSpline.__init__", "bivariate"),
+        ("_bsplines.make_interp_spline", "interp_spline"), ("_interpnd._ndim_coords_from_arrays", "coordinates"),
+        ("_rgi._check_points", "ascending"), ("_rgi_cython.find_indices", "find_indices"), ("_rgi_cython.evaluate_linear_2d", "linear_2d"),
+    )},
 }  # fmt: skip
 
 
 def meaning(function: Any) -> Callable[..., Any] | None:
     """What stands for a function of SciPy; None for other functions."""
     module = getattr(function, "__module__", None)
-    if not isinstance(module, str) or not module.startswith("scipy."):
+    if not isinstance(module, str) or not module.startswith("scipy.") or isinstance(function, types.MethodType):
         return None
     found = MEANS.get(f"{module}.{getattr(function, '__qualname__', '')}")
     return look_up(found) if isinstance(found, str) else found

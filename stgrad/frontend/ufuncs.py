@@ -117,8 +117,13 @@ _OF_UFUNCS = {"order": ("K", "A", "C"), "subok": (True, False), "where": (True,)
 _CASTING = ("same_kind", "unsafe")
 
 
+_OF_LINALG = ("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_c", "check_finite")
+
+
 def without_settings(function: Any, kwargs: dict[str, Value]) -> dict[str, Value]:
-    """The options of a call without those that tell NumPy what it does anyway."""
+    """The options of a call without those that tell NumPy what it does anyway, or let SciPy destroy an argument, which a derivative may read."""
+    if (getattr(function, "__module__", None) or "").startswith("scipy.linalg"):
+        kwargs = {k: v for k, v in kwargs.items() if k not in _OF_LINALG}
     inert = {"casting": _CASTING, **(_OF_UFUNCS if isinstance(function, np.ufunc) else {})}
     return {k: v for k, v in kwargs.items() if not (isinstance(v, (str, bool, NoneType)) and v in inert.get(k, ()))}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -248,16 +247,8 @@ class Swallows:
         return kind is ValueError
 
 
-LOCK = threading.Lock()
-
-
 def swallows(w, x):
     with Swallows():
-        return w * x[0]
-
-
-def a_lock(w, x):
-    with LOCK:
         return w * x[0]
 
 
@@ -335,7 +326,6 @@ def own_suppress(w, x):
 
 REFUSED = {
     swallows: "may swallow exceptions",
-    a_lock: "this context manager is not supported",
     no_manager: "what is no context manager",
     an_early_end: "may leave the generator `items` inside its `try`",
     yields_twice: "`two` does not yield once",
