@@ -42,7 +42,7 @@ _UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes tha
 def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: bool = False) -> Any:
     """A value of this type: well conditioned where square, positive, a valid index where integer; `number` for one of which nothing is known.
 
-    Elements are alike, or `varied`: what keeps some of them for their values, or so many as a value says, has other extents then.
+    Elements are alike, in matrices nearly so, or `varied`: what keeps some of them for their values, or so many as a value says, has other extents then.
     """
     if varied:
         return _varied(type_, sizes, number)
@@ -59,6 +59,8 @@ def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: bool = False) 
     array = np.full(shape, 0.5, dtype=type_.dtype)
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         array = array * 0.1 + (np.eye(shape[-1]) * (1.0 + np.arange(shape[-1]))).astype(type_.dtype)
+    elif len(shape) >= 2:  # the bands of a matrix must be those of one that has an inverse
+        array = (array * (1.0 + 0.3 * np.cos(np.arange(array.size).reshape(shape)))).astype(type_.dtype)
     return array
 
 

@@ -155,6 +155,19 @@ def test_a_lock_guards_nothing_in_a_program():
     assert not LOCK.locked()
 
 
+@pytest.mark.parametrize("n", [4, 5, 8, 11, 20])
+def test_points_of_a_number_that_is_known(n):
+    def f(x):
+        z = np.zeros(n)
+        for i in range(n):
+            z[i] = np.sin(x * i)
+        return si.CubicSpline(np.arange(n), z)(1.3) * si.make_interp_spline(np.arange(n), z)(x)
+
+    made = stgrad.grad(f, jit=False)
+    made.source(X)
+    assert made(X) == pytest.approx(difference(f, X), rel=1e-7)
+
+
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
 def test_axes_of_one_item_are_dropped_in_a_store(jit):
     def f(x):
