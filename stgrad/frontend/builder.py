@@ -84,6 +84,9 @@ class Builder:
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names
 
+    alternatives: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # containers that stand for others (see `stgrad.frontend.alternatives`)
+    several: bool = False  # whether one of them stands for one of several
+
     def fresh_dim(self) -> Dim:
         """A size of which nothing is known."""
         self.symbols += 1

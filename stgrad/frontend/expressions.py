@@ -10,6 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, objects, tables
+from stgrad.frontend.alternatives import may_be_one
 from stgrad.frontend.arrays import get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
@@ -162,6 +163,8 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     asked, const = (known, other) if isinstance(known, Sym) else (other, known)
     if isinstance(asked, Sym) and isinstance(const, (bool, np.bool_)) and asked.type.dtype == "bool" and not asked.type.rank:
         return _is_flag(frame, node, asked, const, kind is gast.Is)
+    if may_be_one(frame.builder, left, right):
+        frame.unsupported(node, "`is` of a list, dict or object that is one of several is not supported", hint="compare what they hold, or a number of each")
     same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
     same = same or isinstance(known, Sym) and isinstance(other, Sym)
     return same if kind is gast.Is else not same

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stgrad import errors, lookups
+from stgrad.frontend.alternatives import refuse_unseen
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable, refuse_circles
@@ -205,6 +206,7 @@ class Frame:
                 reason="it has several names, which may then mean different things",
                 hint="make a copy of it first, or fill an array made by np.zeros(...)",
             )
+        refuse_unseen(self, container, node)
         for region in self.builder.regions:
             if key(container) in region.outside:
                 region.changed[key(container)] = container

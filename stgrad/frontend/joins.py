@@ -15,6 +15,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.alternatives import apart, note
 from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import MUTABLE, contents, references
 from stgrad.frontend.optionals import blank, can_be_optional, parts
@@ -122,7 +123,7 @@ class Join:
         return self._value(a, b, what, fresh)
 
     def _value(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
-        if same(a, b):
+        if a is b or same(a, b) and not apart(a, b):
             return a
         result = self._joined(a, b, what, fresh or isinstance(a, MUTABLE))
         if isinstance(a, MUTABLE):
@@ -292,6 +293,7 @@ def merge(frame: Frame, new: Value, sources: tuple[Value, ...], origin: Value) -
     aliased = any(counts[id(s)] > 1 for s in sources) or any(frame.builder.merged.get(id(s), (0, 0, False))[2] for s in sources)
     aliased = aliased or uncertain(frame, *sources)
     frame.builder.merged[id(new)] = (new, origin, aliased)
+    note(frame.builder, new, sources)
 
 
 def describe(value: Value) -> str:
