@@ -101,7 +101,8 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
 
 def _as_numpy(frame: Frame, kind: type, a: Value, b: Value) -> tuple[Value, Value]:
     """Operands of which the quotient or power is what NumPy's numbers give: rules count with them, and 1 / 0 of Python's is an exception."""
-    if kind not in (gast.Div, *_BY, gast.Pow) or not all(type_of(v).weak for v in (a, b)) or not any(type_of(v).dtype == "float64" for v in (a, b)):
+    types = [type_of(v) for v in (a, b)]
+    if kind not in (gast.Div, *_BY, gast.Pow) or not all(t.weak for t in types) or not {"float64"} <= {t.dtype for t in types} <= {"float64", "int64", "bool"}:
         return a, b
     if kind is gast.Pow:
         return (a, b) if is_number(b) and b >= 0 else (_strong(frame, a), b)
