@@ -9,6 +9,7 @@ python -m wild collect
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import subprocess
@@ -99,8 +100,10 @@ def run(
 ) -> None:
     """Differentiate the cases and hold them against differences."""
     if out is not None:
+        out = out.absolute()
         out.unlink(missing_ok=True)
-    rows = results(chosen(names or [], held, share), jit, jobs, limit, out)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # some packages write where they run
+        rows = results(chosen(names or [], held, share), jit, jobs, limit, out)
     console.print(counted(rows, key))
     if not counts:
         reasons(rows)
