@@ -90,18 +90,18 @@ def steps(shard: float) -> int:
 
 
 def speedup(name: str, n: int, rounds: int) -> list[float]:
-    """The time of one worker over that of two for eight shards: the quartiles of the ratios of evaluations that follow each other.
+    """The time of one worker over that of two for eight shards: the quartiles of ratios of medians that follow each other.
 
     Engines take turns and are closed between: workers, scheduler and clients of one that waits take some per cent of a core (7 with Dask).
     """
     w, shards = np.ones(4), [float(i) for i in range(8)]
     ratios: list[float] = []
-    for _ in range(4):
+    for _ in range(max(3, rounds // 4)):  # short ones: what the machine gives changes from minute to minute
         taken = []
         for workers in (1, 2):
             with distributed.value_and_grad(heavy, shards="x", engine=engine(name, workers)) as both:
-                taken.append(times(lambda both=both: both(w, shards, n), -(-rounds // 4)))
-        ratios += [a / b for a, b in zip(*taken, strict=True)]
+                taken.append(statistics.median(times(lambda both=both: both(w, shards, n), 5)))
+        ratios.append(taken[0] / taken[1])
     return statistics.quantiles(ratios, n=4)
 
 
