@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.calls.numba_objects import numba_type, plain_of
+from stgrad.calls.numba_objects import numba_type, plain
 from stgrad.values import leaves, map_leaves
 
 _LABELS = "it goes by its labels, compiled programs by position"
@@ -58,10 +58,7 @@ def as_taken(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_taken(leaf: Any) -> Any:
-    if type(leaf) is np.memmap:
-        return leaf.view(np.ndarray)
-    kind = numba_type(leaf)
-    return leaf if kind is None else plain_of(leaf, kind)
+    return leaf.view(np.ndarray) if type(leaf) is np.memmap else plain(leaf)
 
 
 def is_labelled(value: Any) -> bool:

@@ -19,20 +19,18 @@ def numba_type(value: Any) -> Any:
     return kind if type(kind).__name__ in ("ListType", "DictType", "ClassInstanceType") else None
 
 
-def plain_of(value: Any, kind: Any) -> Any:
-    """The plain list, dict or object."""
-    if type(kind).__name__ == "ListType":
-        return [_plain(v) for v in value]
-    if type(kind).__name__ == "DictType":
-        return {k: _plain(v) for k, v in value.items()}
-    made: Any = object.__new__(_class_of(kind))
-    vars(made).update({name: _plain(getattr(value, name)) for name in kind.struct})
-    return made
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """The plain list, dict or object that a value stands for; anything else as it is."""
     kind = numba_type(value)
-    return value if kind is None else plain_of(value, kind)
+    if kind is None:
+        return value
+    if type(kind).__name__ == "ListType":
+        return [plain(v) for v in value]
+    if type(kind).__name__ == "DictType":
+        return {k: plain(v) for k, v in value.items()}
+    made: Any = object.__new__(_class_of(kind))
+    vars(made).update({name: plain(getattr(value, name)) for name in kind.struct})
+    return made
 
 
 @functools.cache

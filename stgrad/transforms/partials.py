@@ -27,11 +27,11 @@ def partials_of(splice: Splice, builder: Builder, rule: Rule, y: Value, args: tu
     """
     if not operation(rule.name).linear:
         args = tuple(splice(builder, _as_float, (a,), {}) if _narrow(a) or rule.floats and _integer(a) else a for a in args)
-    builder.refused = _refuses(rule.name, y)
+    before, builder.refused = builder.refused, _refuses(rule.name, y)
     try:
         found = splice(builder, rule.partials, (y, *args), kwargs)
     finally:
-        builder.refused = False
+        builder.refused = before
     return found if isinstance(found, tuple) else (found,)
 
 
