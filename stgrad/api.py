@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from stgrad import pushforwards, tangent_calls
+from stgrad import errors, pushforwards, tangent_calls
 from stgrad.as_python import as_python
 from stgrad.budgets import Budget
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
@@ -192,6 +192,7 @@ def named(without: Collection[str]) -> frozenset[str]:
 _NONE: frozenset[str] = frozenset()
 
 
+@errors.presents
 def compile(f: Any, *signatures: Any, progress: bool = False) -> Transformed:  # noqa: A001
     """Generate and compile a derivative ahead of time, so that the first call of this or another process finds it on disk.
 
@@ -223,6 +224,7 @@ def _compile_for(transformed: Transformed, signature: Any) -> None:
         transformed.compile(*(signature if isinstance(signature, tuple) else (signature,)))
 
 
+@errors.presents
 def cfunc(
     f: Callable[..., Any], signature: Any, argnums: Argnums = 0, *, sizes: Mapping[str, int | tuple[int, ...]] | None = None, user_data: bool = False
 ) -> Any:

@@ -9,9 +9,14 @@ Locations are duck-typed (`file`, `line`, `col`, `end_col`, `text`, as in `stgra
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from typing import Protocol
+from collections.abc import Callable
+from typing import ParamSpec, Protocol, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 LIMITS_PAGE = "docs/limits.md"
 # How messages of programs begin that cannot go on, where the function can: its derivative is recorded then.
@@ -120,6 +125,26 @@ def presented(error: StgradError) -> StgradError:
         error.__context__ = None
         error.with_traceback(None)
     return error
+
+
+def presents(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function that users call: what it refuses is `presented`.
+
+    >>> @presents
+    ... def refuse():
+    ...     raise StgradError("no")
+    """
+
+    @functools.wraps(function)
+    def presenting(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except StgradError as error:
+            problem = presented(error)
+        raise problem
+
+    return presenting
 
 
 class UnsupportedSyntaxError(StgradError, NotImplementedError):

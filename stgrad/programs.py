@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stgrad import errors, lookups, progress
 from stgrad.calls import calling, program_cache, wrapper
-from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, passed
+from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, likenesses, passed
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
 from stgrad.calls.guards import guards
@@ -65,6 +65,7 @@ class Programs:
         self._known: dict[tuple[Any, ...], Program] = {}
         self._refused: dict[tuple[Any, ...], errors.StgradError] = {}  # for what plain Python is allowed
         self._dispatchers: dict[tuple[Any, ...], Any] = {}
+        self._latest: dict[str, Any] | None = None  # arguments like those that the last program was made for
         self._laters: dict[tuple[str, bool], Later] = {}
         self._record: dict[tuple[Any, ...], Lookup] = {}
         self._signature = signature_of(self.derivative.function)
@@ -137,6 +138,7 @@ class Programs:
         run = self._run(ready, nodes, hidden) if lazy is None else self._called_by(lazy, ready, nodes, hidden, False)
         program = Program(nodes, replace(ready, captures=(), plain=""), hidden, run, lazy=lazy)
         self._known[self._key(arguments)] = program
+        self._latest = likenesses(arguments)
         self._finder = None
         return program
 

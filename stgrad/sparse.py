@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad import colouring, lookups
+from stgrad import colouring, errors, lookups
 from stgrad.api import Argnums, grad, named, parameter_names
 from stgrad.as_python import as_python, first_of
 from stgrad.compressed import compressed_of, compressed_rows_of
@@ -24,6 +24,7 @@ from stgrad.transformed import Transformed
 from stgrad.values import Sym, leaves, opened
 
 
+@errors.presents
 def sparsity(f: Callable[..., Any], *args: Any, argnums: Argnums = 0, **kwargs: Any) -> Any:
     """Which numbers of a result depend on which numbers of an argument: a boolean SciPy CSR array.
 
@@ -121,6 +122,7 @@ class Sparse:
         self._reverse = Transformed(Derivative(compressed_rows_of(f, Pullback(f, names)), "primal"), options)
         self._plans: dict[Any, Plan] = {}
 
+    @errors.presents
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = self._matrix(args, kwargs)
         return found if self._both is None else (found, self._both(*copy.deepcopy(args), **copy.deepcopy(kwargs))[1])
@@ -140,6 +142,7 @@ class Sparse:
             data = compressed[plan.colours[rows], pattern.indices]
         return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
+    @errors.presents
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The pattern and the colours for arguments like these."""
         key = _key(args, kwargs)

@@ -95,21 +95,25 @@ class Transformed(Programs):
 
     # ------------------------------------------------------------- seeing
 
+    @errors.presents
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The program for arguments like these, at the level of arrays, as Python text to read; without arguments, types are guessed from the code.
+        """The program for arguments like these, at the level of arrays, as Python text to read.
 
-        `lowered` gives the text that runs, which is made from this one.
+        Without arguments it is that of the last call that made one, or, before any call, types are guessed from the code. `lowered` gives the text
+        that runs, which is made from this one.
         """
         from stgrad.recursion import text_of
         from stgrad.stage_texts import readable_of
 
         return BETWEEN.join(text_of(fn, self.options) for fn in readable_of(self._program(args, kwargs, keep=True)))
 
+    @errors.presents
     def lowered(self, *args: Any, **kwargs: Any) -> str:
         """The text that runs for arguments like these: loops over numbers, which Numba compiles."""
         program = self._program(args, kwargs, keep=False)
         return program.text if program.then is None else BETWEEN.join((program.text, program.then.text))
 
+    @errors.presents
     def path(self, *args: Any, **kwargs: Any) -> Path:
         """The file of that text, for debuggers and editors: with `jit=False` its lines are those that run, and breakpoints in it hold."""
         from stgrad import loader
@@ -117,21 +121,23 @@ class Transformed(Programs):
         program = self._program(args, kwargs, keep=False)
         return loader.file_of(program.text, program.function.name, parallel=self.options.parallel, checked=self.options.outside)
 
+    @errors.presents
     def stages(self, *args: Any, **kwargs: Any) -> dict[str, str]:
         """The text after each stage: 'desugar', 'anf', 'activity', 'reverse', 'optimised', every later pass by name, 'specialised'."""
         from stgrad.stage_texts import texts_of
 
         return texts_of(self.derivative, self._program(args, kwargs, keep=True).trace, self.options)
 
+    @errors.presents
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """A picture of this derivative for arguments like these: the user's lines beside those of its program, and what belongs together.
 
-        Nothing is run; without arguments, types are guessed from the code. `.save("page.html")` writes a page that needs no network, a notebook
-        shows it in place.
+        Nothing is run; without arguments it is that of the last call that made a program, or types are guessed from the code.
+        `.save("page.html")` writes a page that needs no network, a notebook shows it in place.
         """
         from stgrad.explain import explain
 
-        return explain(self, self._program(args, kwargs, keep=True), self._bind(args, kwargs) if args or kwargs else {})
+        return explain(self, self._program(args, kwargs, keep=True), self._example(args, kwargs) or {})
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the short form of `explain`."""
@@ -141,6 +147,7 @@ class Transformed(Programs):
 
     # ------------------------------------------------------------- ahead of time
 
+    @errors.presents
     def compile(self, *args: Any, **kwargs: Any) -> Transformed:
         """Generate and compile the program for arguments like these without running it; another process finds it on disk."""
         arguments = self._bind(args, kwargs)
@@ -149,6 +156,7 @@ class Transformed(Programs):
             self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 
+    @errors.presents
     def compile_for(self, types: tuple[Any, ...]) -> Transformed:
         """The same for Numba types; arrays are in C order unless their type says otherwise."""
         from stgrad.adapter import refuse_constants
@@ -177,6 +185,7 @@ class Transformed(Programs):
 
     # ------------------------------------------------------------- compiled callers
 
+    @errors.presents
     def dispatcher(self, *args: Any, **kwargs: Any) -> Any:
         """The compiled program for arguments like these: a Numba dispatcher, for calls in `numba.njit` code or without the wrapper.
 
@@ -207,21 +216,27 @@ class Transformed(Programs):
 
         return TransformedType(self)
 
+    @errors.presents
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What is kept for the reverse sweep, for arguments like these: names, places, bytes, and what a call with them takes at most; prints as a table."""
         from stgrad.memory import memory_report
 
-        if not args and not kwargs and self._signature.parameters:
+        arguments = self._example(args, kwargs)
+        if arguments is None:
             with listened() as modes:
                 stages = self._program(args, kwargs, keep=True).trace.stages
             return replace(memory_report(stages["optimised"], stages["specialised"]), modes=tuple(modes))
-        arguments = self._bind(args, kwargs)
+        return self._report(arguments)
+
+    def _report(self, arguments: dict[str, Any]) -> MemoryReport:
+        from stgrad.memory import memory_report
+
         with listened() as modes:
             compiled, nodes = self._build(arguments, keep=True)
         stages, leaves = compiled.trace.stages, _leaves(compiled, nodes, arguments)
         budget = None if self.options.memory is None else self.options.memory.bytes
         report = replace(memory_report(stages["optimised"], stages["specialised"], leaves, budget), modes=tuple(modes))
-        return self._other().memory(*args, **kwargs) if compiled.optimistic and report.raises else report
+        return self._other()._report(arguments) if compiled.optimistic and report.raises else report
 
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:
         """The program for these arguments with all its stages, the numbers and arrays that it takes, and the arguments by name."""
@@ -232,12 +247,19 @@ class Transformed(Programs):
         return compiled, _leaves(compiled, nodes, arguments), arguments
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
-        if not args and not kwargs and self._signature.parameters:
+        arguments = self._example(args, kwargs)
+        if arguments is None:
             from stgrad.guess import guess_specs_of
             from stgrad.program import compile_program
 
             return compile_program(self, guess_specs_of(self.derivative, self._signature), keep=keep)
-        return self._build(self._bind(args, kwargs), keep=keep)[0]
+        return self._build(arguments, keep=keep)[0]
+
+    def _example(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        """The arguments that a program is shown for: those given, else those like the last call's; None where their types are to be guessed."""
+        if not args and not kwargs and self._signature.parameters:
+            return self._latest
+        return self._bind(args, kwargs)
 
     def __repr__(self) -> str:
         if self.derivative.around is not None:

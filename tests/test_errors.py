@@ -93,6 +93,28 @@ def test_a_traceback_is_the_users(monkeypatch):
     assert counts[0] == 3 and counts[1] > 6
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda f: stgrad.grad(f).source(1.0),
+        lambda f: stgrad.grad(f).memory(1.0),
+        lambda f: stgrad.grad(f).explain(1.0),
+        lambda f: stgrad.grad(f).dispatcher(1.0),
+        lambda f: stgrad.compile(stgrad.grad(f), (1.0,)),
+        lambda f: stgrad.profile(stgrad.grad(f), 1.0),
+        lambda f: stgrad.sparsity(f, np.ones(2)),
+        lambda f: stgrad.sparse_jacobian(f)(np.ones(2)),
+        lambda f: stgrad.jacobian(f)(np.ones(2)),
+        lambda f: stgrad.vjp(f, 1.0),
+        lambda f: stgrad.hvp(f, (1.0,), (1.0,)),
+    ],
+)
+def test_whatever_is_asked_of_a_refused_function_shows_no_frames_of_the_compiler(use):
+    with pytest.raises(errors.UnsupportedSyntaxError) as refused:
+        use(opened)
+    assert len(refused.traceback) <= 5 and refused.value.__cause__ is None and refused.value.__context__ is None
+
+
 @pytest.mark.parametrize("axis", [5, "n"])
 def test_what_an_operation_consists_of_is_no_place(axis):
     """`np.insert` and others are written with operations: what those refuse is said of the user's call."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -339,3 +340,24 @@ def test_texts_without_arguments_of_whatever_can_be_called(f):
     assert "return" in gradient.lowered()
     assert gradient.stages()["optimised"]
     assert str(gradient.memory())
+
+
+def test_texts_without_arguments_are_those_of_the_last_call():
+    """Types that only a call tells (`y` is passed on), and no array of it is kept alive."""
+
+    def misfit(m, y):
+        r = np.linalg.solve(m, y)
+        return r @ r
+
+    gradient = stgrad.grad(misfit)
+    m, y = np.eye(3) + 0.1, np.arange(3.0)
+    gradient(m, y)
+    alive = weakref.ref(y)
+    del y
+    assert alive() is None
+    assert gradient.source() == gradient.source(m, np.ones(3)) and "solve" in gradient.source()
+    assert gradient.lowered() == gradient.lowered(m, np.ones(3))
+    assert str(gradient.memory()) == str(gradient.memory(m, np.ones(3)))
+    assert gradient.explain().picture.readable == gradient.explain(m, np.ones(3)).picture.readable
+    gradient(m, np.ones((3, 1))[:, 0])
+    assert "np.linalg.solve" in gradient.source()

@@ -73,6 +73,7 @@ class Profile:
         return place, percent(line, self.times), duration(line.forward), duration(line.backward), stored, line.vectorised, line.text.strip()
 
 
+@errors.presents
 def profile(g: Any, *args: Any, **kwargs: Any) -> Profile:
     """Measure where a gradient spends its time, line by line of the function that it is of.
 
