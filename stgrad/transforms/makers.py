@@ -40,6 +40,7 @@ SAVE_FLAG = 5
 GROWING = 3  # halves: where nobody knows how many there will be
 BRANCH = 2
 LANES = 5  # the most that an operation costs for each element of an array: several are made at once
+_PRODUCTS = {2: 1, 3: 2, 4: 2}  # of powers that are written out
 TRIPS = 8  # a loop's trips, and elements along an axis, where costs are compared
 
 
@@ -73,6 +74,17 @@ class Makers:
             self.known[found] = self._find(found) if found.index >= 0 else None
         return self.known[found]
 
+    def handed(self, found: Version) -> Version | None:
+        """What the next trip of a loop knows a number as that this one made, at its start."""
+        region, owner = found.region, found.region.owner
+        if owner is None or not owner.is_loop or found.index < 0 or self.types[found.name].array:
+            return None
+        later = region.places[found.index + 1 :]
+        if any(found.name in place.assigned for place in later):
+            return None
+        names = [p.stmt.target.name for p in later if isinstance(p.stmt, Assign) and p.stmt.op == "alias" and p.stmt.args == (Var(found.name),)]
+        return Version([found.name, *names][-1], region, -1)
+
     def _find(self, found: Version) -> Maker | None:
         place = found.region.places[found.index]
         stmt = place.stmt
@@ -98,7 +110,7 @@ class Makers:
     def _again(self, name: str, stmt: Assign, place: Place) -> Maker | None:
         """The statement once more."""
         array = self.types[name].array
-        work = repeated(stmt.op)
+        work = repeated(stmt)
         if len(stmt.targets) != 1 or work is None:
             return None
         if array and (len(self.subscripts.sites.get(name, [])) != 1 or self.classes.find(name) in self.stores):
@@ -119,14 +131,14 @@ class Makers:
         if not isinstance(stmt, If) or self.types[name].array:
             return None
         inner = [s for b in blocks(stmt) for s in walk(b)]
-        if not all(isinstance(s, Assign) and len(s.targets) == 1 and repeated(s.op) is not None and s.op != "getitem" for s in inner):
+        if not all(isinstance(s, Assign) and len(s.targets) == 1 and repeated(s) is not None and s.op != "getitem" for s in inner):
             return None
         if any(self.types[n].array for s in inner for n in (*reads(s), *assigned((s,)))):
             return None
         others = assigned((stmt,)) - {name}
         if any(len(self.subscripts.sites[n]) > 1 or not n.startswith("_") for n in others):
             return None
-        cost = BRANCH + sum(repeated(s.op) or 0 for s in inner if isinstance(s, Assign))
+        cost = BRANCH + sum(repeated(s) or 0 for s in inner if isinstance(s, Assign))
         return Maker(stmt, place, tuple(dict.fromkeys(_exposed(stmt, name))), cost)
 
     def _stored(self, found: Version, made: Place) -> Maker | None:
@@ -192,9 +204,11 @@ class Makers:
                 yield version(name, maker.place, False)
 
 
-def repeated(op: str) -> int | None:
+def repeated(stmt: Assign) -> int | None:
     """Work of an operation that may be repeated, in additions; None where it is too much."""
-    cost = operation(op).cost
+    cost = operation(stmt.op).cost
+    if stmt.op == "np.power" and stmt.args[1:] and isinstance(stmt.args[1], Const) and stmt.args[1].value in _PRODUCTS:
+        cost = _PRODUCTS[stmt.args[1].value]
     return cost if cost is not None and cost <= REPEATED else None
 
 

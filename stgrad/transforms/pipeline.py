@@ -21,6 +21,7 @@ from stgrad.transforms.counters import counted
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.halves import Halves, halves, repeated
+from stgrad.transforms.handovers import handed_over
 from stgrad.transforms.inverses import inverses
 from stgrad.transforms.libm import libm
 from stgrad.transforms.lower import lowering
@@ -81,7 +82,7 @@ def differentiate(fn: Function, wrt: Sequence[str], splice: Any, trace: Trace, *
         trace.add("activity", annotate(fn, trace.activity.active))
     fn = with_gradients(fn, wrt)
     fn = trace.add("reverse", backward(fn, lambda fn: reverse(fn, wrt, splice, **options)))
-    return trace.add("optimised", simplified(fn))
+    return trace.add("optimised", handed_over(simplified(fn)))
 
 
 def simplified(fn: Function) -> Function:

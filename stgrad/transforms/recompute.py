@@ -5,6 +5,7 @@ costs its work, needs its operands at hand, and the contents that it reads resto
 
     source -> at hand(v) --save--> made again(v) --work--> sink,   made again(v) -> at hand(operand)
 
+What a trip hands to the next one is there for nothing where that saves what it begins with (`stgrad.transforms.handovers`).
 A cheapest cut goes through the values to save. The idea is that of the recomputation graphs of Griewank and Walther,
 Evaluating Derivatives (2008), chapter 12.
 """
@@ -44,14 +45,25 @@ class Choice:
 
 def choose(wanted: Iterable[tuple[Version, int]], makers: Makers, restored: Iterable[Place]) -> Choice:
     """The cheapest choice. `restored`: stores that are undone in any case."""
-    demands = list(wanted)
+    demands, undone = list(wanted), {s.number for s in restored}
     candidates = _candidates(demands, makers)
-    network = Network()
-    for found, _ in demands:
+    choice = _cut(demands, candidates, makers, undone, frozenset())
+    kept = frozenset(v for v in choice.users if v not in choice.made)
+    if any(makers.handed(v) in kept for v in candidates):
+        choice = _cut(demands, candidates, makers, undone, kept)
+    return choice
+
+
+def _cut(
+    demands: list[tuple[Version, int]], candidates: dict[Version, Maker | None], makers: Makers, undone: set[int], kept: frozenset[Version]
+) -> Choice:
+    """The cheapest choice where some values are kept in any case."""
+    network, priced = Network(), set(undone)
+    for found in [v for v, _ in demands] + [v for v in candidates if v in kept]:
         network.join("source", found, ENDLESS)
-    priced = {s.number for s in restored}
     for found, maker in candidates.items():
-        network.join(found, ("made", found), saving(makers.types[found.name], found.region))
+        known = makers.handed(found) in kept
+        network.join(found, ("made", found), 1 if known else saving(makers.types[found.name], found.region))
         if maker is None:
             network.join(("made", found), "sink", ENDLESS)
             continue
