@@ -18,10 +18,11 @@ def readable_of(compiled: Compiled) -> list[Function]:
     """The array-level program for people, under the name and with the docstring of the one that runs; two of them where the sweeps are apart."""
     from stgrad.transforms.pipeline import FORWARD, REVERSE
     from stgrad.transforms.readable import readable
+    from stgrad.transforms.tidy import stacks_named, tidy
 
     stages = compiled.trace.stages
     programs = [(stages["optimised"], compiled)] if compiled.then is None else [(stages[FORWARD], compiled), (stages[REVERSE], compiled.then)]
-    return [replace(readable(fn), name=of.function.name, doc=of.function.doc) for fn, of in programs]
+    return [replace(stacks_named(tidy(readable(fn), shown=True)), name=of.function.name, doc=of.function.doc) for fn, of in programs]
 
 
 def texts_of(derivative: Derivative, trace: Trace, options: Options) -> dict[str, str]:

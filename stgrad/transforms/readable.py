@@ -22,10 +22,13 @@ from stgrad.ir import (
     Const,
     Effect,
     Function,
+    Pop,
+    Push,
     Stmt,
     Type,
     Var,
     assigns,
+    blocks,
     map_blocks,
     operand_vars,
     reads,
@@ -93,7 +96,7 @@ def _facts(fn: Function) -> _Facts:
 
 def _block(block: Block, facts: _Facts) -> Block:
     kept = [s for s in block if not _is_tested_by_numpy(s)]
-    return tuple(_assign(s, kept[:k], facts) if isinstance(s, Assign) else map_blocks(lambda b: _block(b, facts), s) for k, s in enumerate(kept))
+    return tuple(_assign(s, kept, k, facts) if isinstance(s, Assign) else map_blocks(lambda b: _block(b, facts), s) for k, s in enumerate(kept))
 
 
 def _is_tested_by_numpy(stmt: Stmt) -> bool:
@@ -103,15 +106,15 @@ def _is_tested_by_numpy(stmt: Stmt) -> bool:
     return str(stmt.args[2].value).startswith((NO_COMMON_SHAPE, "matmul: shapes do not fit"))
 
 
-def _assign(stmt: Assign, before: Sequence[Stmt], facts: _Facts) -> Assign:
+def _assign(stmt: Assign, block: Sequence[Stmt], at: int, facts: _Facts) -> Assign:
     if len(stmt.targets) != 1 or stmt.kwargs:
         return stmt
     if stmt.op == "shape":
         return _extent(stmt, facts)
     if stmt.op == "np.multiply":
-        return guarded(stmt, before, facts.made, facts.settled)
+        return guarded(stmt, block[:at], facts.made, facts.settled)
     if stmt.op == "np.copy":
-        return _copied(stmt, facts)
+        return _copied(stmt, block[at + 1 :], facts)
     return _power(stmt, facts) if stmt.op == "np.power" else stmt
 
 
@@ -130,15 +133,25 @@ def _extent(stmt: Assign, facts: _Facts) -> Assign:
     return stmt
 
 
-def _copied(stmt: Assign, facts: _Facts) -> Assign:
-    """A copy that protects nothing: of what nobody else reads, or of memory that is never written to, for a name that is no result and never written to."""
+def _copied(stmt: Assign, behind: Sequence[Stmt], facts: _Facts) -> Assign:
+    """A copy that protects nothing: of what nobody else reads, or of memory that is not written to, for a name that is no result and never written to."""
     source, target = stmt.args[0], stmt.target.name
     if not isinstance(source, Var) or target not in facts.fixed:
         return stmt
     t, like = facts.types[target], facts.types[source.name]
     own = facts.uses.get(source.name) == 1 and _fresh(source, facts)
-    idle = not {source.name, target} & facts.overwritten and target not in facts.results
+    idle = not {source.name, target} & facts.overwritten and target not in facts.results or _at_once(target, behind, facts)
     return replace(stmt, op="alias") if (own or idle) and (like.dtype, like.rank, like.array) == (t.dtype, t.rank, t.array) else stmt
+
+
+def _at_once(name: str, behind: Sequence[Stmt], facts: _Facts) -> bool:
+    """Whether all that reads an array is one operation on its elements, before anything is written."""
+    for stmt in behind:
+        if name in reads(stmt):
+            return isinstance(stmt, Assign) and operation(stmt.op).kind in _BY_ELEMENT and facts.uses.get(name) == 1
+        if blocks(stmt) or not isinstance(stmt, (Assign, Push, Pop)):
+            return False
+    return False
 
 
 def _fresh(operand: Var, facts: _Facts) -> bool:

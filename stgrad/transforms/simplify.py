@@ -296,7 +296,10 @@ def _is_int(operand: Operand, value: int) -> bool:
 
 
 def _retarget(block: Block, fn: Function) -> Block:
-    """`t = op(...); y = t` with no other use of t becomes `y = op(...)`, and `t = np.outer(a, b); y = np.transpose(t)` becomes `y = np.outer(b, a)`."""
+    """`t = op(...); y = t` with no other use of t becomes `y = op(...)`, and `t = np.outer(a, b); y = np.transpose(t)` becomes `y = np.outer(b, a)`.
+
+    So do both paths of a branch that ends with t.
+    """
     uses: dict[str, int] = {}
     definitions: dict[str, int] = {}
     for stmt in walk(fn.body):
@@ -311,13 +314,13 @@ def _retarget(block: Block, fn: Function) -> Block:
         uses[name] = uses.get(name, 0) + 1
     params = {p.name for p in fn.params}
 
-    def single(name: str) -> bool:
-        return uses.get(name) == 1 and definitions.get(name) == 1 and name not in params
+    def single(name: str, made: Stmt) -> bool:
+        return uses.get(name) == 1 and name not in params and definitions.get(name) == sum(name in assigns(s) for s in walk((made,)))
 
     return _retarget_block(block, single, fn.types)
 
 
-def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[str, Type]) -> Block:
+def _retarget_block(block: Block, single: Callable[[str, Stmt], bool], types: Mapping[str, Type]) -> Block:
     out: list[Stmt] = []
     made: dict[str, int] = {}  # where a name was last made by a statement of this block
     touched: dict[str, int] = {}  # where it was last read or assigned
@@ -331,7 +334,7 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
             and isinstance(stmt, Assign)
             and at > barrier
             and touched.get(stmt.target.name, -1) <= at
-            and stmt.target.name not in assigns(out[at])
+            and stmt.target.name not in assigned((out[at],))
         ):
             out[at] = _renamed(out[at], stmt.args[0], stmt.target, turned=stmt.op == "np.transpose")
             made[stmt.target.name] = touched[stmt.target.name] = at
@@ -342,12 +345,22 @@ def _retarget_block(block: Block, single: Callable[[str], bool], types: Mapping[
             touched[name] = here
         if isinstance(stmt, (Assign, Pop)):
             made.update(dict.fromkeys(assigns(stmt), here))
+        if isinstance(stmt, If):
+            made.update(dict.fromkeys(_ends_with(stmt.then) & _ends_with(stmt.orelse), here))
         if isinstance(stmt, Custom):
             barrier = here
     return tuple(out)
 
 
-def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Type], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+def _ends_with(block: Block) -> frozenset[str]:
+    """What the last statement of a block binds, on every path."""
+    last = block[-1] if block else None
+    if isinstance(last, If):
+        return _ends_with(last.then) & _ends_with(last.orelse)
+    return frozenset(assigns(last)) if isinstance(last, (Assign, Pop)) else frozenset()
+
+
+def _renamable(stmt: Stmt, single: Callable[[str, Stmt], bool], types: Mapping[str, Type], made: Mapping[str, int], before: list[Stmt]) -> int | None:
     """Where the source of a copy is made, if the copy is its only use; of one in new memory, if what is copied is new, too."""
     if not isinstance(stmt, Assign) or stmt.op not in ("alias", "np.copy") or stmt.kwargs or not isinstance(stmt.args[0], Var):
         return None
@@ -356,7 +369,7 @@ def _renamable(stmt: Stmt, single: Callable[[str], bool], types: Mapping[str, Ty
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
     stretches = any(a.constant == 1 != b.constant for a, b in zip(source.dims, target.dims, strict=False))  # known of the value, not of the variable
-    return at if single(stmt.args[0].name) and _same_kind(source, target) and not stretches else None
+    return at if single(stmt.args[0].name, before[at]) and _same_kind(source, target) and not stretches else None
 
 
 def _new(stmt: Stmt) -> bool:
@@ -364,12 +377,12 @@ def _new(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and len(stmt.targets) == 1 and operation(stmt.op).kind in ("arithmetic", "comparison", "logical", "function", "choice")
 
 
-def _turnable(stmt: Stmt, single: Callable[[str], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+def _turnable(stmt: Stmt, single: Callable[[str, Stmt], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:
     """Where an outer product is made, if all that is read of it is its transpose: it may lie in memory the way that others of that shape do."""
     if not isinstance(stmt, Assign) or not _transposes(stmt):
         return None
     (source,) = operand_vars(stmt.args[0])
-    outer = before[made[source]] if source in made and single(source) else None
+    outer = before[made[source]] if source in made and single(source, before[made[source]]) else None
     return made[source] if isinstance(outer, Assign) and outer.op == "np.outer" and len(outer.args) == 2 and not outer.kwargs else None
 
 
@@ -378,6 +391,8 @@ def _renamed(stmt: Stmt, source: Operand, target: Var, turned: bool) -> Stmt:
         stmt = replace(stmt, args=stmt.args[::-1])
     if isinstance(stmt, Pop):
         return replace(stmt, target=target)
+    if isinstance(stmt, If):
+        return rename((stmt,), dict.fromkeys(operand_vars(source), target.name))[0]
     assert isinstance(stmt, Assign)
     return replace(stmt, targets=tuple(target if v == source else v for v in stmt.targets))
 

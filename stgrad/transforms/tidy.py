@@ -44,6 +44,7 @@ from __future__ import annotations
 import re
 
 from stgrad.analysis.liveness import liveness
+from stgrad.frontend.wishes import is_unnamed
 from stgrad.ir import (
     Assign,
     Block,
@@ -63,39 +64,61 @@ from stgrad.ir import (
     rename,
     walk,
 )
-from stgrad.names import RESERVED
+from stgrad.names import RESERVED, Names
 
-_NUMBERED = re.compile(r"(.*?)_\d+$")
+_NUMBERED = re.compile(r"(.*?)_+\d+()$")
+_SHOWN = re.compile(r"(.*?)_+\d+((?:_bar|_dot)?)$")  # the adjoint of what is numbered, too
+_WORD = re.compile(r"[^\W\d]\w*")
 
 
-def tidy(fn: Function) -> Function:
-    """The program with numbered names merged into the names they come from."""
+def tidy(fn: Function, *, shown: bool = False) -> Function:
+    """The program with numbered names merged into the names they come from.
+
+    One that is `shown` is not compiled: arrays count there, too, and temporaries that are restored; names that stand in the user's lines stay.
+    """
     if any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn
-    bound = {n for s in walk(fn.body) for n in assigns(s)}
-    stacks = {s.stack for s in walk(fn.body) if isinstance(s, (Push, Pop))} | {s.name for s in walk(fn.body) if isinstance(s, Stack)}
-    counters = {s.var.name for s in walk(fn.body) if isinstance(s, For)}
-    params = {p.name for p in fn.params}
-    clashes = interference(fn)
+    candidates, numbered = _candidates(fn, shown), _SHOWN if shown else _NUMBERED
+    taken = {n for s in walk(fn.body) for n in assigns(s)} | _stacks(fn) | RESERVED
+    fixed = _stacks(fn) | _counters(fn)
+    clashes = interference(fn, numbered)
     merged: dict[str, str] = {}
     types = dict(fn.types)
-    for name in sorted(bound - stacks - counters - params, key=_order):
-        match = _NUMBERED.match(name)
-        base = match.group(1) if match else ""
+    for name in candidates:
+        match = numbered.match(name)
+        base = "".join(match.groups()) if match else ""
         base = merged.get(base, base)
-        if not base or name.startswith("_") or name not in types or types[name].array:
+        if not base or name.startswith("_") and not candidates[name] and base in types:
             continue
         if base not in types:
-            if base not in bound | stacks | RESERVED and base.isidentifier():
-                _merge(clashes, name, base)
-                merged[name] = base
-                types[base] = types[name]
-            continue
-        same = (types[base].dtype, types[base].array) == (types[name].dtype, types[name].array)
-        if same and base not in stacks | counters and base not in clashes.get(name, set()):
+            free = base not in taken and base.isidentifier()
+            types |= {base: types[name]} if free else {}
+        else:
+            same = (types[base].dtype, types[base].array) == (types[name].dtype, types[name].array)
+            free = same and base not in fixed and base not in clashes.get(name, set())
+        if free:
             _merge(clashes, name, base)
             merged[name] = base
     return _renamed(fn.with_body(fn.body, types=types), merged)
+
+
+def _candidates(fn: Function, shown: bool) -> dict[str, bool]:
+    """Names that may get another one, short ones first, and whether they restore a value."""
+    users = {word for s in walk(fn.body) if shown and s.loc is not None for word in _WORD.findall(s.loc.text)}
+    restored = {s.target.name for s in walk(fn.body) if isinstance(s, Pop)}
+    bound = {n for s in walk(fn.body) for n in assigns(s) if n in fn.types and not is_unnamed(n)}
+    if not shown:
+        bound = {n for n in bound if not n.startswith("_") and not fn.types[n].array}
+    left = bound - _stacks(fn) - _counters(fn) - {p.name for p in fn.params} - users
+    return {n: n in restored for n in sorted(left, key=_order)}
+
+
+def _stacks(fn: Function) -> set[str]:
+    return {s.stack for s in walk(fn.body) if isinstance(s, (Push, Pop))} | {s.name for s in walk(fn.body) if isinstance(s, Stack)}
+
+
+def _counters(fn: Function) -> set[str]:
+    return {s.var.name for s in walk(fn.body) if isinstance(s, For)}
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -117,17 +140,29 @@ def _renamed(fn: Function, merged: dict[str, str]) -> Function:
     return fn.with_body(body, types=types, result=map_operand(leaf, fn.result))
 
 
+def stacks_named(fn: Function) -> Function:
+    """The program with stacks called by what is pushed on them; it is shown, and not compiled."""
+    names = Names([*fn.types.keys() - {s.name for s in walk(fn.body) if isinstance(s, Stack)}, *(n for s in walk(fn.body) for n in assigns(s))])
+    named: dict[str, str] = {}
+    for stmt in walk(fn.body):
+        if isinstance(stmt, Push) and stmt.stack not in named:
+            value = stmt.value
+            named[stmt.stack] = names.fresh(f"{value.name}_stack" if isinstance(value, Var) and not is_unnamed(value.name) else stmt.stack)
+    types = {named.get(n, n): t for n, t in fn.types.items()}
+    return fn.with_body(rename(fn.body, named), types=types)
+
+
 def _without_copies(block: Block) -> Block:
     """Statements but for `x = x`, which merging makes of copies."""
     kept = (s for s in block if not (isinstance(s, Assign) and s.op == "alias" and s.args == s.targets))
     return tuple(map_blocks(_without_copies, s) for s in kept)
 
 
-def interference(fn: Function) -> dict[str, set[str]]:
+def interference(fn: Function, among: re.Pattern[str] = _NUMBERED) -> dict[str, set[str]]:
     """For each name those that are needed where it is bound, and the other way round; parameters are bound at the start."""
     live = liveness(fn)
     clashes: dict[str, set[str]] = {}
-    numbered = {n: m.group(1) for n in fn.types if (m := _NUMBERED.match(n)) and not n.startswith("_")}
+    numbered = {n: "".join(m.groups()) for n in fn.types if (m := among.match(n)) and not is_unnamed(n)}
     relevant = frozenset(numbered) | frozenset(numbered.values())  # names that may be merged
 
     def clash(name: str, others: frozenset[str]) -> None:
