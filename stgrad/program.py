@@ -19,10 +19,11 @@ from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
+from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
-from stgrad.ir import NONE, Const, Dim, Effect, Function, Loc, Operand, Pack, Store, Type, Var, stored, walk
+from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
@@ -79,6 +80,11 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
         inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
+    if request.mode not in ("grad", "value_and_grad") or isinstance(getattr(target, "options", None), Options) and target.options.memory is not None:
+        refuse_draws(inner.function, "this derivative runs the function, or parts of it, more than once, and would draw other numbers each time")
+    for loop in walk(inner.function.body):
+        if isinstance(loop, (For, While)) and loop.snapshots is not None:
+            refuse_draws(replace(inner.function, body=loop.body), "a marked loop runs more than once, and would draw other numbers each time")
     return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)))
 
 
@@ -434,7 +440,9 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
-        return dict(bound.arguments), array_program(target, specs, Trace())
+        reading = array_program(target, specs, Trace())
+    refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
+    return dict(bound.arguments), reading
 
 
 def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:

@@ -242,6 +242,10 @@ class Programs:
 
     def _called_by(self, compiled: Callable[..., Any], ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool) -> calling.Run:
         compiled = calling.guarded(compiled, ready.params)
+        if jit and draws_of_numpy(ready):
+            from stgrad.runtime.draws import synchronised
+
+            compiled = synchronised(compiled)
         boxed = [i for i, node in enumerate(passed(nodes)) if isinstance(node, wrapper.Array) and node.ndim == 0]
         return calling.Run(compiled, boxed, hidden, self._result(ready, jit), jit)
 
@@ -278,7 +282,7 @@ class Programs:
         ready, given, hidden = program.ready, passed(program.nodes), program.hidden
         result = self._result(ready, True)
         compiled = self._load(ready)
-        if calling.guarded(compiled, ready.params) is not compiled:
+        if calling.guarded(compiled, ready.params) is not compiled or draws_of_numpy(ready):
             return None
         whole = direct.nests(result)
         described = [*given, *map(wrapper.describe, hidden)]
@@ -321,6 +325,11 @@ class Programs:
         """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""
         self._record.clear()
         self._rewrap()
+
+
+def draws_of_numpy(ready: Ready) -> bool:
+    """Whether a program draws from NumPy's global generator."""
+    return "runtime.random_" in ready.text
 
 
 def _furthest(problems: Sequence[errors.StgradError]) -> errors.StgradError:

@@ -257,7 +257,7 @@ def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
 _SPOKEN = {
     "Closure": "function", "Undefined": "name without a value", "Moved": "list", "Nested": "list", "Attributes": "dict", "DefaultDict": "defaultdict",
     "RunTimeText": "str", "Mapped": "map", "Chosen": "value of one of several kinds", "Maybe": "name that may be unbound",
-    "Optional": "value that may be None",
+    "Optional": "value that may be None", "Again": "function",
 }  # fmt: skip
 
 

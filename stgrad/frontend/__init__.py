@@ -23,6 +23,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     custom,
     custom_rules,
     deques,
+    distributions,
     expressions,
     functional,
     loop_statements,
@@ -42,6 +43,7 @@ from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
+from stgrad.frontend.draws import first_draw
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import contents, refuse_circles
@@ -125,6 +127,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
             hint="consume it in a function: return list(...) or sum(...) of it",
         )
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
+    builder.compiled = int(sources.is_dispatcher(function))
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     begin(frame, tree)
     called = spelled(inner.function, arguments)
@@ -172,7 +175,7 @@ def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value
     """What has been read, as a program: captured arrays are its last parameters."""
     params += tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     operand = result_operand(result)
-    body = (*_long_enough(builder, params), *asked_at_start(builder), *first_values(params, tuple(builder.out), operand, builder))
+    body = (*first_draw(builder), *_long_enough(builder, params), *asked_at_start(builder), *first_values(params, tuple(builder.out), operand, builder))
     constants = {c.variable: c.value for c in captures if c.variable is not None}
     return Function(name, params, body, operand, _lasting(builder.types, params, body), constants=constants)
 

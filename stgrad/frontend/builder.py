@@ -86,6 +86,9 @@ class Builder:
 
     alternatives: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # containers that stand for others (see `stgrad.frontend.alternatives`)
     several: bool = False  # whether one of them stands for one of several
+    drawn: Sym | None = None  # the array with what the program drew last (see `stgrad.frontend.draws`)
+    draws_of: str = ""  # whose generator it draws from
+    compiled: int = 0  # how many functions that Numba compiles are being read
 
     def fresh_dim(self) -> Dim:
         """A size of which nothing is known."""

@@ -59,6 +59,7 @@ from stgrad.frontend.values import (
     Waiting,
     is_number,
     is_static,
+    rebuild,
     static_of,
 )
 from stgrad.ir import Type
@@ -190,6 +191,13 @@ def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
         raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
 
+def _with_arrays(frame: Frame, found: Any, *, every: bool) -> Value:
+    """What a call gave that was made while the program is read, with arrays of the program for those of numbers; those of integers may be indices."""
+    if isinstance(found, (tuple, list)) and _has_arrays(found):
+        return rebuild(found, [_with_arrays(frame, item, every=every) for item in found])
+    return frame.call(np.array, (found,), {}) if isinstance(found, np.ndarray) and (every or found.dtype.kind in "fc") else found
+
+
 def _reads_numbers(function: Any) -> bool:
     """Whether a function takes numbers, alone or in lists that it does not keep."""
     return callable(function) and (root_of(function) in ("numpy", "math", "scipy") or function in (sum, max, min, sorted))
@@ -238,8 +246,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
-            result = _computed(frame, function, known_args, known_kwargs)
-            return frame.call(np.array, (result,), {}) if isinstance(result, np.ndarray) and _is_native_of_scipy(function) else result
+            return _with_arrays(frame, _computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
     return _call_source(frame, function, args, kwargs)
@@ -291,7 +298,11 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     if isinstance(function, types.MethodDescriptorType) and args and isinstance(args[0], (Sym, list, dict, Growing)):  # `np.ndarray.sum(x)`
         return frame.call(Method(args[0], function.__name__), args[1:], kwargs)
     if is_dispatcher(function):
-        return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
+        frame.builder.compiled += 1
+        try:
+            return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
+        finally:
+            frame.builder.compiled -= 1
     if isinstance(function, types.FunctionType):
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004

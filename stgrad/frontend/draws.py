@@ -1,9 +1,19 @@
-"""Random numbers from a generator that is seeded in the program: the same in every call, so they are constants.
+"""Random numbers.
+
+A generator that is seeded in the program gives the same in every call, so they are constants:
 
     rng = np.random.default_rng(7)          z becomes a parameter of the program that is not passed by the caller,
     z = rng.normal(size=n)           ->     with the numbers that NumPy draws
 
-Draws from a generator of the caller, or in a loop or branch of the running program, are refused: they would be made while compiling.
+From NumPy's global generator, or Numba's where compiled code does, the running program draws:
+
+    z = np.random.normal()           ->     z = runtime.random_normal(draws)
+                                            draws[0] = z
+
+What was drawn last stands in an array that each draw reads: so no pass changes the order of draws, leaves one out before another, or makes one again. What
+`stgrad.frontend.distributions` makes of them has derivatives in its parameters.
+
+Draws from another generator, of the caller's or in a loop or branch of the running program, are refused: they would be made while compiling.
 """
 
 from __future__ import annotations
@@ -15,11 +25,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.builder import Builder
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Value, is_static, static_of
+from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of
+from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Store, Type, Var, walk
 from stgrad.lookups import Lookup
 
+DRAWS = ("runtime.random_", "runtime.numba_random_")  # how operations begin that draw, or seed
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
@@ -43,9 +56,64 @@ handles(np.random.default_rng)(_seeded(np.random.default_rng))
 handles(np.random.RandomState)(_seeded(np.random.RandomState))
 
 
+def number_of_uniform() -> float:
+    """A number of [0, 1), from the generator of whoever draws."""
+    return float(np.random.random())
+
+
+def number_of_normal() -> float:
+    """A standard normal number, from the generator of whoever draws."""
+    return float(np.random.standard_normal())
+
+
+@handles(number_of_uniform)
+def _uniform(frame: Frame) -> Value:
+    return _drawn(frame, "uniform")
+
+
+@handles(number_of_normal)
+def _normal(frame: Frame) -> Value:
+    return _drawn(frame, "normal")
+
+
 @handles(np.random.seed)
 def _seed(frame: Frame, seed: Value = None) -> None:
-    _refuse(frame, "`np.random.seed` changes the state of all of NumPy")
+    if not (isinstance(seed, Sym) and not seed.type.rank and seed.type.dtype.startswith(("int", "uint")) or type(static_of(seed)) is int):
+        _refuse(frame, "what `np.random.seed` is given is no integer")
+    _drawn(frame, "seed", operand_of(seed))
+
+
+def _drawn(frame: Frame, what: str, *operands: Operand) -> Sym:
+    """A draw of the running program, behind those before it."""
+    builder = frame.builder
+    owner = "numba_random" if builder.compiled else "random"
+    if builder.drawn is None:
+        builder.drawn = builder.hidden("_draws", Type("float64", (Dim(None, 1),), array=True))
+    if builder.draws_of == "units":
+        _refuse(frame, "a function that calls itself becomes a function of the program, which may call it in another order")
+    if builder.draws_of not in ("", owner):
+        _refuse(frame, "some are drawn from NumPy's generator, others in compiled code from Numba's")
+    builder.draws_of = owner
+    value = builder.variable(f"_{builder.aim}_part" if builder.aim else "_t", Type("float64", weak=True))
+    builder.emit(Assign((Var(value.name),), f"runtime.{owner}_{what}", (builder.drawn.operand, *operands), (), builder.loc, builder.note))
+    builder.emit(Store(Var(builder.drawn.name), Const(0), value.operand, "set", builder.loc, builder.note))
+    return value
+
+
+def first_draw(builder: Builder) -> Block:
+    """What stands before all else in a program that draws."""
+    return () if builder.drawn is None else (Assign((Var(builder.drawn.name),), "np.zeros", (Const(1),)),)
+
+
+def refuse_draws(fn: Function, why: str) -> None:
+    """Refuse a program that draws, where it would run more often than its function.
+
+    Raises:
+        UnsupportedSyntaxError: it draws; the message says why that matters, and where.
+    """
+    for stmt in walk(fn.body):
+        if isinstance(stmt, Assign) and stmt.op.startswith(DRAWS):
+            raise _error(why, stmt.loc)
 
 
 def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -67,9 +135,13 @@ def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
 
 
 def _refuse(frame: Frame, why: str) -> NoReturn:
-    raise errors.UnsupportedSyntaxError(
+    raise _error(why, frame.builder.loc)
+
+
+def _error(why: str, loc: Loc | None) -> errors.UnsupportedSyntaxError:
+    return errors.UnsupportedSyntaxError(
         "random numbers are drawn inside a compiled function",
-        frame.builder.loc,
+        loc,
         reason=why,
         hint="draw them outside and pass the array in, or from np.random.default_rng(seed) before any loop",
     )

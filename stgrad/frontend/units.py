@@ -164,7 +164,7 @@ def _once(
     """One reading of the body."""
     from stgrad.frontend import Copies
 
-    builder = Builder(symbols=frame.builder.symbols)
+    builder = Builder(symbols=frame.builder.symbols, draws_of="units")  # of which nothing keeps draws in order
     copies = Copies(builder)
     outer = copies.frame(parent)
     params: list[Var] = []

@@ -1,0 +1,95 @@
+"""Distributions of NumPy's global generator, by standard numbers: so draws have derivatives in their parameters.
+
+Each formula is that of NumPy's legacy generator (`numpy/random/src/legacy/legacy-distributions.c`), which Numba follows, so that the numbers are the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stgrad.frontend.draws import number_of_normal, number_of_uniform
+from stgrad.frontend.library import means, refuse
+
+
+@means()
+def several(number, size):  # type: ignore[no-untyped-def]
+    """Numbers in C order, in an array of a shape."""
+    shape = size if isinstance(size, (tuple, list)) else (size,)
+    found = np.empty(shape)
+    flat = found.reshape(-1)
+    for i in range(len(flat)):
+        flat[i] = number()
+    return found
+
+
+@means()
+def numbers(number, size, *parameters):  # type: ignore[no-untyped-def]
+    """As many as asked for, else one for each parameter where these are arrays, else one."""
+    if size is not None:
+        return several(number, size)
+    shapes = [np.shape(p) for p in parameters if p is not None and np.ndim(p) > 0]
+    refuse(len(shapes) > 1, "random numbers with several arrays of parameters are drawn with `size` alone", "write size=x.shape")
+    return several(number, shapes[0]) if len(shapes) > 0 else number()
+
+
+@means()
+def not_negative(scale, message):  # type: ignore[no-untyped-def]
+    if np.any(scale < 0) if np.ndim(scale) > 0 else scale < 0:
+        raise ValueError(message)
+
+
+@means(np.random.random, np.random.random_sample, np.random.ranf, np.random.sample)
+def uniform_standard(size=None):  # type: ignore[no-untyped-def]
+    return number_of_uniform() if size is None else several(number_of_uniform, size)
+
+
+@means(np.random.rand)
+def uniform_of_shape(*shape):  # type: ignore[no-untyped-def]
+    return several(number_of_uniform, shape) if len(shape) > 0 else number_of_uniform()
+
+
+@means(np.random.standard_normal)
+def normal_standard(size=None):  # type: ignore[no-untyped-def]
+    return number_of_normal() if size is None else several(number_of_normal, size)
+
+
+@means(np.random.randn)
+def normal_of_shape(*shape):  # type: ignore[no-untyped-def]
+    return several(number_of_normal, shape) if len(shape) > 0 else number_of_normal()
+
+
+@means(np.random.uniform)
+def uniform(low=0.0, high=1.0, size=None):  # type: ignore[no-untyped-def]
+    return low + (high - low) * numbers(number_of_uniform, size, low, high)
+
+
+@means(np.random.normal)
+def normal(loc=None, scale=None, size=None):  # type: ignore[no-untyped-def]
+    z = numbers(number_of_normal, size, loc, scale)
+    if scale is not None:
+        not_negative(scale, "scale < 0")
+        z = scale * z
+    return z if loc is None else loc + z
+
+
+@means(np.random.lognormal)
+def lognormal(mean=0.0, sigma=1.0, size=None):  # type: ignore[no-untyped-def]
+    not_negative(sigma, "sigma < 0")
+    return np.exp(mean + sigma * numbers(number_of_normal, size, mean, sigma))
+
+
+@means(np.random.standard_exponential)
+def exponential_standard(size=None):  # type: ignore[no-untyped-def]
+    return -np.log1p(-uniform_standard(size))
+
+
+@means(np.random.exponential)
+def exponential(scale=1.0, size=None):  # type: ignore[no-untyped-def]
+    not_negative(scale, "scale < 0")
+    return scale * -np.log1p(-numbers(number_of_uniform, size, scale))
+
+
+@means(np.random.rayleigh)
+def rayleigh(scale=1.0, size=None):  # type: ignore[no-untyped-def]
+    not_negative(scale, "scale < 0")
+    return scale * np.sqrt(-2.0 * np.log1p(-numbers(number_of_uniform, size, scale)))

@@ -1,0 +1,146 @@
+"""Draws from NumPy's global generator, and from Numba's in compiled code: the numbers of plain runs, bit for bit, and derivatives in the parameters."""
+
+from __future__ import annotations
+
+import warnings
+
+import numba
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad import errors
+
+
+def every_distribution(a, b, n):
+    s = 0.0
+    for i in range(n):
+        s += np.random.random() * np.random.normal(a, b) + np.random.uniform(-b, a + 2.0)
+        if i % 3 == 0:
+            s += np.random.exponential(b) - np.random.randn() * np.random.standard_normal()
+        else:
+            s *= 0.5 + 0.1 * np.random.rand() + np.random.rayleigh(b) + 0.01 * np.random.lognormal(0.1 * a, 0.2 * b)
+    return s + np.random.standard_exponential() * a
+
+
+def arrays(a, b, n):
+    z = np.random.normal(a, b, size=(n, 2))
+    w = np.random.randn(2, n) + np.random.rand(n) + np.random.random(size=n)
+    u = np.random.uniform(0.0, np.full(2, b))
+    e = np.random.exponential(a, 3)
+    return np.sum(np.tanh(z) @ w) + np.sum(u * u) + np.sum(e) * np.random.random_sample()
+
+
+def seeded(a, b, n):
+    np.random.seed(n + 5)
+    total = 0.0
+    for _ in range(n):
+        path = a
+        for _ in range(3):
+            path *= np.exp(0.1 * b * np.random.normal() - 0.005 * b * b)
+        total += max(path - 1.0, 0.0)
+    return total / n
+
+
+PROGRAMS = (every_distribution, arrays, seeded)
+
+
+def run(f, *args):
+    np.random.seed(11)
+    np.random.standard_normal()  # the other one of a pair is kept
+    value = f(*args)
+    return value, np.random.random(), np.random.standard_normal()
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_numbers_of_a_plain_run(f):
+    for _ in range(3):  # the second call goes another way
+        plain, compiled = run(f, 1.3, 0.7, 8), run(stgrad.jit(f), 1.3, 0.7, 8)
+        np.testing.assert_allclose(compiled[0], plain[0], rtol=1e-14)
+        assert compiled[1:] == plain[1:], "the generator goes on from where a plain run would leave it"
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_derivatives_in_the_parameters(f, jit):
+    gradient, h = stgrad.value_and_grad(f, (0, 1), jit=jit, mode="reverse"), 1e-6
+    for _ in range(3):
+        (value, (a_bar, b_bar)), *behind = run(gradient, 1.3, 0.7, 8)
+        plain = run(f, 1.3, 0.7, 8)
+        np.testing.assert_allclose(value, plain[0], rtol=1e-14)
+        np.testing.assert_allclose(a_bar, (run(f, 1.3 + h, 0.7, 8)[0] - run(f, 1.3 - h, 0.7, 8)[0]) / (2 * h), rtol=1e-6)
+        np.testing.assert_allclose(b_bar, (run(f, 1.3, 0.7 + h, 8)[0] - run(f, 1.3, 0.7 - h, 8)[0]) / (2 * h), rtol=1e-6)
+        assert behind == list(plain[1:])
+
+
+@numba.njit
+def numbas(a, n, seed):
+    if seed >= 0:
+        np.random.seed(seed)
+    s = 0.0
+    for _ in range(n):
+        s += np.tanh(a * np.random.normal()) * np.random.random()
+    return s
+
+
+def test_compiled_functions_draw_from_their_own_generator():
+    gradient, h = stgrad.value_and_grad(numbas, jit=True), 1e-6
+    before = np.random.get_state()[1].copy()
+    for _ in range(3):
+        value, a_bar = gradient(0.8, 9, 4)
+        assert value == numbas(0.8, 9, 4)
+        np.testing.assert_allclose(a_bar, (numbas(0.8 + h, 9, 4) - numbas(0.8 - h, 9, 4)) / (2 * h), rtol=1e-6)
+    numbas(0.8, 1, 4)
+    expected = [numbas(0.8, 3, -1), numbas(0.8, 3, -1)]
+    numbas(0.8, 1, 4)
+    assert [gradient(0.8, 3, -1)[0], gradient(0.8, 3, -1)[0]] == expected, "each call goes on where the last one stopped"
+    assert np.array_equal(before, np.random.get_state()[1])
+
+
+def both(a, n):
+    return numbas(a, n, 3) * np.random.random()
+
+
+def marked(a, n):
+    for _ in stgrad.checkpointed(range(n)):
+        a = np.sin(a) * np.random.random()
+    return a
+
+
+@pytest.mark.parametrize(
+    ("use", "why"),
+    [
+        (lambda: stgrad.jacobian(lambda x: x * np.random.random(3), jit=True)(np.ones(3)), "more than once"),
+        (lambda: stgrad.hvp(seeded, (1.0, 0.5, 3), (1.0, 0.0, None), jit=True), "more than once|inside another function"),
+        (lambda: stgrad.grad(every_distribution, jit=True, memory=10**6)(1.0, 0.5, 3), "more than once"),
+        (lambda: stgrad.grad(lambda x: stgrad.grad(seeded)(x, 0.5, 3), jit=True)(1.0), "inside another function"),
+        (lambda: stgrad.grad(marked, jit=True)(1.0, 6), "more than once"),
+        (lambda: stgrad.grad(both, jit=True)(1.0, 3), "others in compiled code"),
+    ],
+)
+def test_what_would_draw_again_or_in_another_order_is_refused(use, why):
+    with pytest.raises(errors.UnsupportedSyntaxError, match=why):
+        use()
+
+
+def test_wrong_parameters_raise_as_in_numpy():
+    with pytest.raises(ValueError, match="scale < 0"):
+        stgrad.grad(lambda s: np.random.normal(0.0, s), jit=True)(-1.0)
+
+
+def test_no_trip_calls_python():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.NativeCodeWarning)
+        stgrad.grad(every_distribution, jit=True)(1.3, 0.71, 4)
+
+
+def test_an_unused_draw_is_drawn():
+    def burnt(x, n):
+        for _ in range(n):
+            np.random.normal()
+        return x * np.random.random()
+
+    np.random.seed(2)
+    expected = burnt(2.0, 5)
+    np.random.seed(2)
+    assert stgrad.value_and_grad(burnt, jit=True)(2.0, 5)[0] == expected
