@@ -19,7 +19,21 @@ That holds for numbers; rows of arrays are wanted side by side, for one matrix p
     ...     for _ in range(n):
     ...         x = np.tanh(w * x)
     ...     return x
-    >>> print(stgrad.grad(relax).source(0.5, 3))
+    >>> print(stgrad.grad(relax).source(0.5, 3).partition("with respect to w.")[2][3:].strip("\\n"))
+        x_stack = []
+        x = 0.5
+        for t in range(n):
+            x_stack.append(x)
+            x = np.tanh(w * x)
+        x_bar = 1.0
+        w_bar = 0.0
+        for t in range(n - 1, -1, -1):
+            # grad of line 4: x = np.tanh(w * x)
+            x_part_bar = x_bar * (1.0 - x * x)
+            x = x_stack.pop()
+            x_bar = x_part_bar * w
+            w_bar += x_part_bar * x
+        return w_bar
 """
 
 from __future__ import annotations

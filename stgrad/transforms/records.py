@@ -31,7 +31,8 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
         x_i = x[i]
         top_part = x_i > top
         top_part_stack.append(top_part)
-        top = x_i if top_part else top
+        if top_part:
+            top = x_i
     # grad of line 5: return top * top
     top_bar = top + top
     x_bar = np.zeros_like(x)
@@ -56,11 +57,8 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
     for i in range(1, x.shape[0]):
         x_i = x[i]
         if x_i > top:
-            t = x_i
+            top = x_i
             at = i
-        else:
-            t = top
-        top = t
     at_stack.append(at)
     # grad of line 5: return top * top
     top_bar = top + top
