@@ -79,3 +79,41 @@ def test_copies_in_order_are_differentiated(jit: bool) -> None:
     direction, step = np.cos(a), 1e-6
     slope = (rows(a + step * direction) - rows(a - step * direction)) / (2 * step)
     np.testing.assert_allclose(np.sum(stgrad.grad(rows, jit=jit)(a) * direction), slope, rtol=1e-7)
+
+
+def _forth_and_back(x, a, b, c, d):
+    x[a:b] += x[c:d:-1]
+    return np.sum(np.sin(x))
+
+
+def _back_and_forth(x, a, b, c, d):
+    x[c:d:-1] += x[a:b]
+    return np.sum(np.sin(x))
+
+
+def _both_back(x, a, b, c, d):
+    x[b:a:-1] *= x[c:d:-1]
+    return np.sum(np.sin(x))
+
+
+def _by_twos(x, a, b, c, d):
+    x[a : a + 2 * (c - d) : 2] += x[c:d:-1]
+    return np.sum(np.sin(x))
+
+
+@pytest.mark.parametrize("f", [_forth_and_back, _back_and_forth, _both_back, _by_twos])
+def test_sums_read_before_they_write_in_compiled_code_too(f) -> None:
+    rng, gradient = np.random.default_rng(0), stgrad.value_and_grad(f, jit=True)
+    tried = 0
+    for a, c in itertools.product(range(5), range(2, 8)):
+        for count in range(1, 4):
+            b, d = a + count, c - count
+            x, h = rng.normal(size=9), 1e-6
+            if d < 0 or f is _both_back and a + count > 8:
+                continue
+            v = rng.normal(size=9)
+            value, x_bar = gradient(x.copy(), a, b, c, d)
+            np.testing.assert_allclose(value, f(x.copy(), a, b, c, d), rtol=1e-13)
+            np.testing.assert_allclose(x_bar @ v, (f(x + h * v, a, b, c, d) - f(x - h * v, a, b, c, d)) / (2 * h), rtol=1e-6, atol=1e-8)
+            tried += 1
+    assert tried > 50

@@ -112,8 +112,22 @@ def to_loops(fn: Function, without: frozenset[str] = frozenset()) -> Function:
     context = Context(
         types, names, classes, LoopNames(names), parameter_extents(fn), fixed_parameters(fn), written, definitions(fn), settled(fn), moving(fn), without
     )
-    body = block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {})
+    body = _read_first(context, block(context, fn.body, frozenset(operand_vars(fn.result)) | fn.written, {}))
     return replace(fn, body=(*context.prelude.values(), *context.top, *body), types=types)
+
+
+def _read_first(context: Context, statements: Block) -> Block:
+    """Sums that stay with Numba, which adds item by item, with a copy of what is read from the memory that is added to: `x[::-1] += x[1:3]`."""
+    out: list[Stmt] = []
+    for stmt in statements:
+        added = stmt.value if isinstance(stmt, Store) and stmt.mode == "add" else None
+        if isinstance(stmt, Store) and isinstance(added, Var) and context.types[added.name].rank and context.classes.same(added.name, stmt.target.name):
+            copy = Var(context.names.fresh("_t"))
+            context.types[copy.name] = context.types[added.name]
+            out.append(Assign((copy,), "np.copy", (added,), loc=stmt.loc))
+            stmt = replace(stmt, value=copy)
+        out.append(map_blocks(lambda b: _read_first(context, b), stmt))
+    return tuple(out)
 
 
 def moving(fn: Function) -> frozenset[str | None]:
