@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stgrad.frontend.draws import number_of_normal, number_of_uniform
+from stgrad.frontend.draws import number_of_integers, number_of_normal, number_of_uniform
 from stgrad.frontend.library import means, refuse
 
 
@@ -93,3 +93,51 @@ def exponential(scale=1.0, size=None):  # type: ignore[no-untyped-def]
 def rayleigh(scale=1.0, size=None):  # type: ignore[no-untyped-def]
     not_negative(scale, "scale < 0")
     return scale * np.sqrt(-2.0 * np.log1p(-numbers(number_of_uniform, size, scale)))
+
+
+# --------------------------------------------------------------------------- integers, choices, permutations
+
+
+@means(np.random.randint)
+def integers(low, high=None, size=None, dtype=int):  # type: ignore[no-untyped-def]
+    refuse(np.ndim(low) > 0 or high is not None and np.ndim(high) > 0, "random integers between arrays of bounds are not supported", "draw them in a loop")
+    refuse(dtype not in (int, np.int64), "random integers of another dtype than int64 are not supported", "write .astype(...) behind it")
+    first, stop = (0, low) if high is None else (low, high)
+    if size is None:
+        return number_of_integers(first, stop)
+    found = np.empty(size, dtype=np.int64)
+    flat = found.reshape(-1)
+    for i in range(len(flat)):
+        flat[i] = number_of_integers(first, stop)
+    return found
+
+
+@means(np.random.shuffle)
+def shuffle(x):  # type: ignore[no-untyped-def]
+    for i in range(len(x) - 1, 0, -1):
+        j = number_of_integers(0, i + 1)
+        held = np.copy(x[i])
+        x[i] = x[j]
+        x[j] = held
+
+
+@means(np.random.permutation)
+def permutation(x):  # type: ignore[no-untyped-def]
+    found = np.arange(x) if np.ndim(x) == 0 else np.array(x)
+    shuffle(found)
+    return found
+
+
+@means(np.random.choice)
+def choice(a, size=None, replace=True, p=None):  # type: ignore[no-untyped-def]
+    count = a if np.ndim(a) == 0 else len(a)
+    if p is not None:
+        refuse(not replace, "choices without replacement by weights are not supported", "draw the positions outside")
+        sums = np.cumsum(p)
+        at = np.searchsorted(sums / sums[-1], uniform_standard(size), side="right")
+    elif replace:
+        at = integers(0, count, size)
+    else:
+        shape = () if size is None else size if isinstance(size, (tuple, list)) else (size,)
+        at = permutation(count)[: int(np.prod(shape))].reshape(shape) if size is not None else permutation(count)[0]
+    return at if np.ndim(a) == 0 else a[at]

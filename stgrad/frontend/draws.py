@@ -28,7 +28,7 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of
+from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of, type_of
 from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Store, Type, Var, walk
 from stgrad.lookups import Lookup
 
@@ -66,6 +66,19 @@ def number_of_normal() -> float:
     return float(np.random.standard_normal())
 
 
+def number_of_integers(low: int, high: int) -> int:
+    """An integer of [low, high), from the generator of whoever draws."""
+    return int(np.random.randint(low, high))
+
+
+@handles(number_of_integers)
+def _integer(frame: Frame, low: Value, high: Value) -> Value:
+    for given in (low, high):
+        if not np.issubdtype(np.dtype(type_of(given).dtype), np.integer) or type_of(given).rank:
+            raise errors.TypeInferenceError("the bounds of random integers are no integers", frame.builder.loc, hint="write int(...)")
+    return _drawn(frame, "integer", operand_of(low), operand_of(high))
+
+
 @handles(number_of_uniform)
 def _uniform(frame: Frame) -> Value:
     return _drawn(frame, "uniform")
@@ -94,9 +107,13 @@ def _drawn(frame: Frame, what: str, *operands: Operand) -> Sym:
     if builder.draws_of not in ("", owner):
         _refuse(frame, "some are drawn from NumPy's generator, others in compiled code from Numba's")
     builder.draws_of = owner
-    value = builder.variable(f"_{builder.aim}_part" if builder.aim else "_t", Type("float64", weak=True))
+    wish = f"_{builder.aim}_part" if builder.aim else "_t"
+    value = last = builder.variable(wish, Type("int64" if what == "integer" else "float64", weak=True))
     builder.emit(Assign((Var(value.name),), f"runtime.{owner}_{what}", (builder.drawn.operand, *operands), (), builder.loc, builder.note))
-    builder.emit(Store(Var(builder.drawn.name), Const(0), value.operand, "set", builder.loc, builder.note))
+    if what == "integer":
+        last = builder.variable(wish, Type("float64", weak=True))
+        builder.emit(Assign((Var(last.name),), "float", (value.operand,), (), builder.loc, builder.note))
+    builder.emit(Store(Var(builder.drawn.name), Const(0), last.operand, "set", builder.loc, builder.note))
     return value
 
 

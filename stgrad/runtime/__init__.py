@@ -16,7 +16,16 @@ from stgrad.runtime.budget import (
 )
 from stgrad.runtime.call import call_python
 from stgrad.runtime.disk import new_snapshots, page_in, page_out, room_on_disk
-from stgrad.runtime.draws import numba_random_normal, numba_random_seed, numba_random_uniform, random_normal, random_seed, random_uniform
+from stgrad.runtime.draws import (
+    numba_random_integer,
+    numba_random_normal,
+    numba_random_seed,
+    numba_random_uniform,
+    random_integer,
+    random_normal,
+    random_seed,
+    random_uniform,
+)
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
 from stgrad.runtime.indices import clipped, outside
@@ -76,6 +85,7 @@ __all__ = [
     "next_snapshot",
     "outside",
     "opaque",
+    "numba_random_integer",
     "numba_random_normal",
     "numba_random_seed",
     "numba_random_uniform",
@@ -87,6 +97,7 @@ __all__ = [
     "put_where",
     "radd",
     "raise_nan",
+    "random_integer",
     "random_normal",
     "random_seed",
     "random_uniform",

@@ -19,7 +19,10 @@ import numpy as np
 from numba import _helperlib
 from numba.extending import overload
 
-__all__ = ["numba_random_normal", "numba_random_seed", "numba_random_uniform", "random_normal", "random_seed", "random_uniform", "synchronised"]
+__all__ = [
+    "numba_random_integer", "numba_random_normal", "numba_random_seed", "numba_random_uniform", "random_integer", "random_normal", "random_seed",
+    "random_uniform", "synchronised",
+]  # fmt: skip
 
 _WORDS = 624
 _LOCK = threading.RLock()
@@ -33,6 +36,11 @@ def random_uniform(draws: Any) -> float:
 def random_normal(draws: Any) -> float:
     """A standard normal number."""
     return float(np.random.standard_normal())
+
+
+def random_integer(draws: Any, low: int, high: int) -> int:
+    """An integer of [low, high)."""
+    return int(np.random.randint(low, high))
 
 
 def random_seed(draws: Any, seed: int) -> float:
@@ -49,6 +57,10 @@ def numba_random_normal(draws: Any) -> float:
     return random_normal(draws)
 
 
+def numba_random_integer(draws: Any, low: int, high: int) -> int:
+    return random_integer(draws, low, high)
+
+
 def numba_random_seed(draws: Any, seed: int) -> float:
     return random_seed(draws, seed)
 
@@ -63,6 +75,36 @@ def _uniform_overload(draws: Any) -> Any:
 @overload(numba_random_normal, strict=False)
 def _normal_overload(draws: Any) -> Any:
     return lambda draws: np.random.standard_normal()
+
+
+@overload(numba_random_integer, strict=False)
+def _numba_integer_overload(draws: Any, low: Any, high: Any) -> Any:
+    return lambda draws, low, high: np.random.randint(low, high)
+
+
+@overload(random_integer, strict=False)
+def _integer_overload(draws: Any, low: Any, high: Any) -> Any:
+    """As NumPy's generator of old does it: words, with as many bits as needed, until one is not too large."""
+
+    def integer(draws: Any, low: Any, high: Any) -> int:
+        if low >= high:
+            raise ValueError("low >= high")
+        most = np.uint64(high - 1 - low)
+        mask = np.uint64(0)
+        while mask < most:
+            mask = (mask << np.uint64(1)) | np.uint64(1)
+        found = np.uint64(0)
+        while mask > 0:
+            found = np.uint64(np.random.randint(0, 1 << 32))
+            if mask > np.uint64(0xFFFFFFFF):
+                found = (found << np.uint64(32)) | np.uint64(np.random.randint(0, 1 << 32))
+            found &= mask
+            if found <= most:
+                break
+        result: int = low + np.int64(found)
+        return result
+
+    return integer
 
 
 @overload(random_seed, strict=False)

@@ -42,7 +42,25 @@ def seeded(a, b, n):
     return total / n
 
 
-PROGRAMS = (every_distribution, arrays, seeded)
+def integers(a, b, n):
+    s = 0.0
+    for k in range(1, 3 * n):
+        s += a ** np.random.randint(4) * np.random.randint(-k, k * k) + b * np.random.randint(k, k + 1)
+    return np.tanh(s / 1e4) + b * np.random.randint(2**40, 2**50) / 2**50 + a * np.random.random()
+
+
+def resampled(a, b, n):
+    x = np.sin(a * np.arange(1.0, n + 1.0))
+    at = np.random.randint(0, n, size=n)
+    s = np.sum(x[at] ** 2) + np.random.choice(x) + np.sum(np.random.choice(x, size=(2, n)) ** 3)
+    s += b * np.sum(np.random.choice(n, 4, p=np.arange(1.0, n + 1.0) / (n * (n + 1) / 2)) * 0.1)
+    order = np.random.permutation(n)
+    np.random.shuffle(x)
+    s += np.sum(x[order] * np.arange(n)) + np.sum(np.random.choice(x, 3, replace=False) * np.arange(3))
+    return s + np.random.randn() * np.sum(np.random.permutation(x)[:2])
+
+
+PROGRAMS = (every_distribution, arrays, seeded, integers, resampled)
 
 
 def run(f, *args):
@@ -79,7 +97,7 @@ def numbas(a, n, seed):
         np.random.seed(seed)
     s = 0.0
     for _ in range(n):
-        s += np.tanh(a * np.random.normal()) * np.random.random()
+        s += np.tanh(a * np.random.normal()) * np.random.random() + a * np.random.randint(3)
     return s
 
 
