@@ -51,13 +51,19 @@ def refuse_foreign(signature: inspect.Signature, args: tuple[Any, ...], kwargs: 
 
 
 def as_taken(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The same arguments as programs take them: arrays for the files that are mapped to them, plain containers and objects for those of Numba."""
-    if not any(type(leaf) is np.memmap or numba_type(leaf) is not None for leaf in leaves(list(arguments.values()))):
+    """The same arguments as programs take them: arrays for the files that are mapped to them, plain containers and objects for those of Numba, and
+    what native code draws random numbers by for a generator of them.
+    """
+    if not any(isinstance(leaf, (np.memmap, np.random.Generator)) or numba_type(leaf) is not None for leaf in leaves(list(arguments.values()))):
         return arguments
     return {name: map_leaves(lambda leaf, _: _as_taken(leaf), value) for name, value in arguments.items()}
 
 
 def _as_taken(leaf: Any) -> Any:
+    if isinstance(leaf, np.random.Generator):
+        from stgrad.runtime.generators import draws_of
+
+        return draws_of(leaf)
     return leaf.view(np.ndarray) if type(leaf) is np.memmap else plain(leaf)
 
 

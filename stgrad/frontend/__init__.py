@@ -175,7 +175,8 @@ def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value
     """What has been read, as a program: captured arrays are its last parameters."""
     params += tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     operand = result_operand(result)
-    body = (*first_draw(builder), *_long_enough(builder, params), *asked_at_start(builder), *first_values(params, tuple(builder.out), operand, builder))
+    found = (*first_draw(builder), *builder.out)
+    body = (*_long_enough(builder, params), *asked_at_start(builder), *first_values(params, found, operand, builder))
     constants = {c.variable: c.value for c in captures if c.variable is not None}
     return Function(name, params, body, operand, _lasting(builder.types, params, body), constants=constants)
 

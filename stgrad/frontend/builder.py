@@ -88,6 +88,9 @@ class Builder:
     several: bool = False  # whether one of them stands for one of several
     drawn: Sym | None = None  # the array with what the program drew last (see `stgrad.frontend.draws`)
     draws_of: str = ""  # whose generator it draws from
+    streams: dict[int, Sym] = field(default_factory=dict)  # addresses of generators, seeded in the program, of which the running program draws
+    starts: list[Stmt] = field(default_factory=list)  # what makes them, at the start of the program
+    serial_of_draws: int = 0  # of the last one
     compiled: int = 0  # how many functions that Numba compiles are being read
 
     def fresh_dim(self) -> Dim:

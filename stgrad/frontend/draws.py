@@ -28,11 +28,12 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value, is_static, operand_of, static_of, type_of
-from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Store, Type, Var, walk
+from stgrad.frontend.values import Record, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Stmt, Store, Type, Var, walk
 from stgrad.lookups import Lookup
+from stgrad.runtime.generators import Draws, generator_of
 
-DRAWS = ("runtime.random_", "runtime.numba_random_")  # how operations begin that draw, or seed
+DRAWS = ("runtime.random_", "runtime.numba_random_", "runtime.generator_random_")  # how operations begin that draw, or seed
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
@@ -43,6 +44,8 @@ def _seeded(make: Callable[[Any], Any]) -> Callable[..., Value]:
         known = static_of(seed)
         if known is None:
             _refuse(frame, "it is seeded by the operating system")
+        if make is np.random.default_rng and isinstance(known, Sym) and known.type.dtype in ("int64", "uint64") and not known.type.array:
+            return Record(Draws, {"address": _made(frame, frame.builder.out, "lambda n, seed: runtime.seeded(seed)", known.operand)})
         if not is_static(known):
             raise errors.NeedStaticError("a seed must be known at compile time", frame.builder.loc)
         generator = make(known)
@@ -54,6 +57,25 @@ def _seeded(make: Callable[[Any], Any]) -> Callable[..., Value]:
 
 handles(np.random.default_rng)(_seeded(np.random.default_rng))
 handles(np.random.RandomState)(_seeded(np.random.RandomState))
+
+
+def _stream(frame: Frame, generator: np.random.Generator) -> Sym:
+    """The address of a generator like one that draws constants so far, made at the start of each call."""
+    builder = frame.builder
+    if id(generator) not in builder.streams:
+        text = f"lambda n: runtime.in_state({generator.bit_generator.state!r})"
+        builder.streams[id(generator)] = _made(frame, builder.starts, text)
+    return builder.streams[id(generator)]
+
+
+def _made(frame: Frame, block: list[Stmt], text: str, *operands: Operand) -> Sym:
+    """The address of a generator that Python makes; a number tells it from others."""
+    builder = frame.builder
+    address = builder.hidden("_generator", Type("int64", (Dim(None, 4),), array=True))
+    builder.serial_of_draws += 1
+    given = (Const(text), Const("int64[:]"), Const(builder.serial_of_draws), *operands)
+    block.append(Assign((Var(address.name),), "runtime.call_python", given, (), builder.loc, builder.note))
+    return address
 
 
 def number_of_uniform() -> float:
@@ -71,12 +93,38 @@ def number_of_integers(low: int, high: int) -> int:
     return int(np.random.randint(low, high))
 
 
+def integer_of(address: Any, low: int, high: int) -> int:
+    """An integer of [low, high), from the generator of an address."""
+    return int(generator_of(address).integers(low, high))
+
+
+@handles(integer_of)
+def _integer_of(frame: Frame, address: Value, low: Value, high: Value) -> Value:
+    return _drawn(frame, "integer", operand_of(address), *_bounds(frame, low, high), owner="generator_random")
+
+
+def interval_of(address: Any, most: int) -> int:
+    """An integer from 0 to `most`, as the shuffles of a generator draw it."""
+    from stgrad.runtime.draws import generator_random_interval
+
+    return generator_random_interval(None, address, most)
+
+
+@handles(interval_of)
+def _interval_of(frame: Frame, address: Value, most: Value) -> Value:
+    return _drawn(frame, "interval", operand_of(address), _bounds(frame, most, most)[0], owner="generator_random")
+
+
 @handles(number_of_integers)
 def _integer(frame: Frame, low: Value, high: Value) -> Value:
+    return _drawn(frame, "integer", *_bounds(frame, low, high))
+
+
+def _bounds(frame: Frame, low: Value, high: Value) -> tuple[Operand, Operand]:
     for given in (low, high):
         if not np.issubdtype(np.dtype(type_of(given).dtype), np.integer) or type_of(given).rank:
             raise errors.TypeInferenceError("the bounds of random integers are no integers", frame.builder.loc, hint="write int(...)")
-    return _drawn(frame, "integer", operand_of(low), operand_of(high))
+    return operand_of(low), operand_of(high)
 
 
 @handles(number_of_uniform)
@@ -89,6 +137,20 @@ def _normal(frame: Frame) -> Value:
     return _drawn(frame, "normal")
 
 
+def _of_generator(what: str) -> Callable[[Any], float]:
+    def number(address: Any) -> float:
+        return float(getattr(generator_of(address), what)())
+
+    @handles(number)
+    def drawn(frame: Frame, address: Value) -> Value:
+        return _drawn(frame, what, operand_of(address), owner="generator_random")
+
+    return number
+
+
+uniform_of, normal_of, exponential_of = map(_of_generator, ("uniform", "normal", "exponential"))
+
+
 @handles(np.random.seed)
 def _seed(frame: Frame, seed: Value = None) -> None:
     if not (isinstance(seed, Sym) and not seed.type.rank and seed.type.dtype.startswith(("int", "uint")) or type(static_of(seed)) is int):
@@ -96,21 +158,21 @@ def _seed(frame: Frame, seed: Value = None) -> None:
     _drawn(frame, "seed", operand_of(seed))
 
 
-def _drawn(frame: Frame, what: str, *operands: Operand) -> Sym:
+def _drawn(frame: Frame, what: str, *operands: Operand, owner: str = "") -> Sym:
     """A draw of the running program, behind those before it."""
     builder = frame.builder
-    owner = "numba_random" if builder.compiled else "random"
+    owner = owner or ("numba_random" if builder.compiled else "random")
     if builder.drawn is None:
         builder.drawn = builder.hidden("_draws", Type("float64", (Dim(None, 1),), array=True))
     if builder.draws_of == "units":
         _refuse(frame, "a function that calls itself becomes a function of the program, which may call it in another order")
-    if builder.draws_of not in ("", owner):
+    if {builder.draws_of, owner} == {"random", "numba_random"}:
         _refuse(frame, "some are drawn from NumPy's generator, others in compiled code from Numba's")
-    builder.draws_of = owner
+    builder.draws_of = builder.draws_of if owner == "generator_random" else owner
     wish = f"_{builder.aim}_part" if builder.aim else "_t"
-    value = last = builder.variable(wish, Type("int64" if what == "integer" else "float64", weak=True))
+    value = last = builder.variable(wish, Type("int64" if what in ("integer", "interval") else "float64", weak=True))
     builder.emit(Assign((Var(value.name),), f"runtime.{owner}_{what}", (builder.drawn.operand, *operands), (), builder.loc, builder.note))
-    if what == "integer":
+    if what in ("integer", "interval"):
         last = builder.variable(wish, Type("float64", weak=True))
         builder.emit(Assign((Var(last.name),), "float", (value.operand,), (), builder.loc, builder.note))
     builder.emit(Store(Var(builder.drawn.name), Const(0), last.operand, "set", builder.loc, builder.note))
@@ -119,7 +181,7 @@ def _drawn(frame: Frame, what: str, *operands: Operand) -> Sym:
 
 def first_draw(builder: Builder) -> Block:
     """What stands before all else in a program that draws."""
-    return () if builder.drawn is None else (Assign((Var(builder.drawn.name),), "np.zeros", (Const(1),)),)
+    return () if builder.drawn is None else (Assign((Var(builder.drawn.name),), "np.zeros", (Const(1),)), *builder.starts)
 
 
 def refuse_draws(fn: Function, why: str) -> None:
@@ -140,7 +202,10 @@ def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
         return NotImplemented
     if id(owner) not in frame.builder.generators:
         _refuse(frame, "they would be drawn once, while it is compiled")
-    if frame.builder.regions:
+    method = getattr(Draws, function.__name__, None) if isinstance(owner, np.random.Generator) else None
+    if method is not None and (frame.builder.regions or id(owner) in frame.builder.streams):
+        return frame.call(method, (Record(Draws, {"address": _stream(frame, owner)}), *args), kwargs)
+    if frame.builder.regions or id(owner) in frame.builder.streams:
         _refuse(frame, "the loop or branch around it would draw while it is compiled")
     known, options = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
     if not is_static(known) or not is_static(tuple(options.values())):

@@ -56,7 +56,9 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     if isinstance(owner, Record) and isinstance(other, types.FunctionType):
         return frame.call(other, (record, name), {})
     raise errors.UndefinedNameError(
-        f"a `{cls.__name__}` has no attribute `{name}` here", frame.loc(node) if node is not None else frame.builder.loc, hint="set it in `__init__`"
+        f"a `{getattr(cls, 'stands_for', cls).__name__}` has no attribute `{name}` here",
+        frame.loc(node) if node is not None else frame.builder.loc,
+        hint=getattr(cls, "instead", "set it in `__init__`"),
     )
 
 

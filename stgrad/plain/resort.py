@@ -18,6 +18,8 @@ from stgrad import errors, source
 from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
 from stgrad.points import copies
 from stgrad.request import Derivative, Options, function_name, signature_of
+from stgrad.runtime.generators import generators_for
+from stgrad.values import map_leaves
 
 _SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningregistry__`
 
@@ -103,7 +105,7 @@ def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
 def _bound(derivative: Derivative, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The call as it was written: without the defaults, which wrappers may not take."""
     signature = signature_of(derivative.function)
-    given = {n: v for n, v in arguments.items() if v is not signature.parameters[n].default}
+    given = {n: map_leaves(lambda leaf, _: generators_for(leaf), v) for n, v in arguments.items() if v is not signature.parameters[n].default}
     bound = inspect.BoundArguments(signature, given)  # type: ignore[arg-type]
     return bound.args, bound.kwargs
 

@@ -17,6 +17,12 @@ from stgrad.runtime.budget import (
 from stgrad.runtime.call import call_python
 from stgrad.runtime.disk import new_snapshots, page_in, page_out, room_on_disk
 from stgrad.runtime.draws import (
+    generator_random_exponential,
+    generator_random_integer,
+    generator_random_interval,
+    generator_random_normal,
+    generator_random_uniform,
+    in_state,
     numba_random_integer,
     numba_random_normal,
     numba_random_seed,
@@ -25,6 +31,7 @@ from stgrad.runtime.draws import (
     random_normal,
     random_seed,
     random_uniform,
+    seeded,
 )
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
@@ -71,6 +78,12 @@ __all__ = [
     "exp",
     "expit",
     "expm1",
+    "generator_random_exponential",
+    "generator_random_integer",
+    "generator_random_interval",
+    "generator_random_normal",
+    "generator_random_uniform",
+    "in_state",
     "indefinite",
     "inv",
     "kept",
@@ -103,6 +116,7 @@ __all__ = [
     "random_uniform",
     "reshape",
     "safe_product",
+    "seeded",
     "segment",
     "shrink",
     "sigmoid",

@@ -1,4 +1,4 @@
-"""Random numbers that compiled programs draw themselves: from NumPy's global generator, or from Numba's own.
+"""Random numbers that compiled programs draw themselves: from NumPy's global generator, from Numba's own, or from one that is passed in.
 
     draws = np.zeros(1)                          what was drawn last: it lets nothing change the order of draws
     z = runtime.random_normal(draws)
@@ -6,6 +6,7 @@
 
 Numba's generator is NumPy's of old (MT19937 of Matsumoto and Nishimura, 1998, with the polar method for normal numbers) with a state of its own for each
 thread. A function of Python draws from NumPy's: `synchronised` lends its state to the program for a call, so that the numbers are the same, bit for bit.
+From a `np.random.Generator` words are drawn by its own native functions, and made normal and exponential numbers by the ziggurats of Numba, which are NumPy's.
 """
 
 from __future__ import annotations
@@ -16,10 +17,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import _helperlib
-from numba.extending import overload
+from numba import _helperlib, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
+from numba.np.random.distributions import random_standard_exponential, random_standard_normal
+from numba.np.random.generator_core import next_double
+from numba.np.random.random_methods import random_bounded_uint64_fill, random_interval
+
+from stgrad.runtime.generators import address_of, generator_of
+from stgrad.runtime.generators import in_state as generator_in
 
 __all__ = [
+    "generator_random_exponential", "generator_random_integer", "generator_random_interval", "generator_random_normal",
+    "generator_random_uniform", "in_state", "seeded",
     "numba_random_integer", "numba_random_normal", "numba_random_seed", "numba_random_uniform", "random_integer", "random_normal", "random_seed",
     "random_uniform", "synchronised",
 ]  # fmt: skip
@@ -115,6 +125,96 @@ def _seed_overload(draws: Any, seed: Any) -> Any:
         return 0.0
 
     return seeded
+
+
+# --------------------------------------------------------------------------- generators that are passed in
+
+
+def in_state(state: dict[str, Any]) -> Any:
+    """The address of a new generator in a state."""
+    return address_of(generator_in(state))
+
+
+def seeded(seed: int) -> Any:
+    """The address of a new generator with a seed."""
+    return address_of(np.random.default_rng(seed))
+
+
+def generator_random_uniform(draws: Any, address: Any) -> float:
+    """A number of [0, 1) from the generator of an address."""
+    return float(generator_of(address).random())
+
+
+def generator_random_normal(draws: Any, address: Any) -> float:
+    return float(generator_of(address).standard_normal())
+
+
+def generator_random_exponential(draws: Any, address: Any) -> float:
+    return float(generator_of(address).standard_exponential())
+
+
+def generator_random_interval(draws: Any, address: Any, most: int) -> int:
+    """An integer from 0 to `most`, as shuffles draw it: words with as many bits as needed, until one is not too large."""
+    native = generator_of(address).bit_generator.ctypes
+    following = native.next_uint32 if most <= 0xFFFFFFFF else native.next_uint64
+    mask = (1 << int(most).bit_length()) - 1
+    while mask:
+        found = int(following(native.state)) & mask
+        if found <= most:
+            return found
+    return 0
+
+
+def generator_random_integer(draws: Any, address: Any, low: int, high: int) -> int:
+    return int(generator_of(address).integers(low, high))
+
+
+@intrinsic
+def _generator(typingctx: Any, address: Any) -> Any:
+    """Numba's view of a generator, of the four words of its address."""
+    kind = types.NumPyRandomBitGeneratorType("bit_generator")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        made = cgutils.create_struct_proxy(kind)(context, builder)
+        made.state, made.fnptr_next_uint64, made.fnptr_next_uint32, made.fnptr_next_double = cgutils.unpack_tuple(builder, args[0], 4)
+        return made._getvalue()
+
+    return kind(types.UniTuple(types.uintp, 4)), codegen
+
+
+@register_jitable
+def _at(address: Any) -> Any:
+    return _generator((np.uintp(address[0]), np.uintp(address[1]), np.uintp(address[2]), np.uintp(address[3])))
+
+
+@overload(generator_random_uniform, strict=False)
+def _generator_uniform_overload(draws: Any, address: Any) -> Any:
+    return lambda draws, address: next_double(_at(address))
+
+
+@overload(generator_random_normal, strict=False)
+def _generator_normal_overload(draws: Any, address: Any) -> Any:
+    return lambda draws, address: random_standard_normal(_at(address))
+
+
+@overload(generator_random_exponential, strict=False)
+def _generator_exponential_overload(draws: Any, address: Any) -> Any:
+    return lambda draws, address: random_standard_exponential(_at(address))
+
+
+@overload(generator_random_integer, strict=False)
+def _generator_integer_overload(draws: Any, address: Any, low: Any, high: Any) -> Any:
+    def integer(draws: Any, address: Any, low: Any, high: Any) -> Any:
+        if low >= high:
+            raise ValueError("low >= high")
+        return np.int64(random_bounded_uint64_fill(_at(address), np.int64(low), np.uint64(high - 1 - low), (1,), np.int64)[0])
+
+    return integer
+
+
+@overload(generator_random_interval, strict=False)
+def _generator_interval_overload(draws: Any, address: Any, most: Any) -> Any:
+    return lambda draws, address, most: np.int64(random_interval(_at(address), most))
 
 
 class _State(ctypes.Structure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 
 import numba
@@ -10,6 +11,7 @@ import pytest
 
 import stgrad
 from stgrad import errors
+from stgrad.runtime import generators
 
 
 def every_distribution(a, b, n):
@@ -162,3 +164,91 @@ def test_an_unused_draw_is_drawn():
     expected = burnt(2.0, 5)
     np.random.seed(2)
     assert stgrad.value_and_grad(burnt, jit=True)(2.0, 5)[0] == expected
+
+
+# --------------------------------------------------------------------------- generators that are passed in
+
+
+def of_a_generator(a, b, n, rng):
+    s = rng.lognormal(a, 0.1 * b)
+    for i in range(n):
+        s += rng.random() * rng.normal(a, b) + rng.uniform(-b, a + 2.0) - rng.standard_exponential() * b
+        if rng.integers(3) == 0:
+            s *= 1.0 + 0.1 * np.sin(a * np.sum(rng.standard_normal(size=(2, i + 1)))) * rng.integers(2, 4, endpoint=True)
+    return s + np.sum(rng.exponential(a, size=n) * np.arange(n))
+
+
+def order_of_a_generator(a, b, n, rng):
+    x = np.sin(a * np.arange(1.0, n + 1.0))
+    rng.shuffle(x)
+    at = rng.integers(0, n, size=(n, 2))
+    s = np.sum(x[at] ** 2) * rng.integers(2**40, 2**50) / 2**50 + rng.choice(x) + b * np.sum(rng.choice(x, 4, p=np.full(n, 1.0 / n)))
+    return s + np.sum(rng.permutation(x) * np.arange(n)) + b * np.sum(x[rng.permutation(n)] * np.arange(n)) + rng.random()
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+@pytest.mark.parametrize("f", [of_a_generator, order_of_a_generator])
+def test_generators_that_are_passed_in(f, bits, jit):
+    gradient, h = stgrad.value_and_grad(f, (0, 1), jit=jit), 1e-6
+    fresh = lambda: np.random.Generator(bits(9))  # noqa: E731
+    for _ in range(2):
+        mine, its = fresh(), fresh()
+        value, (a_bar, b_bar) = gradient(1.3, 0.7, 7, its)
+        np.testing.assert_allclose(value, f(1.3, 0.7, 7, mine), rtol=1e-14)
+        assert its.random() == mine.random(), "it goes on from where the program stopped"
+        np.testing.assert_allclose(a_bar, (f(1.3 + h, 0.7, 7, fresh()) - f(1.3 - h, 0.7, 7, fresh())) / (2 * h), rtol=1e-6)
+        np.testing.assert_allclose(b_bar, (f(1.3, 0.7 + h, 7, fresh()) - f(1.3, 0.7 - h, 7, fresh())) / (2 * h), rtol=1e-6)
+
+
+def test_what_a_generator_does_not_draw_here():
+    with pytest.raises(errors.UndefinedNameError, match="a `Generator` has no attribute `poisson` here"):
+        stgrad.grad(lambda x, rng: x * rng.poisson(2.0), jit=True)(1.0, np.random.default_rng(1))
+
+
+# --------------------------------------------------------------------------- generators that the program seeds, in loops
+
+
+def seeded_by_an_argument(a, b, n, seed):
+    rng = np.random.default_rng(seed)
+    first, total = rng.normal(), 0.0
+    for _ in range(n):
+        path = a * np.exp(0.3 * b * rng.normal() + 0.1 * first)
+        if path > 1.0:
+            total += path * rng.random()
+    return total / n + rng.uniform(0.0, b)
+
+
+def seeded_by_constants(a, b, n, seed):
+    """Constants before the loop, then draws of the running program; two generators of one seed stay two."""
+    rng, other = np.random.default_rng(7), np.random.default_rng(7)
+    total = rng.normal(size=3).sum() * a
+    for i in range(n + seed):
+        inner = np.random.default_rng(i)
+        total += np.exp(0.1 * b * rng.normal()) * other.random() * inner.uniform(0.0, a)
+    return total / n + rng.uniform(0.0, b) + other.normal() * a
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [seeded_by_an_argument, seeded_by_constants])
+def test_generators_that_the_program_seeds(f, jit):
+    gradient, h = stgrad.value_and_grad(f, (0, 1), jit=jit), 1e-6
+    for seed in (3, 3, 4):
+        value, (a_bar, b_bar) = gradient(1.3, 0.7, 7, seed)
+        np.testing.assert_allclose(value, f(1.3, 0.7, 7, seed), rtol=1e-14)
+        np.testing.assert_allclose(a_bar, (f(1.3 + h, 0.7, 7, seed) - f(1.3 - h, 0.7, 7, seed)) / (2 * h), rtol=1e-6)
+        np.testing.assert_allclose(b_bar, (f(1.3, 0.7 + h, 7, seed) - f(1.3, 0.7 - h, 7, seed)) / (2 * h), rtol=1e-6)
+
+
+def test_many_generators_do_not_end_the_one_that_is_drawn_from():
+    def many(a, n):
+        rng, total = np.random.default_rng(n), 0.0
+        for i in range(n):
+            inner = np.random.default_rng(i)
+            total += a * inner.random() * rng.random()
+        return total
+
+    value, _ = stgrad.value_and_grad(many, jit=True)(1.5, 6000)
+    gc.collect()
+    np.testing.assert_allclose(value, many(1.5, 6000), rtol=1e-13)
+    assert len(generators._KNOWN) < 100, "they are gone with the arrays of their addresses"
