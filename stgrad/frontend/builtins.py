@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins as python
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gast
@@ -180,13 +180,19 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
     if items is not None:
         total = start
         for item in items:
-            total = item if is_number(total) and total == 0 and not isinstance(total, Sym) else _added(frame, total, item)
+            first = is_number(total) and total == 0 and not _matters(items, item)
+            total = item if first else _added(frame, total, item)
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,))
     if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,), {"axis": 0})
     return folded(frame, count_items(frame, values, None), lambda total, item: _added(frame, total, item), start)
+
+
+def _matters(items: Sequence[Value], item: Value) -> bool:
+    """Whether `0 + item` is something else than the item: a number for a truth value, and for an array one that nothing else holds."""
+    return isinstance(item, Sym) and (item.type.dtype == "bool" or item.type.array and len(items) == 1)
 
 
 def _added(frame: Frame, total: Value, item: Value) -> Value:

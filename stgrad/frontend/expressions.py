@@ -26,8 +26,9 @@ from stgrad.frontend.iteration import static_items, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
+from stgrad.frontend.truth_values import may_be_either
 from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
-from stgrad.ir import Const, Var
+from stgrad.ir import Const
 from stgrad.lookups import called
 
 
@@ -172,8 +173,7 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
 
 def _is_flag(frame: Frame, node: Any, asked: Sym, const: Any, wanted: bool) -> Value:
     """Whether a truth value is one of the two of Python, or of the two of NumPy: no value is both."""
-    carried = any(frame.owned.get(asked.name) in names for _, names, _ in frame.builder.loops) if isinstance(asked.operand, Var) else False
-    if not asked.type.weak and (asked.operand in frame.builder.flags or carried):
+    if may_be_either(frame, asked):
         frame.unsupported(node, "`is` of what may be a truth value of Python or of NumPy is not supported", hint="write `if x:` or `if not x:`")
     if asked.type.weak is not isinstance(const, bool) or asked.type.array:
         return not wanted

@@ -20,6 +20,7 @@ from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text
+from stgrad.frontend.truth_values import counted
 from stgrad.frontend.values import (
     Growing,
     Method,
@@ -94,7 +95,9 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     a, b = agreed(frame, (a, b))
     if frame.unroll and not frame.builder.refused:
         a, b = _as_numpy(frame, kind, a, b)
-    result = frame.builder.call(op_name(op), (a, b), _elementwise_type(python, (a, b)))
+    type_ = _elementwise_type(python, (a, b))
+    name, operands = counted(frame, op_name(op), (a, b), type_)
+    result = frame.builder.call(name, operands, type_)
     value = _integer_value(frame, kind, a, b)
     return Sym(result.operand, replace(result.type, value=value)) if value is not None and result.type.weak else result
 
@@ -121,7 +124,9 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
     _numeric(frame, (a,), python.__name__)
     if op is np.invert and a.type.dtype == "bool" and not a.type.rank and not a.type.weak:  # in plain Python it may be Python's, whose `~` is that of integers
         return frame.builder.call("not", (a,), Type("bool"))
-    return frame.builder.call(op_name(op), (a,), _elementwise_type(python, (a,)))
+    type_ = _elementwise_type(python, (a,))
+    name, operands = counted(frame, op_name(op), (a,), type_)
+    return frame.builder.call(name, operands, type_)
 
 
 def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value:
@@ -211,6 +216,8 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
         return boxes.made(frame, _filling(frame, call, args, kwargs, type_.dtype))
     agreement.check(frame, call, args, kwargs)
     count_items(frame, call, args)
+    if isinstance(call, np.ufunc):
+        name, args = counted(frame, name, args, type_, operator=False)
     args = _of_numpy(frame, name, args, type_)
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
