@@ -217,6 +217,8 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         if function in builtins.SEQUENCES and isinstance(args[0], Growing):
             return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
         args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
+    if _hashable(function) and function in builtins.SEQUENCES and args and type(args[0]) in (tuple, list):
+        args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
         return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
     special = numba_calls.meaning(function)

@@ -377,9 +377,12 @@ def subscript(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Lambda)
 def lambda_(frame: Frame, node: Any) -> Value:
-    body = gast.copy_location(gast.Return(value=node.body), node.body)
-    function = gast.FunctionDef(name="_lambda", args=node.args, body=[body], decorator_list=[], returns=None, type_comment=None, type_params=[])
-    return closure(frame, gast.copy_location(function, node))
+    kept = getattr(node, "function", None)  # one tree for all readings: what recurs is known by it
+    if kept is None or kept.args is not node.args or kept.body[0].value is not node.body:  # a copy of a tree has its own
+        body = gast.copy_location(gast.Return(value=node.body), node.body)
+        function = gast.FunctionDef(name="_lambda", args=node.args, body=[body], decorator_list=[], returns=None, type_comment=None, type_params=[])
+        node.function = gast.copy_location(function, node)
+    return closure(frame, node.function)
 
 
 def closure(frame: Frame, tree: Any) -> Closure:

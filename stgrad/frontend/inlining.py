@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from stgrad import errors
@@ -17,6 +18,7 @@ from stgrad.rules.core import NotCovered
 from stgrad.syntax import desugar
 
 _DESUGARED: dict[Any, Any] = {}
+_OPEN: ContextVar[tuple[Any, ...]] = ContextVar("open_trees", default=())  # the functions that are being read in place, in their order
 MAKE_GENERATOR: list[Callable[..., Value]] = []  # `stgrad.frontend.generators.made`, which is built on this module
 
 
@@ -80,16 +82,22 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
         return call_unit(frame, tree, source, parent, bound.env)
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, {}, counters_read_later(tree))
     begin(inner, tree)
+    token = _OPEN.set((*_OPEN.get(), tree))
     try:
         with inner.active():
             bind_arguments(inner, tree, defaults, args, kwargs)
             inner.execute(tree.body)
     except RecursionError:
         raise too_deep(frame, tree) from None
+    finally:
+        _OPEN.reset(token)
     return inner.result
 
 
 def too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
+    """The refusal of the function that calls itself: what it calls at the depth where reading stops, itself once only, is not to blame."""
+    around = [id(t) for t in _OPEN.get()]
+    tree = next((t for t in (tree, *reversed(_OPEN.get())) if around.count(id(t)) > 1), tree)
     return errors.RecursionDepthError(  # with the integers among the arguments compiled in, it may end
         f"`{tree.name}` calls itself too deeply",
         frame.builder.loc,

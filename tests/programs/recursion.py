@@ -101,3 +101,25 @@ def a_function_as_argument(x):
         return integral(f, a, 0.5 * (a + b)) + integral(f, 0.5 * (a + b), b)
 
     return integral(lambda t: math.sin(x * t) * x, 0.0, 1.0 + x)
+
+
+@example(0.0, 1.0, 2.0)
+def adaptive_quadrature(a, b, p):
+    """What each call calls besides itself does not stand for the recursion."""
+    f = lambda t: math.exp(-p * t * t)  # noqa: E731
+
+    def refined(a, b, tol, whole):
+        c = 0.5 * (a + b)
+        left = (c - a) / 6.0 * (f(a) + 4.0 * f(0.5 * (a + c)) + f(c))
+        right = (b - c) / 6.0 * (f(c) + 4.0 * f(0.5 * (c + b)) + f(b))
+        if abs(left + right - whole) < 15.0 * tol:
+            return left + right + (left + right - whole) / 15.0
+        return refined(a, c, 0.5 * tol, left) + refined(c, b, 0.5 * tol, right)
+
+    return refined(a, b, 1e-7, (b - a) / 6.0 * (f(a) + 4.0 * f(0.5 * (a + b)) + f(b)))
+
+
+@example(0.7)
+def a_lambda_that_recurs(x):
+    power = lambda n: x if n < 1.0 else math.sin(x * power(n - 1.0))  # noqa: E731
+    return power(4.0 * x)

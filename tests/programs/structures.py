@@ -415,3 +415,13 @@ def one_column_by_path(a, w):
     v = np.mean(a, axis=1, keepdims=True) if w > 0.5 else a[::-1, 1:] * w
     u = a[:, 1:] * w if w > 0.5 else np.sum(a, axis=1, keepdims=True)
     return np.sum(v * v * u)
+
+
+@example(positive(5))
+def a_list_that_grew_beside_an_array(x):
+    found = []
+    for v in x:
+        if v > 0.6:
+            found.extend((v, v * v))
+    joined = np.hstack((x, found))
+    return np.sum(joined * np.arange(1.0, 1.0 + len(joined)))
