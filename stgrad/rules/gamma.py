@@ -1,6 +1,6 @@
 """Derivatives of the gamma and beta functions of scipy.special, and of the distributions made of them.
 
-A shape parameter whose derivative has no closed form gets `None`: an active argument there is refused by name.
+Derivatives by shape parameters, which have no closed form, are in `shapes`. What has none there gets `None`: an active argument there is refused by name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import scipy.special as sp
 
 from .core import composite, partials, samples
 from .sampling import binary, unary
+from .shapes import beta_in_shape, gamma_in_shape, t_in_freedom
 
 # ------------------------------------------------------------------ gamma and beta
 
@@ -88,22 +89,24 @@ def beta_density(a, b, x):
 
 @partials(sp.betainc)
 def betainc(y, a, b, x):
-    return None, None, beta_density(a, b, x)
+    return beta_in_shape(a, b, x, 1.0 - x), -beta_in_shape(b, a, 1.0 - x, x), beta_density(a, b, x)
 
 
 @partials(sp.betaincc)
 def betaincc(y, a, b, x):
-    return None, None, -beta_density(a, b, x)
+    return -beta_in_shape(a, b, x, 1.0 - x), beta_in_shape(b, a, 1.0 - x, x), -beta_density(a, b, x)
 
 
 @partials(sp.betaincinv)
 def betaincinv(y, a, b, x):
-    return None, None, 1.0 / beta_density(a, b, y)
+    slope = beta_density(a, b, y)
+    return -beta_in_shape(a, b, y, 1.0 - y) / slope, beta_in_shape(b, a, 1.0 - y, y) / slope, 1.0 / slope
 
 
 @partials(sp.betainccinv)
 def betainccinv(y, a, b, x):
-    return None, None, -1.0 / beta_density(a, b, y)
+    slope = beta_density(a, b, y)
+    return -beta_in_shape(a, b, y, 1.0 - y) / slope, beta_in_shape(b, a, 1.0 - y, y) / slope, -1.0 / slope
 
 
 def gamma_density(a, x):
@@ -112,22 +115,24 @@ def gamma_density(a, x):
 
 @partials(sp.gammainc)
 def gammainc(y, a, x):
-    return None, gamma_density(a, x)
+    return gamma_in_shape(a, x), gamma_density(a, x)
 
 
 @partials(sp.gammaincc)
 def gammaincc(y, a, x):
-    return None, -gamma_density(a, x)
+    return -gamma_in_shape(a, x), -gamma_density(a, x)
 
 
 @partials(sp.gammaincinv)
 def gammaincinv(y, a, x):
-    return None, 1.0 / gamma_density(a, y)
+    slope = gamma_density(a, y)
+    return -gamma_in_shape(a, y) / slope, 1.0 / slope
 
 
 @partials(sp.gammainccinv)
 def gammainccinv(y, a, x):
-    return None, -1.0 / gamma_density(a, y)
+    slope = gamma_density(a, y)
+    return -gamma_in_shape(a, y) / slope, -1.0 / slope
 
 
 @composite(sp.multigammaln)
@@ -185,27 +190,29 @@ def t_density(df, t):
 
 @partials(sp.stdtr)
 def stdtr(y, df, t):
-    return None, t_density(df, t)
+    return t_in_freedom(df, t), t_density(df, t)
 
 
 @partials(sp.stdtrit)
 def stdtrit(y, df, p):
-    return None, 1.0 / t_density(df, y)
+    slope = t_density(df, y)
+    return -t_in_freedom(df, y) / slope, 1.0 / slope
 
 
 @partials(sp.chdtri)
 def chdtri(y, v, p):
-    return None, -2.0 / gamma_density(0.5 * v, 0.5 * y)
+    slope = gamma_density(0.5 * v, 0.5 * y)
+    return -gamma_in_shape(0.5 * v, 0.5 * y) / slope, -2.0 / slope
 
 
 @partials(sp.chdtr)
 def chdtr(y, v, x):
-    return None, 0.5 * gamma_density(0.5 * v, 0.5 * x)
+    return 0.5 * gamma_in_shape(0.5 * v, 0.5 * x), 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
 @partials(sp.chdtrc)
 def chdtrc(y, v, x):
-    return None, -0.5 * gamma_density(0.5 * v, 0.5 * x)
+    return -0.5 * gamma_in_shape(0.5 * v, 0.5 * x), -0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
 @partials(sp.pdtr)
