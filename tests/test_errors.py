@@ -125,3 +125,13 @@ def test_what_an_operation_consists_of_is_no_place(axis):
     with pytest.raises(errors.StgradError) as info:
         stgrad.grad(padded, jit=True)(np.ones((2, 2)), 1)
     assert info.value.loc.file == __file__ and "np.insert" in info.value.loc.text
+
+
+def test_a_shape_that_is_assigned():
+    def program(x):
+        y = x * x
+        y.shape = (2, 3)
+        return np.sum(y[1])
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match=r"(?s)attribute `shape`.*y = x\.reshape"):
+        stgrad.grad(program, jit=False)(np.arange(6.0))

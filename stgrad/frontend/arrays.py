@@ -430,11 +430,12 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
         store(frame, Method(owner, name), slice(None), value, node)
         return
     what, why = f"assigning to the attribute `{name}`", "the object lives outside the compiled program"
+    hint = "return the new value, or keep the state in an array argument"
     if isinstance(owner, OutsideNames):
         what, why = f"`{owner.statement}` of a name that is assigned", f"`{name}` outlives the call"
-    refused = errors.UnsupportedSyntaxError(
-        f"{what} is not supported", frame.loc(node), reason=why, hint="return the new value, or keep the state in an array argument"
-    )
+    elif isinstance(owner, Sym) and name == "shape":
+        why, hint = "all names of an array would have another shape", "make another view of it, and use that: y = x.reshape(...)"
+    refused = errors.UnsupportedSyntaxError(f"{what} is not supported", frame.loc(node), reason=why, hint=hint)
     refused.once = is_constant(value)
     raise refused
 

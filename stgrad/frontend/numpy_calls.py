@@ -193,12 +193,15 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
     shape = _nested_shape(frame, value)
     rows = list(leaves(value))
     if any(isinstance(v, Sym) and v.type.rank for v in rows):
-        return _stack(frame, value)
+        stacked = _stack(frame, value)
+        return stacked if dtype is None else _new_array(frame, stacked, dtype)
     return _from_items(frame, value, shape, dtype)
 
 
 def _without_objects(frame: Frame, value: Value) -> Value:
-    """What instances say that they are as arrays; others make arrays of objects, which are refused."""
+    """What instances say that they are as arrays, and lists that grow; other instances make arrays of objects, which are refused."""
+    if isinstance(value, Growing):
+        return growing.as_array(frame, value)
     if isinstance(value, (list, tuple)):
         return [_without_objects(frame, v) for v in value]
     if isinstance(value, Record):

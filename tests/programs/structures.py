@@ -425,3 +425,18 @@ def a_list_that_grew_beside_an_array(x):
             found.extend((v, v * v))
     joined = np.hstack((x, found))
     return np.sum(joined * np.arange(1.0, 1.0 + len(joined)))
+
+
+@example(positive(5))
+def rows_of_lists_that_grew(x):
+    squares, halves = [], []
+    for v in x:
+        if v > 0.6:
+            squares.append(v * v)
+            halves.append(0.5 * v)
+    return np.sum(np.array([squares, halves]).T * np.array([1.0, 3.0]))
+
+
+@example(positive(5))
+def rows_in_a_type_of_their_own(x):
+    return np.sum(np.array([3.0 * x, 7.0 * x], dtype=np.int64) * x)
