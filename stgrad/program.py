@@ -19,11 +19,11 @@ from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
-from stgrad.frontend.draws import refuse_draws
+from stgrad.frontend.draws import DRAWS, refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
-from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, stored, walk
+from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
@@ -321,9 +321,13 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
 
 
 def _effects(target: Any, fn: Function) -> bool:
-    """Whether a run that is given up half-way has been seen: it printed, or wrote to arrays of the caller (derivatives write to copies)."""
+    """Whether a run that is given up half-way has been seen: it printed, drew, or wrote to arrays of the caller (derivatives write to copies)."""
     written = fn.written if getattr(target, "derivative", target).mode == "primal" else frozenset()
-    return bool(written) or any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))
+    return bool(written) or _seen(fn)
+
+
+def _seen(fn: Function) -> bool:
+    return any(isinstance(s, Effect) and s.op == "print" or isinstance(s, Assign) and s.op.startswith(DRAWS) for s in walk(fn.body))
 
 
 @contextmanager
@@ -369,7 +373,7 @@ def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, 
 
 def _runs_first(fn: Function) -> bool:
     """Whether a program may run before it is lowered: alone, and a second time where it raises."""
-    return not has_units(fn) and not any(isinstance(s, Effect) and s.op == "print" for s in walk(fn.body))
+    return not has_units(fn) and not _seen(fn)
 
 
 def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:

@@ -252,3 +252,21 @@ def test_many_generators_do_not_end_the_one_that_is_drawn_from():
     gc.collect()
     np.testing.assert_allclose(value, many(1.5, 6000), rtol=1e-13)
     assert len(generators._KNOWN) < 100, "they are gone with the arrays of their addresses"
+
+
+@pytest.mark.parametrize("draw", ["global", "passed"])
+def test_extents_that_differ_as_the_program_runs_draw_nothing_twice(draw):
+    def windowed(a, x, n, rng):
+        s = 0.0
+        for i in range(3):
+            z = np.random.normal() if rng is None else rng.normal()
+            s += np.sum(x[i : i + n] * z * a * x[:3])
+        return s
+
+    gradient = stgrad.value_and_grad(windowed, jit=True)
+    for n in (3, 1, 3, 1):
+        results = []
+        for run in (lambda *args: gradient(*args)[0], windowed):
+            np.random.seed(3)
+            results.append((run(2.0, np.arange(6.0), n, None if draw == "global" else np.random.default_rng(1)), np.random.random()))
+        np.testing.assert_allclose(*results, rtol=1e-14)
