@@ -15,7 +15,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.calls.numba_objects import numba_type, plain
-from stgrad.values import leaves, map_leaves
+from stgrad.values import closed, leaves, map_leaves, opened
 
 _LABELS = "it goes by its labels, compiled programs by position"
 _LABELLED = {
@@ -54,9 +54,13 @@ def as_taken(arguments: dict[str, Any]) -> dict[str, Any]:
     """The same arguments as programs take them: arrays for the files that are mapped to them, plain containers and objects for those of Numba, and
     what native code draws random numbers by for a generator of them.
     """
-    if not any(isinstance(leaf, (np.memmap, np.random.Generator)) or numba_type(leaf) is not None for leaf in leaves(list(arguments.values()))):
-        return arguments
-    return {name: map_leaves(lambda leaf, _: _as_taken(leaf), value) for name, value in arguments.items()}
+    inside = {name: opened(value) for name, value in arguments.items()}
+    foreign = [name for name, value in inside.items() if any(_is_foreign(leaf) for leaf in leaves(value))]
+    return {**arguments, **{name: closed(map_leaves(lambda leaf, _: _as_taken(leaf), inside[name])) for name in foreign}} if foreign else arguments
+
+
+def _is_foreign(leaf: Any) -> bool:
+    return isinstance(leaf, (np.memmap, np.random.Generator)) or numba_type(leaf) is not None
 
 
 def _as_taken(leaf: Any) -> Any:

@@ -19,6 +19,7 @@ Draws from another generator, of the caller's or in a loop or branch of the runn
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -28,7 +29,7 @@ from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Record, Sym, Value, is_static, operand_of, static_of, type_of
+from stgrad.frontend.values import Record, Sym, Value, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Stmt, Store, Type, Var, walk
 from stgrad.lookups import Lookup
 from stgrad.runtime.generators import Draws, generator_of
@@ -42,6 +43,8 @@ def _seeded(make: Callable[[Any], Any]) -> Callable[..., Value]:
 
     def handler(frame: Frame, seed: Value = None) -> Value:
         known = static_of(seed)
+        if known is None and make is np.random.default_rng:
+            return Record(Draws, {"address": _made(frame, frame.builder.out, "lambda n: runtime.seeded(None)")})
         if known is None:
             _refuse(frame, "it is seeded by the operating system")
         if make is np.random.default_rng and isinstance(known, Sym) and known.type.dtype in ("int64", "uint64") and not known.type.array:
@@ -60,12 +63,22 @@ handles(np.random.RandomState)(_seeded(np.random.RandomState))
 
 
 def _stream(frame: Frame, generator: np.random.Generator) -> Sym:
-    """The address of a generator like one that draws constants so far, made at the start of each call."""
+    """The address of a generator of a module, or of one like what draws constants so far, made at the start of each call."""
     builder = frame.builder
     if id(generator) not in builder.streams:
-        text = f"lambda n: runtime.in_state({generator.bit_generator.state!r})"
+        home = None if id(generator) in builder.generators else _home(generator)
+        text = f"lambda n: runtime.in_state({generator.bit_generator.state!r})" if home is None else f"lambda n: runtime.of_module{home!r}"
         builder.streams[id(generator)] = _made(frame, builder.starts, text)
     return builder.streams[id(generator)]
+
+
+def _home(generator: np.random.Generator) -> tuple[str, str] | None:
+    """A module that has a generator, and its name there."""
+    for module, owner in list(sys.modules.items()):
+        for name, value in list(getattr(owner, "__dict__", {}).items()):
+            if value is generator:
+                return module, name
+    return None
 
 
 def _made(frame: Frame, block: list[Stmt], text: str, *operands: Operand) -> Sym:
@@ -200,10 +213,13 @@ def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
     owner = getattr(function, "__self__", None)
     if not isinstance(owner, (*_GENERATORS, random.Random)):
         return NotImplemented
-    if id(owner) not in frame.builder.generators:
-        _refuse(frame, "they would be drawn once, while it is compiled")
     method = getattr(Draws, function.__name__, None) if isinstance(owner, np.random.Generator) else None
-    if method is not None and (frame.builder.regions or id(owner) in frame.builder.streams):
+    if id(owner) not in frame.builder.generators:
+        if method is None or id(owner) not in frame.builder.streams and _home(owner) is None:
+            _refuse(frame, "they would be drawn once, while it is compiled")
+        return frame.call(method, (Record(Draws, {"address": _stream(frame, owner)}), *args), kwargs)
+    moving = any(isinstance(v, Sym) and v.type.is_float for v in leaves([*args, *kwargs.values()]))  # integers may be compiled in
+    if method is not None and (frame.builder.regions or id(owner) in frame.builder.streams or moving):
         return frame.call(method, (Record(Draws, {"address": _stream(frame, owner)}), *args), kwargs)
     if frame.builder.regions or id(owner) in frame.builder.streams:
         _refuse(frame, "the loop or branch around it would draw while it is compiled")

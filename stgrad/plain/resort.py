@@ -18,8 +18,8 @@ from stgrad import errors, source
 from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
 from stgrad.points import copies
 from stgrad.request import Derivative, Options, function_name, signature_of
-from stgrad.runtime.generators import generators_for
-from stgrad.values import map_leaves
+from stgrad.runtime.generators import Draws, generator_of, is_address
+from stgrad.values import Record, closed, leaves, opened, rebuild
 
 _SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningregistry__`
 
@@ -105,9 +105,27 @@ def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
 def _bound(derivative: Derivative, arguments: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The call as it was written: without the defaults, which wrappers may not take."""
     signature = signature_of(derivative.function)
-    given = {n: map_leaves(lambda leaf, _: generators_for(leaf), v) for n, v in arguments.items() if v is not signature.parameters[n].default}
+    given = {n: _with_generators(v) for n, v in arguments.items() if v is not signature.parameters[n].default}
     bound = inspect.BoundArguments(signature, given)  # type: ignore[arg-type]
     return bound.args, bound.kwargs
+
+
+def _with_generators(value: Any) -> Any:
+    """An argument with generators of random numbers in place of what programs draw from."""
+    inside = opened(value)
+    if not any(isinstance(leaf, np.ndarray) and is_address(leaf) for leaf in leaves(inside)):
+        return value
+
+    def restored(part: Any) -> Any:
+        if isinstance(part, (tuple, list)):
+            return rebuild(part, [restored(v) for v in part])
+        if isinstance(part, dict):
+            return {k: restored(v) for k, v in part.items()}
+        if isinstance(part, Record):
+            return generator_of(part.fields["address"]) if part.cls is Draws else Record(part.cls, {k: restored(v) for k, v in part.fields.items()})
+        return part
+
+    return closed(restored(inside))
 
 
 def _path(name: str, derivative: Derivative, keywords: dict[str, Any]) -> tuple[Any, ...]:

@@ -26,10 +26,11 @@ from numba.np.random.random_methods import random_bounded_uint64_fill, random_in
 
 from stgrad.runtime.generators import address_of, generator_of
 from stgrad.runtime.generators import in_state as generator_in
+from stgrad.runtime.generators import of_module as module_generator
 
 __all__ = [
     "generator_random_exponential", "generator_random_integer", "generator_random_interval", "generator_random_normal",
-    "generator_random_uniform", "in_state", "seeded",
+    "generator_random_uniform", "in_state", "of_module", "seeded",
     "numba_random_integer", "numba_random_normal", "numba_random_seed", "numba_random_uniform", "random_integer", "random_normal", "random_seed",
     "random_uniform", "synchronised",
 ]  # fmt: skip
@@ -135,8 +136,13 @@ def in_state(state: dict[str, Any]) -> Any:
     return address_of(generator_in(state))
 
 
-def seeded(seed: int) -> Any:
-    """The address of a new generator with a seed."""
+def of_module(module: str, name: str) -> Any:
+    """The address of a generator that a module has."""
+    return address_of(module_generator(module, name))
+
+
+def seeded(seed: int | None) -> Any:
+    """The address of a new generator with a seed; None: one from the operating system."""
     return address_of(np.random.default_rng(seed))
 
 

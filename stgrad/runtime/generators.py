@@ -8,6 +8,7 @@ The addresses are those of `rng.bit_generator.ctypes`, by which NumPy lets nativ
 from __future__ import annotations
 
 import ctypes
+import sys
 import weakref
 from typing import Any
 
@@ -65,6 +66,12 @@ def generator_of(address: Any) -> np.random.Generator:
     return _KNOWN[int(address[0])].generator
 
 
-def generators_for(value: Any) -> Any:
-    """A generator for what stands for one; anything else as it is."""
-    return generator_of(value.address) if type(value) is Draws else value
+def is_address(array: Any) -> bool:
+    """Whether an array is the address of a generator."""
+    return type(array.base) is _Held
+
+
+def of_module(module: str, name: str) -> np.random.Generator:
+    """A generator that a module has."""
+    found: np.random.Generator = getattr(sys.modules[module], name)
+    return found

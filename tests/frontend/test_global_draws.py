@@ -229,8 +229,14 @@ def seeded_by_constants(a, b, n, seed):
     return total / n + rng.uniform(0.0, b) + other.normal() * a
 
 
+def seeded_with_moving_parameters(a, b, n, seed):
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal(4)
+    return np.sum(z * rng.normal(a, b, size=4)) + rng.uniform(a, 2.0 + b) * rng.exponential(b) + np.sum(rng.normal(a, np.abs(z))) + n * seed
+
+
 @pytest.mark.parametrize("jit", [False, True])
-@pytest.mark.parametrize("f", [seeded_by_an_argument, seeded_by_constants])
+@pytest.mark.parametrize("f", [seeded_by_an_argument, seeded_by_constants, seeded_with_moving_parameters])
 def test_generators_that_the_program_seeds(f, jit):
     gradient, h = stgrad.value_and_grad(f, (0, 1), jit=jit), 1e-6
     for seed in (3, 3, 4):
@@ -270,3 +276,62 @@ def test_extents_that_differ_as_the_program_runs_draw_nothing_twice(draw):
             np.random.seed(3)
             results.append((run(2.0, np.arange(6.0), n, None if draw == "global" else np.random.default_rng(1)), np.random.random()))
         np.testing.assert_allclose(*results, rtol=1e-14)
+
+
+# --------------------------------------------------------------------------- generators of modules and objects
+
+RNG = np.random.default_rng(21)
+
+
+class Simulator:
+    def __init__(self, n, seed):
+        self.n, self.rng, self.weights = n, np.random.default_rng(seed), np.arange(1.0, n + 1.0)
+
+    def price(self, a, b):
+        return sum(self.weights[i] * np.exp(a + b * self.rng.normal()) for i in range(self.n))
+
+
+def of_the_module(a, b):
+    return sum(np.sin(a + b * RNG.normal()) * RNG.random() for _ in range(5))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_generators_of_objects_and_modules(jit):
+    h = 1e-6
+    price = lambda a, b: Simulator(6, 4).price(a, b)  # noqa: E731
+    its, mine = Simulator(6, 4), Simulator(6, 4)
+    for _ in range(3):  # each call goes on where the last one stopped
+        value, (a_bar, b_bar) = stgrad.value_and_grad(Simulator.price, (1, 2), jit=jit)(its, 0.2, 0.3)
+        np.testing.assert_allclose(value, mine.price(0.2, 0.3), rtol=1e-14)
+    value, (a_bar, b_bar) = stgrad.value_and_grad(Simulator.price, (1, 2), jit=jit)(Simulator(6, 4), 0.2, 0.3)
+    np.testing.assert_allclose(a_bar, (price(0.2 + h, 0.3) - price(0.2 - h, 0.3)) / (2 * h), rtol=1e-6)
+    np.testing.assert_allclose(b_bar, (price(0.2, 0.3 + h) - price(0.2, 0.3 - h)) / (2 * h), rtol=1e-6)
+    gradient = stgrad.value_and_grad(of_the_module, jit=jit)
+    for _ in range(3):
+        state = RNG.bit_generator.state
+        value, _ = gradient(0.2, 0.3)
+        after, RNG.bit_generator.state = RNG.bit_generator.state, state
+        np.testing.assert_allclose(value, of_the_module(0.2, 0.3), rtol=1e-14)
+        assert after == RNG.bit_generator.state
+
+
+def test_generators_in_functions_that_run_in_plain_python(monkeypatch):
+    """What is passed on to plain Python is the generator, also where it stands in an object."""
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    seen = []
+
+    def spoken(a, rng):
+        seen.append(type(rng))
+        return a * a
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert stgrad.grad(spoken)(3.0, np.random.default_rng(1)) == 6.0
+    assert set(seen) == {np.random.Generator}
+
+
+def test_a_generator_without_a_seed_is_another_one_in_each_call():
+    gradient = stgrad.value_and_grad(lambda s: s * np.random.default_rng().normal(), jit=True)
+    found = [gradient(2.0) for _ in range(4)]
+    assert len({value for value, _ in found}) == 4
+    np.testing.assert_allclose([value for value, _ in found], [2.0 * s_bar for _, s_bar in found], rtol=1e-14)
