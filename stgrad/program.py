@@ -80,7 +80,8 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
         inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
         return inner
-    if request.mode not in ("grad", "value_and_grad") or isinstance(getattr(target, "options", None), Options) and target.options.memory is not None:
+    options = getattr(target, "options", DEFAULT)
+    if request.mode not in ("grad", "value_and_grad") and not options.apart or options.memory is not None:
         refuse_draws(inner.function, "this derivative runs the function, or parts of it, more than once, and would draw other numbers each time")
     for loop in walk(inner.function.body):
         if isinstance(loop, (For, While)) and loop.snapshots is not None:
@@ -364,6 +365,7 @@ def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, 
     seeds = [leaf.name for name, given in reading.arguments.items() if name.startswith("_seed") for leaf in leaves(given) if isinstance(leaf, Sym)]
     count = sum(isinstance(leaf, Sym) for leaf in leaves(value))
     made = specialise_apart(flat, seeds, count, trace, options)
+    refuse_draws(made.reverse, "the pullback would draw other numbers than the value")
     forward = replace(made.forward, doc=f"Value of {function_name(request)}, and what its pullback keeps.")
     reverse = replace(made.reverse, doc=f"Pullback of {function_name(request)} with respect to {', '.join(request.wrt)}.")
     kept = tuple(Sym(NONE, replace(t, value=None)) for t in made.kept)

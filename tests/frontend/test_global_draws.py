@@ -335,3 +335,23 @@ def test_a_generator_without_a_seed_is_another_one_in_each_call():
     found = [gradient(2.0) for _ in range(4)]
     assert len({value for value, _ in found}) == 4
     np.testing.assert_allclose([value for value, _ in found], [2.0 * s_bar for _, s_bar in found], rtol=1e-14)
+
+
+def test_pullbacks_are_of_what_was_drawn_for_the_value():
+    def pair(x, n):
+        s = sum(np.sin(x * np.random.normal()) * np.random.random() for _ in range(n))
+        return s, x * np.random.normal()
+
+    h = 1e-6
+    for _ in range(3):
+        np.random.seed(3)
+        value, pullback = stgrad.vjp(pair, 1.2, 5)
+        after = np.random.random()
+        plain = {}
+        for x in (1.2, 1.2 + h, 1.2 - h):
+            np.random.seed(3)
+            plain[x] = np.array(pair(x, 5))
+        np.testing.assert_allclose(value, plain[1.2], rtol=1e-14)
+        assert after == np.random.random()
+        for cotangents in ((1.0, 0.0), (0.5, 2.0)):
+            np.testing.assert_allclose(pullback(cotangents)[0], np.dot(cotangents, (plain[1.2 + h] - plain[1.2 - h]) / (2 * h)), rtol=1e-6)
