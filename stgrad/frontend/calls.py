@@ -44,7 +44,7 @@ from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
-from stgrad.frontend.standard import computes, only_says, say
+from stgrad.frontend.standard import computes, only_says, say, shows_progress
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.values import (
     Chosen,
@@ -166,6 +166,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         found = handler(frame, *args, **kwargs)
         iterator = function is filter or getattr(function, "__module__", "") == "itertools"
         return once(frame, found) if iterator and isinstance(found, (list, Growing)) else found
+    if shows_progress(function) and (args or "iterable" in kwargs):
+        return args[0] if args else kwargs["iterable"]
     return call_python(frame, function, args, kwargs)
 
 

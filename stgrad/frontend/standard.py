@@ -37,6 +37,17 @@ def only_says(function: Any) -> bool:
     return getattr(function, "__func__", function) in _SAID if isinstance(function, (types.FunctionType, types.MethodType)) else function is warnings.warn
 
 
+_BARS = {"tqdm": ("tqdm",), "rich": ("track",), "alive_progress": ("alive_it",)}  # what shows how far a loop is, by packages
+
+
+def shows_progress(function: Any) -> bool:
+    """Whether a call shows how far a loop over its first argument is, and gives the same items."""
+    package = (getattr(function, "__module__", None) or "").partition(".")[0]
+    if package not in _BARS:
+        return False
+    return any(cls.__name__ in _BARS[package] for cls in function.__mro__) if isinstance(function, type) else function.__name__ in _BARS[package]
+
+
 def say(frame: Frame, node: Any) -> None:
     """A call of such a function: what its arguments do is done, and what cannot be read of them is left out."""
     for arg in (*node.args, *(keyword.value for keyword in node.keywords)):

@@ -149,3 +149,22 @@ def test_clocks_of_kept_programs(tmp_path, monkeypatch):
     file.write_text(PROGRAM)
     for _ in range(2):
         assert subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout == "3.0\n"
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_bars_of_progress_are_left_out(jit):
+    """Compiled programs show none, and iterate over the same."""
+    import tqdm
+    import tqdm.auto
+
+    def steps(x, n):
+        s = 0.0
+        for i in tqdm.tqdm(range(n), desc="steps", leave=False):
+            s += x**i
+        for i, v in enumerate(tqdm.auto.tqdm([x, 2.0 * x])):
+            s += i * v
+        return s + sum(np.sin(x * k) for k in tqdm.trange(3))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert stgrad.grad(steps, jit=jit)(1.5, 4) == pytest.approx(1.0 + 3.0 + 3 * 1.5**2 + 2.0 + np.cos(1.5) + 2 * np.cos(3.0))
