@@ -116,6 +116,15 @@ class StgradError(Exception):
         return self
 
 
+def with_line(message: str, loc: Location | None) -> str:
+    """A message of the running program, with the user's line behind it.
+
+    >>> with_line("shapes do not fit", None)
+    'shapes do not fit'
+    """
+    return message if loc is None else f"{message} (line {loc.line}: {loc.text.strip()})"
+
+
 def presented(error: StgradError) -> StgradError:
     """An error as users see it: of a public class, without the frames of the compiler and what led to it; `STGRAD_TRACEBACK=full` keeps those."""
     if type(error).__module__ != __name__:  # a class by which the compiler tells cases apart

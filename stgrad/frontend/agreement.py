@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, operand_of, static_of
@@ -43,7 +44,8 @@ def check(frame: Frame, call: Any, args: tuple[Value, ...], kwargs: dict[str, Va
         if a != b and left is not None and right is not None:
             if min(a.offset, b.offset) < 0:  # of an array that is too short the slice has no items
                 ASSUMPTION.get().note(inside=True)
-            frame.builder.emit(Effect("check_equal", (left, right, Const(f"{name}: shapes do not fit")), (), frame.builder.loc))
+            message = errors.with_line(f"{name}: shapes do not fit", frame.builder.loc)
+            frame.builder.emit(Effect("check_equal", (left, right, Const(message)), (), frame.builder.loc))
 
 
 def _extent(frame: Frame, dim: Dim) -> Any:

@@ -190,8 +190,7 @@ def _message(frame: Frame, name: str) -> Const:
 
 
 def _placed(frame: Frame, message: str) -> Const:
-    loc = frame.builder.loc
-    return Const(f"{message}{'' if loc is None else f' (line {loc.line}: {loc.text.strip()})'}")
+    return Const(errors.with_line(message, frame.builder.loc))
 
 
 # --------------------------------------------------------------------------- tests at the start

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.operations import shape_of
 from stgrad.frontend.values import Sym, Value, operand_of
@@ -113,7 +114,7 @@ def _check(frame: Frame, x: Factor, y: Factor, shared: list[str]) -> None:
         a, b = x.extents()[letter], y.extents()[letter]
         if a != b and len(shared) > 1:
             sides = (operand_of(shape_of(frame, f.value)[f.letters.index(letter)]) for f in (x, y))
-            frame.builder.emit(Effect("check_equal", (*sides, Const("einsum: shapes do not fit")), (), frame.builder.loc))
+            frame.builder.emit(Effect("check_equal", (*sides, Const(errors.with_line("einsum: shapes do not fit", frame.builder.loc))), (), frame.builder.loc))
 
 
 def _stacks(x: Factor, y: Factor, shared: list[str]) -> Iterator[str]:

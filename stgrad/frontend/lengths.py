@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad import errors
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value
@@ -51,9 +52,8 @@ def assured(frame: Frame, dim: Dim) -> bool:
 
 def too_short(name: str, axis: int, least: int, loc: Loc | None) -> Effect:
     """The error of an argument that its slices leave nothing of."""
-    where = "" if loc is None else f" (line {loc.line}: {loc.text.strip()})"
-    message = f"axis {axis} of `{name}` is shorter than {least}: slices of it leave out more than it has{where}"
-    return Effect("raise", (Const("ValueError"), Const(message)))
+    message = f"axis {axis} of `{name}` is shorter than {least}: slices of it leave out more than it has"
+    return Effect("raise", (Const("ValueError"), Const(errors.with_line(message, loc))))
 
 
 def _owner(frame: Frame, symbol: str) -> tuple[Sym, int] | None:

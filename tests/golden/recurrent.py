@@ -15,7 +15,7 @@ def recurrent_grad(W, x, n):
         h[i] = 0.0
     if runs:
         if n_2 != n_x:
-            raise ValueError('matmul: shapes do not fit')
+            raise ValueError('matmul: shapes do not fit (line 63: h = np.tanh(W @ x + h))')
         W_x = W @ x
     else:
         W_x = runtime.empty(n_3)
