@@ -59,7 +59,7 @@ define("runtime.new_snapshots", "call", shape=0)
 define("runtime.random_uniform runtime.random_normal runtime.random_seed runtime.numba_random_uniform runtime.numba_random_normal"
        " runtime.numba_random_seed runtime.random_integer runtime.numba_random_integer"
        " runtime.generator_random_uniform runtime.generator_random_normal runtime.generator_random_exponential"
-       " runtime.generator_random_integer runtime.generator_random_interval", "call", differentiable=False)
+       " runtime.generator_random_integer runtime.generator_random_interval runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
