@@ -90,6 +90,9 @@ INTERNALS = {
     "numba.cpython.unsafe.tuple": "tuple_setitem: an index of as many numbers as an array has axes",
     "numba.np.arrayobj": "how an array is laid out and made",
     "numba.np.linalg": "the kind of a number for BLAS and LAPACK, and constants for their arguments",
+    "numba.np.random.distributions": "the ziggurats of generators",
+    "numba.np.random.generator_core": "what native code draws words by",
+    "numba.np.random.random_methods": "integers of generators",
     "numba.np.numpy_support": "dtypes as Numba's types, and back",
 }
 

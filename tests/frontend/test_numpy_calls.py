@@ -900,7 +900,6 @@ def test_dtypes(expression: str, dtype: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("np.random.rand(3, 4) * x", "random numbers"),
         ("np.sqrt(np.abs(x), where=x > 0)", "without `out=`"),
         ("np.max(x, where=x > 0, initial=None)", "needs `initial`"),
         ("np.r_['0,2', v, v]", "with a string"),
