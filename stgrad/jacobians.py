@@ -29,7 +29,7 @@ class Pullback:
         raise TypeError("a pullback is called in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
-        from stgrad.program import call_inline
+        from stgrad.nested import call_inline
 
         positional, keywords, cotangents = args
         return call_inline(self.transformed, frame, tuple(positional), keywords, seeds=(cotangents,))[1]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,19 @@ from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
-from stgrad.frontend import Reading, inline, read, read_closure, result_operand, splice
+from stgrad.frontend import Reading, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
-from stgrad.frontend.draws import DRAWS, refuse_draws
+from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
 from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, stored, walk
+from stgrad.ir.ops import operation
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
 from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
-from stgrad.transforms.budget import budgeted, within_derivative, within_own
+from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
 from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
@@ -328,7 +328,7 @@ def _effects(target: Any, fn: Function) -> bool:
 
 
 def _seen(fn: Function) -> bool:
-    return any(isinstance(s, Effect) and s.op == "print" or isinstance(s, Assign) and s.op.startswith(DRAWS) for s in walk(fn.body))
+    return any(isinstance(s, Effect) and s.op == "print" or isinstance(s, Assign) and operation(s.op).draws for s in walk(fn.body))
 
 
 @contextmanager
@@ -422,84 +422,8 @@ def _result_operand(reading: Reading) -> Any:
     return operands[0] if len(operands) == 1 else Pack(tuple(operands))
 
 
-def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
-    """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
-    given_, reading = read_inline(target, frame, args, kwargs)
-    expected = [name for name in reading.arguments if name.startswith("_seed")]
-    given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
-    return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
-
-
-def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
-    """The arguments of a call inside a function that is being read, by name, and the program of what is called for their types."""
-    signature = signature_of(target)
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as problem:
-        raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
-    bound.apply_defaults()
-
-    def spec(value: Value, path: str) -> Spec:
-        if isinstance(value, Sym):
-            return value.type
-        return spec_of(value, path) if is_number(value) and not isinstance(value, (bool, int)) else value
-
-    specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
-    with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
-        reading = array_program(target, specs, Trace())
-    refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
-    return dict(bound.arguments), reading
-
-
-def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:
-    """The gradients of a 'vjp' derivative inside a function that is being read; seeds are the cotangents of the float results, in order."""
-    given = dict(zip(signature_of(target).parameters, primals, strict=True))
-    specs = {name: map_leaves(lambda leaf, _: leaf.type if isinstance(leaf, Sym) else leaf, value, name) for name, value in given.items()}
-    reading = array_program(target, specs, Trace())
-    names = [name for name in reading.arguments if name.startswith("_seed")]
-    result = inline(frame, reading, {**given, **dict(zip(names, seeds, strict=True))})
-    return result[1]
-
-
-NESTED = 8  # derivatives of a function in that function
-_open: list[Any] = []  # the functions whose derivatives are being read in place
-
-
-@contextmanager
-def _nested(target: Any, frame: Any) -> Iterator[None]:
-    """While a derivative is read in place; a function whose gradient calls that gradient is refused."""
-    function = target
-    while hasattr(function, "derivative"):
-        function = function.derivative.function
-    code = getattr(function, "tree", getattr(function, "__code__", function))
-    if sum(code is c for c in _open) >= NESTED:
-        raise errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
-            f"the derivative of `{function_name(target.derivative)}` calls itself",
-            frame.builder.loc,
-            reason="it would need a derivative of every order",
-            hint="write the recursion as a loop, or give the function a derivative of its own: stgrad.custom_gradient",
-        )
-    _open.append(code)
-    try:
-        yield
-    except errors.NotDifferentiableError as problem:
-        raise problem.at(_definition(function, frame)) from problem.__cause__
-    finally:
-        _open.pop()
-
-
-def _definition(function: Any, frame: Any) -> Loc | None:
-    """Where a user's function is defined, for errors in a program of ours around it, such as a Hessian."""
-    ours = str(getattr(frame.source.function, "__module__", "")).startswith("stgrad.")
-    inner = sources.unwrap(function).function if ours and callable(function) and not isinstance(function, Closure) else None
-    if not isinstance(inner, FunctionType):
-        return None
-    source = sources.load(inner)
-    return source.loc(source.tree)
-
-
 Unwrapped = Callable[..., Any]
 __all__ = [
-    "Compiled", "Derivative", "array_program", "call_inline", "call_pullback", "compile_program", "float_leaves", "function_name", "must_be_scalar",
+    "Compiled", "Derivative", "array_program", "compile_program", "float_leaves", "function_name", "must_be_scalar",
     "signature_of", "spec_of",
 ]  # fmt: skip

@@ -12,7 +12,8 @@ from stgrad.analysis.influence import influenced
 from stgrad.frontend import Reading, splice
 from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, walk
 from stgrad.ir import read as read_names
-from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, read_inline, seed_params
+from stgrad.nested import read_inline
+from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, seed_params
 from stgrad.request import Derivative, signature_of
 from stgrad.transforms.directions import Unbatched
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward

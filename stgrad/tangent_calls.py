@@ -63,7 +63,7 @@ class Pushforward(_Read):
     mode = "jvp"
 
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
-        from stgrad.program import call_inline
+        from stgrad.nested import call_inline
 
         target = Transformed(Derivative(self.f, self.mode, self.names, False, self.has_aux, pattern))
         return call_inline(target, frame, tuple(positional), keywords, seeds=seeds)
@@ -82,7 +82,7 @@ class Every(_Read):
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         from stgrad import program_units  # noqa: F401  (it knows these modes)
-        from stgrad.program import call_inline
+        from stgrad.nested import call_inline
         from stgrad.transforms.directions import Unbatched
 
         positional, keywords = args

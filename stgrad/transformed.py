@@ -281,7 +281,7 @@ class Transformed(Programs):
         return self if instance is None else functools.partial(self, instance)
 
     def _stgrad_call_(self, frame: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        from stgrad.program import call_inline
+        from stgrad.nested import call_inline
 
         if self.derivative.mode == "primal" and self.options.checked is None:
             return frame.call(self.derivative.function, args, kwargs)  # where it stands: it may see local functions of the code around it

@@ -33,7 +33,7 @@ LAYERS = [
     {"heap"},
     {"peak"},
     {"program", "as_python", "memory", "straight"},
-    {"stage_texts"},
+    {"stage_texts", "nested"},
     {"program_units", "explain"},
     {"adapter", "callable_type", "points"},
     {"cfunctions", "prepared"},

@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from stgrad import errors
 from stgrad.calls import wrapper
 from stgrad.distributed.portable import Call, FromShard, Kind, Portable, kind_of, portable
 from stgrad.distributed.worker import Job
 from stgrad.prepared import Program
 from stgrad.request import function_name
+from stgrad.runtime.generators import is_address
 from stgrad.transformed import Transformed
+from stgrad.values import leaves, opened
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Kernel:
 
     def _call(self, target: Transformed, values: list[Any], table: dict[str, Portable]) -> tuple[Kind, Call]:
         program = target._program_for(self._arguments(target, values))
+        _refuse_draws(program.ready.text, values, self.title)
         travelling = portable(target, program)
         table[travelling.key] = travelling
         nodes = self._nodes(program)
@@ -80,3 +85,17 @@ class Kernel:
         if self.split is None:
             return program.nodes
         return [*program.nodes[0].items, *program.nodes[1].items]
+
+
+_HERE = ("runtime.random_", "runtime.numba_random_", "runtime.of_module(", "runtime.seeded(None)")  # in the text of what draws from this process
+
+
+def _refuse_draws(text: str, values: Sequence[Any], title: str) -> None:
+    """Refuse programs that draw from generators of this process: others have no such generator, or one in another state."""
+    passed = any(isinstance(leaf, np.random.Generator) or isinstance(leaf, np.ndarray) and is_address(leaf) for v in values for leaf in leaves(opened(v)))
+    if passed or any(call in text for call in _HERE):
+        raise errors.UnsupportedSyntaxError(
+            f"random numbers are drawn while shards are evaluated: {title}",
+            reason="workers would draw from generators of their own, so that the result would depend on who evaluates what",
+            hint="pass a seed with each shard, and draw from np.random.default_rng(seed)",
+        )

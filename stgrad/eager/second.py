@@ -24,7 +24,7 @@ class _Body:
         raise NotImplementedError("read by the compiler alone")
 
     def _stgrad_call_(self, frame: Any, args: Any, kwargs: Any) -> Any:
-        from stgrad.program import call_pullback
+        from stgrad.nested import call_pullback
 
         inputs, captured, seeds = args
         return call_pullback(self.program.pull, frame, (inputs, captured), seeds)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import random
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -31,10 +32,10 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Record, Sym, Value, is_static, leaves, operand_of, static_of, type_of
 from stgrad.ir import Assign, Block, Const, Dim, Function, Loc, Operand, Stmt, Store, Type, Var, walk
+from stgrad.ir.ops import operation
 from stgrad.lookups import Lookup
 from stgrad.runtime.generators import Draws, generator_of
 
-DRAWS = ("runtime.random_", "runtime.numba_random_", "runtime.generator_random_")  # how operations begin that draw, or seed
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
@@ -43,6 +44,10 @@ def _seeded(make: Callable[[Any], Any]) -> Callable[..., Value]:
 
     def handler(frame: Frame, seed: Value = None) -> Value:
         known = static_of(seed)
+        if make is np.random.default_rng and (isinstance(known, np.random.Generator) or isinstance(known, Record) and known.cls is Draws):
+            return known
+        if isinstance(known, (np.random.BitGenerator, np.random.SeedSequence)):
+            _refuse(frame, "what it is seeded by has a state of its own")
         if known is None and make is np.random.default_rng:
             return Record(Draws, {"address": _made(frame, frame.builder.out, "lambda n: runtime.seeded(None)")})
         if known is None:
@@ -74,11 +79,8 @@ def _stream(frame: Frame, generator: np.random.Generator) -> Sym:
 
 def _home(generator: np.random.Generator) -> tuple[str, str] | None:
     """A module that has a generator, and its name there."""
-    for module, owner in list(sys.modules.items()):
-        for name, value in list(getattr(owner, "__dict__", {}).items()):
-            if value is generator:
-                return module, name
-    return None
+    modules = [(name, vars(module)) for name, module in list(sys.modules.items()) if type(module) is types.ModuleType]  # not those that load when asked
+    return next(((module, name) for module, names in modules for name, value in list(names.items()) if value is generator), None)
 
 
 def _made(frame: Frame, block: list[Stmt], text: str, *operands: Operand) -> Sym:
@@ -204,7 +206,7 @@ def refuse_draws(fn: Function, why: str) -> None:
         UnsupportedSyntaxError: it draws; the message says why that matters, and where.
     """
     for stmt in walk(fn.body):
-        if isinstance(stmt, Assign) and stmt.op.startswith(DRAWS):
+        if isinstance(stmt, Assign) and operation(stmt.op).draws:
             raise _error(why, stmt.loc)
 
 

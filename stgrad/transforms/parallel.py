@@ -230,7 +230,7 @@ class _Body:
             raise _Refused(f"a {type(stmt).__name__.lower()} in it")
         if isinstance(stmt, Effect):
             raise _Refused(f"`{stmt.op}` in it")
-        if isinstance(stmt, Assign) and ("call_python" in stmt.op or "random" in stmt.op or any(k == "out" for k, _ in stmt.kwargs)):
+        if isinstance(stmt, Assign) and ("call_python" in stmt.op or operation(stmt.op).draws or any(k == "out" for k, _ in stmt.kwargs)):
             raise _Refused(f"`{stmt.op}` in it")
 
     # ------------------------------------------------------------- scalars

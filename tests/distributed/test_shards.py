@@ -9,7 +9,7 @@ from shard_programs import loss, rows, targets
 import stgrad
 from stgrad import distributed
 from stgrad.distributed.reductions import Tree
-from stgrad.errors import ShardError
+from stgrad.errors import ShardError, UnsupportedSyntaxError
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -176,3 +176,36 @@ def test_nothing_of_the_schedulers_is_imported():
     code = "import sys, stgrad.distributed; print([m for m in ('dask', 'distributed', 'ray', 'zarr', 'pyarrow') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     assert "distributed" not in vars(stgrad) or stgrad.distributed is distributed
+
+
+def _noisy_global(w, x):
+    return w * np.sum(x) * np.random.normal()
+
+
+def _noisy_passed(w, x, rng):
+    return w * np.sum(x) * rng.normal()
+
+
+def _noisy_seeded(w, x, seed):
+    rng = np.random.default_rng(seed)
+    return sum(w * v * rng.normal() for v in x)
+
+
+def test_draws_from_generators_of_this_process_are_refused():
+    """A worker has no such generator: its address means nothing there."""
+    x = [np.ones(3), np.ones(3)]
+    with pytest.raises(UnsupportedSyntaxError, match="while shards are evaluated"):
+        distributed.value_and_grad(_noisy_global, shards=("x",))(1.0, x)
+    with pytest.raises(UnsupportedSyntaxError, match="random numbers are drawn"):
+        distributed.value_and_grad(_noisy_passed, shards=("x",))(1.0, x, np.random.default_rng(1))
+    with pytest.raises(UnsupportedSyntaxError, match="random numbers are drawn"):
+        distributed.value_and_grad(_noisy_passed, shards=("x", "rng"))(1.0, x, [np.random.default_rng(1), np.random.default_rng(2)])
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_a_seed_for_each_shard(engine):
+    x = [np.arange(4.0), np.ones(3), np.ones(2)]
+    with distributed.value_and_grad(_noisy_seeded, shards=("x", "seed"), engine=engine) as both:
+        value, w_bar = both(1.5, x, [3, 4, 5])
+    np.testing.assert_allclose(value, sum(_noisy_seeded(1.5, v, seed) for v, seed in zip(x, (3, 4, 5), strict=True)), rtol=1e-14)
+    np.testing.assert_allclose(w_bar, value / 1.5, rtol=1e-14)

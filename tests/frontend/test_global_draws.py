@@ -355,3 +355,26 @@ def test_pullbacks_are_of_what_was_drawn_for_the_value():
         assert after == np.random.random()
         for cotangents in ((1.0, 0.0), (0.5, 2.0)):
             np.testing.assert_allclose(pullback(cotangents)[0], np.dot(cotangents, (plain[1.2 + h] - plain[1.2 - h]) / (2 * h)), rtol=1e-6)
+
+
+def test_default_rng_of_a_generator_is_that_generator():
+    """As libraries write it, so that a seed or a generator may be passed."""
+
+    def seeded_or_not(a, rng=None):
+        rng = np.random.default_rng(rng)
+        return a * rng.normal() + rng.random()
+
+    def of_a_module(a):
+        rng = np.random.default_rng(RNG)
+        return a * rng.normal() + rng.random()
+
+    gradient = stgrad.value_and_grad(seeded_or_not, jit=True)
+    for seed in (5, 6):
+        assert gradient(1.5, seed)[0] == gradient(1.5, np.random.default_rng(seed))[0] == seeded_or_not(1.5, seed)
+    state = RNG.bit_generator.state
+    values = [stgrad.value_and_grad(of_a_module, jit=True)(1.5)[0], of_a_module(1.5)]
+    RNG.bit_generator.state = state
+    assert [of_a_module(1.5), of_a_module(1.5)] == values
+    with pytest.raises(errors.UnsupportedSyntaxError, match="a state of its own"):
+        bits = np.random.PCG64(3)
+        stgrad.grad(lambda a: a * np.random.default_rng(bits).normal(), jit=True)(1.0)

@@ -56,10 +56,12 @@ define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.st
 define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots"
        " runtime.budget_trips runtime.budget_far runtime.open_length runtime.open_slots", "call")
 define("runtime.new_snapshots", "call", shape=0)
-define("runtime.random_uniform runtime.random_normal runtime.random_seed runtime.numba_random_uniform runtime.numba_random_normal"
-       " runtime.numba_random_seed runtime.random_integer runtime.numba_random_integer"
-       " runtime.generator_random_uniform runtime.generator_random_normal runtime.generator_random_exponential"
-       " runtime.generator_random_integer runtime.generator_random_interval runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)
+define("runtime.random_uniform runtime.random_normal runtime.random_seed runtime.random_integer", "call", differentiable=False, draws=True)
+define("runtime.numba_random_uniform runtime.numba_random_normal runtime.numba_random_seed runtime.numba_random_integer", "call",
+       differentiable=False, draws=True)
+define("runtime.generator_random_uniform runtime.generator_random_normal runtime.generator_random_exponential runtime.generator_random_integer"
+       " runtime.generator_random_interval", "call", differentiable=False, draws=True)
+define("runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)  # as text writes them
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix

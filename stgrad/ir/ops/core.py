@@ -70,6 +70,7 @@ class Operation:
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
         python: the same on Python's own values.
+        draws: whether it changes the state of a generator of random numbers, so that a second run gives others.
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
@@ -115,6 +116,7 @@ class Operation:
     integers: str = ""
     natural: str = ""
     positive: str = ""
+    draws: bool = False
     exponent: int | None = None
 
     @property

@@ -1,0 +1,99 @@
+"""Derivatives that are called inside a function that is being read: their programs become a part of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from stgrad import errors
+from stgrad import source as sources
+from stgrad.frontend import Reading, inline
+from stgrad.frontend.draws import refuse_draws
+from stgrad.ir import Loc
+from stgrad.program import Spec, array_program, spec_of
+from stgrad.request import DEFAULT, function_name, signature_of
+from stgrad.transforms.budget import within_own
+from stgrad.transforms.pipeline import Trace
+from stgrad.values import Closure, Sym, Value, is_number, leaves, map_leaves
+
+
+def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
+    """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
+    given_, reading = read_inline(target, frame, args, kwargs)
+    expected = [name for name in reading.arguments if name.startswith("_seed")]
+    given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
+    return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
+
+
+def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
+    """The arguments of a call inside a function that is being read, by name, and the program of what is called for their types."""
+    signature = signature_of(target)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
+    bound.apply_defaults()
+
+    def spec(value: Value, path: str) -> Spec:
+        if isinstance(value, Sym):
+            return value.type
+        return spec_of(value, path) if is_number(value) and not isinstance(value, (bool, int)) else value
+
+    specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
+    with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
+        reading = array_program(target, specs, Trace())
+    refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
+    return dict(bound.arguments), reading
+
+
+def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:
+    """The gradients of a 'vjp' derivative inside a function that is being read; seeds are the cotangents of the float results, in order."""
+    given = dict(zip(signature_of(target).parameters, primals, strict=True))
+    specs = {name: map_leaves(lambda leaf, _: leaf.type if isinstance(leaf, Sym) else leaf, value, name) for name, value in given.items()}
+    reading = array_program(target, specs, Trace())
+    refuse_draws(reading.function, "the pullback would draw other numbers than the value")
+    names = [name for name in reading.arguments if name.startswith("_seed")]
+    result = inline(frame, reading, {**given, **dict(zip(names, seeds, strict=True))})
+    return result[1]
+
+
+NESTED = 8  # derivatives of a function in that function
+_open: list[Any] = []  # the functions whose derivatives are being read in place
+
+
+@contextmanager
+def _nested(target: Any, frame: Any) -> Iterator[None]:
+    """While a derivative is read in place; a function whose gradient calls that gradient is refused."""
+    function = target
+    while hasattr(function, "derivative"):
+        function = function.derivative.function
+    code = getattr(function, "tree", getattr(function, "__code__", function))
+    if sum(code is c for c in _open) >= NESTED:
+        raise errors.NeedStaticError(  # with the integers among the arguments compiled in, it may end
+            f"the derivative of `{function_name(target.derivative)}` calls itself",
+            frame.builder.loc,
+            reason="it would need a derivative of every order",
+            hint="write the recursion as a loop, or give the function a derivative of its own: stgrad.custom_gradient",
+        )
+    _open.append(code)
+    try:
+        yield
+    except errors.NotDifferentiableError as problem:
+        raise problem.at(_definition(function, frame)) from problem.__cause__
+    finally:
+        _open.pop()
+
+
+def _definition(function: Any, frame: Any) -> Loc | None:
+    """Where a user's function is defined, for errors in a program of ours around it, such as a Hessian."""
+    ours = str(getattr(frame.source.function, "__module__", "")).startswith("stgrad.")
+    inner = sources.unwrap(function).function if ours and callable(function) and not isinstance(function, Closure) else None
+    if not isinstance(inner, FunctionType):
+        return None
+    source = sources.load(inner)
+    return source.loc(source.tree)
+
+
+__all__ = ["call_inline", "call_pullback", "read_inline"]
