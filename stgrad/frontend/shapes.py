@@ -122,7 +122,9 @@ def _linspace(
 ) -> Any:
     if any(isinstance(a, Sym) and a.type.array for a in (start, stop)) or retstep:
         return None
-    return Type(dtype_of(frame, dtype, "float64"), (dim_of(frame, num),), array=True)
+    kinds = [0.0 if type_of(a).weak or not isinstance(a, (Sym, np.generic)) else np.dtype(type_of(a).dtype) for a in (start, stop)]
+    default = str(np.result_type(*kinds, 0.0))
+    return Type(dtype_of(frame, dtype, default), (dim_of(frame, num),), array=True)
 
 
 @shaped(np.eye, np.identity)

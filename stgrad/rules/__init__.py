@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     creation,
     decompositions,
     elementwise,
+    expansions,
     fft,
     grids,
     joining,
@@ -23,11 +24,13 @@ from . import (  # noqa: F401
 )
 from .broadcasting import unbroadcast, widen
 from .core import (
+    EXPANSIONS,
     LATE,
     TABLE,
     Rule,
     adjoint,
     composite,
+    expansion,
     linear,
     lookup,
     nondiff,
@@ -39,14 +42,14 @@ from .core import (
 )
 
 __all__ = [
-    "TABLE", "Rule", "adjoint", "composite", "linear", "load_scipy", "lookup", "nondiff", "op_name", "partials", "samples",
+    "EXPANSIONS", "TABLE", "Rule", "adjoint", "composite", "expansion", "linear", "load_scipy", "lookup", "nondiff", "op_name", "partials", "samples",
     "static", "tangent", "unbroadcast", "widen",
 ]  # fmt: skip
 
 # SciPy module -> the files with its rules
 _SCIPY = {
     "scipy.special": ("special", "gamma", "bessel", "orthogonal"),
-    "scipy.linalg": ("scipy_linalg", "scipy_matrices"),
+    "scipy.linalg": ("scipy_linalg", "scipy_matrices", "scipy_factors"),
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft", "cosines"),
     "scipy.integrate": ("quadrature",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.special as sp
 
-from .core import partials, samples
+from .core import expansion, partials, samples
 from .sampling import unary
 
 
@@ -42,6 +42,11 @@ def yv(y, v, z):
 @partials(sp.i0, np.i0)
 def i0(y, x):
     return sp.i1(x)
+
+
+@expansion(np.i0, always=True)
+def i0_of_scipy(x):
+    return sp.i0(x) if np.result_type(x).kind == "f" else NotImplemented
 
 
 @partials(sp.i1)

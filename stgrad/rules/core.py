@@ -80,6 +80,7 @@ class Rule:
 
 TABLE: dict[str, Rule] = {}  # by name
 _NAMES: dict[Any, str] = {}  # callable -> name
+EXPANSIONS: dict[str, tuple[Callable[..., Any], bool]] = {}  # operation -> itself, written with others; whether that is better even where Numba has it
 LATE: dict[str, Callable[[], None]] = {}  # module -> what registers its rules, run once the module is imported
 UNIT_RULE: list[Callable[[str], Rule | None]] = []  # the rule of a call of a unit (`stgrad.frontend.unit_rules`)
 STATIC: set[Any] = set()  # helpers that run at compile time on static arguments
@@ -165,6 +166,19 @@ def composite(*ops: Callable[..., Any]) -> Callable[[F], F]:
 
     def register(definition: F) -> F:
         _register(ops, "composite", composite=definition)
+        return definition
+
+    return register
+
+
+def expansion(*ops: Callable[..., Any], always: bool = False) -> Callable[[F], F]:
+    """What operations that Numba lacks are made of, for the program that is compiled; NotImplemented for arguments that are not covered.
+
+    Derivatives come from the operation's own rule. `always`: also where Numba has it, as loops over elements then compute it with what is around it.
+    """
+
+    def register(definition: F) -> F:
+        EXPANSIONS.update({op_name(op): (definition, always) for op in ops})
         return definition
 
     return register

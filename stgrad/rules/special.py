@@ -10,7 +10,7 @@ import math
 import numpy as np
 import scipy.special as sp
 
-from .core import adjoint, nondiff, partials, samples, tangent
+from .core import adjoint, expansion, nondiff, partials, samples, tangent
 from .products import conj
 from .reductions import restore
 from .sampling import binary, unary
@@ -206,6 +206,19 @@ def logsumexp_dot(y, a, axis=None, b=None, a_dot=0.0, b_dot=0.0, keepdims=False)
     if b is None:
         return np.sum(share * a_dot, axis=axis, keepdims=keepdims)
     return np.sum(share * (b * a_dot + b_dot), axis=axis, keepdims=keepdims)
+
+
+@expansion(sp.softmax)
+def softmax_in_parts(x, axis=None):
+    parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return parts / np.sum(parts, axis=axis, keepdims=True)
+
+
+@expansion(sp.log_softmax)
+def log_softmax_in_parts(x, axis=None):
+    top = np.max(x, axis=axis, keepdims=True)
+    rest = x - np.where(np.isfinite(top), top, 0.0)
+    return rest - np.log(np.sum(np.exp(rest), axis=axis, keepdims=True))
 
 
 @adjoint(sp.softmax)

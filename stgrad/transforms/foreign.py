@@ -1,4 +1,4 @@
-"""Calls that Numba cannot compile go to Python: `y = runtime.call_python("lambda a: np.cumprod(a, axis=-1)", "float64[:]", a)`.
+"""Calls that Numba cannot compile go to Python: `y = runtime.call_python("lambda a: np.fft.ifft(a)", "complex128[:]", a)`.
 
 The last pass: what lowering left as a NumPy or SciPy call is asked of the measured table in `stgrad.ir.ops.support`. The result
 of such a call is always fresh memory, so a view that is written to later while its source is still in use is refused. A reshape is
@@ -7,17 +7,16 @@ a view or a copy, whichever Numba can, unless its source is known to be contiguo
     >>> import numpy as np
     >>> import stgrad
     >>> from stgrad.testing.passes import show_pass
-    >>> def products(a):
-    ...     return np.cumprod(a, axis=1)
-    >>> show_pass("foreign", stgrad.jit(products), np.ones((2, 3)))
-    return np.cumprod(a, axis=1)
+    >>> def spectrum(a):
+    ...     return np.fft.fft(a)
+    >>> show_pass("foreign", stgrad.jit(spectrum), np.ones(3))
+    return np.fft.fft(a)
     ->
-    return runtime.call_python('lambda x0: np.cumprod(x0, axis=1)', 'float64[:, :]', a)
+    return runtime.call_python('lambda x0: np.fft.fft(x0)', 'complex128[:]', a)
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -28,8 +27,8 @@ import numpy as np
 from stgrad import errors
 from stgrad.analysis.alias import viewed, views_of
 from stgrad.analysis.contiguous import contiguous, rowwise
+from stgrad.analysis.native import TRIANGULAR, Natives
 from stgrad.analysis.shadows import updates_seen
-from stgrad.analysis.statements import multiplies
 from stgrad.analysis.triangles import triangles
 from stgrad.ir import (
     NONE,
@@ -50,10 +49,7 @@ from stgrad.ir import (
     operand_vars,
 )
 from stgrad.ir.ops import operation
-from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
-
-TRIANGULAR = "scipy.linalg.solve_triangular"
-_MAY_TURN_COMPLEX = frozenset({"np.linalg.eig", "np.linalg.eigvals"})  # NumPy's result decides: refused at run time where it is complex
+from stgrad.ir.ops.support import Value, supported
 
 
 def foreign(fn: Function) -> Function:
@@ -63,7 +59,7 @@ def foreign(fn: Function) -> Function:
 
 class _Foreign:
     def __init__(self, fn: Function) -> None:
-        self.fn, self.types = fn, fn.types
+        self.fn, self.types, self.natives = fn, fn.types, Natives(fn.types)
         self.seen: frozenset[tuple[str, str]] | None = None
         self.rows: frozenset[str] | None = None
         self.triangles: Mapping[str, str] | None = None
@@ -75,19 +71,9 @@ class _Foreign:
         return tuple(self.stmt(map_blocks(self.block, s), s) for s in block)
 
     def stmt(self, stmt: Stmt, original: Stmt) -> Stmt:
-        if isinstance(stmt, Assign) and stmt.kwargs:
-            stmt = without_defaults(stmt)
-        if isinstance(stmt, Assign) and stmt.op == "np.expand_dims":
-            stmt = with_new_axes(stmt, self.types)
-        if isinstance(stmt, Assign) and stmt.op == "np.squeeze":
-            stmt = without_axes(stmt, self.types)
-        if isinstance(stmt, Assign) and operation(stmt.op).kind == "order":
-            stmt = ordered(stmt, self.types)
-        if isinstance(stmt, Assign) and operation(stmt.op).reorders:
-            stmt = reordered(stmt, self.types)
-        if isinstance(stmt, Assign) and stmt.op == "np.matmul" and self.types[stmt.target.name].rank > 2 and multiplies(stmt, self.types):
-            stmt = replace(stmt, op="runtime.matmul")
-        if isinstance(stmt, Assign) and not self.native(stmt):
+        if isinstance(stmt, Assign):
+            stmt = self.natives.settled(stmt)
+        if isinstance(stmt, Assign) and not self.natives.has(stmt):
             new = reshaped(stmt, self.types)
             if new is not None and self.in_rows(stmt):
                 return replace(new, op="np.reshape")
@@ -115,68 +101,12 @@ class _Foreign:
             return stmt
         return replace(stmt, op=TRIANGULAR, kwargs=(("lower", Const(kind == "lower")), ("check_finite", Const(False))))
 
-    # ------------------------------------------------------------- what Numba has
-
-    def native(self, stmt: Assign) -> bool:
-        if stmt.op == "getitem":
-            index = stmt.args[1]
-            return not gathers(index, self.types) or self.supported("getitem", stmt)
-        if stmt.op.startswith("math."):
-            return stmt.op[5:] in MATH and len(stmt.args) == MATH_ARGUMENTS.get(stmt.op[5:], len(stmt.args))
-        if stmt.op.startswith("scipy.special.") and self.called_by_address(stmt):
-            return True
-        if stmt.op == TRIANGULAR:
-            return self.triangular(stmt)
-        if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
-            return False
-        if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in NATIVE and not self.odd(stmt)):
-            return True
-        return self.supported(stmt.op, stmt)
-
-    def called_by_address(self, stmt: Assign) -> bool:
-        """Whether a function of SciPy is called with real numbers, as compiled code can."""
-        from stgrad.runtime.special import ARITY
-
-        described = [self.describe(a) for a in stmt.args]
-        kinds = [np.dtype(d.dtype).kind if isinstance(d, Value) else np.asarray(d).dtype.kind for d in described]
-        numbers = all(not isinstance(d, Value) or not d.rank for d in described) and all(kind in "fiub" for kind in kinds)
-        return numbers and not stmt.kwargs and ARITY.get(stmt.op.rpartition(".")[2]) == len(kinds)
-
-    def triangular(self, stmt: Assign) -> bool:
-        """Whether a triangular system is one real matrix, and its options are such as compiled code takes."""
-        kinds = [self.types[a.name] for a in stmt.args[:2] if isinstance(a, Var)]
-        options = [*stmt.args[2:], *(v for _, v in stmt.kwargs)]
-        plain = all(isinstance(o, Const) and type(o.value) in (bool, int) for o in options)
-        return len(kinds) == 2 and plain and kinds[0].rank == 2 and kinds[1].rank in (1, 2) and {t.dtype for t in kinds} in ({"float64"}, {"float32"})
-
-    def odd(self, stmt: Assign) -> bool:
-        """Options, or arithmetic of arrays and scalars of two dtypes, where Numba promotes in its own way."""
-        types = [self.types[a.name] if isinstance(a, Var) else None for a in stmt.args]
-        if any(k not in ("dtype",) for k, _ in stmt.kwargs):
-            return True
-        if stmt.op in BY_SHAPE or not any(t is not None and t.array for t in types):
-            return False
-        wanted = {t.dtype for t in types if t is not None and t.array}
-        scalars = {t.dtype for t in types if t is not None and not t.array}
-        scalars |= {str(np.result_type(a.value)) for a in stmt.args if isinstance(a, Const) and isinstance(a.value, (float, complex, np.inexact))}
-        return len(wanted | scalars) > 1
-
-    def complex(self, operand: Operand) -> bool:
-        return isinstance(operand, Var) and self.types[operand.name].dtype.startswith("complex")
-
-    def supported(self, op: str, stmt: Assign) -> bool:
-        kwargs = {k: self.describe(v) for k, v in stmt.kwargs}
-        try:
-            return supported(op, [self.describe(a) for a in stmt.args], kwargs, contiguous=False)
-        except TypeError:
-            return False
-
     def storable(self, stmt: Store) -> bool:
         if not gathers(stmt.index, self.types):
             return True
         if stmt.mode == "add_at":
             return False
-        described = [self.describe(stmt.target), self.describe(stmt.index), self.describe(stmt.value)]
+        described = [self.natives.describe(stmt.target), self.natives.describe(stmt.index), self.natives.describe(stmt.value)]
         if stmt.mode == "add":  # read and write
             return supported("getitem", described[:2]) and supported("setitem", [*described[:2], Value(self.types[stmt.target.name].dtype, 1, True)])
         return supported("setitem", described, contiguous=False)
@@ -207,16 +137,6 @@ class _Foreign:
         if isinstance(value, Const):
             return isinstance(value.value, (bool, int, float)) and (target.dtype != "bool" or isinstance(value.value, bool))
         return isinstance(value, Var) and self.types[value.name].rank <= 1 and self.types[value.name].dtype == target.dtype
-
-    def describe(self, operand: Operand) -> Any:
-        if isinstance(operand, Var):
-            t = self.types[operand.name]
-            return Value(t.dtype, t.rank, t.array)
-        if isinstance(operand, Pack):
-            return tuple(self.describe(o) for o in operand.items)
-        if isinstance(operand, Slice):
-            return slice(None)
-        return operand.value
 
     # ------------------------------------------------------------- the call
 
@@ -267,62 +187,6 @@ class _Foreign:
         return Effect("runtime.call_python", (Const(f"lambda {', '.join(writer.names)}: {text}"), Const("None"), *writer.operands), (), stmt.loc, stmt.note)
 
 
-def without_defaults(stmt: Assign) -> Assign:
-    """The call without options that say what NumPy does anyway: `np.sum(x, axis=None, keepdims=False)`."""
-    function = getattr(np, stmt.op[3:], None) if stmt.op.startswith("np.") and "." not in stmt.op[3:] else None
-    try:
-        parameters = inspect.signature(function).parameters if function is not None else {}
-    except (TypeError, ValueError):  # of C functions
-        return stmt
-
-    def is_default(name: str, value: Operand) -> bool:
-        if name not in parameters or not isinstance(value, Const):
-            return False
-        return value.value is False if name == "keepdims" else value.value is None is parameters[name].default
-
-    return replace(stmt, kwargs=tuple([(k, v) for k, v in stmt.kwargs if not is_default(k, v)]))
-
-
-def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
-    """`np.expand_dims(x, -1)` as `x[:, None]`, which is native code for every axis."""
-    source, axis = stmt.args[0], stmt.args[1] if len(stmt.args) > 1 else stmt.kwargs[0][1]
-    rank = types[stmt.target.name].rank
-    axes = axis.items if isinstance(axis, Pack) else (axis,)
-    if not isinstance(source, Var) or not types[source.name].array or not all(isinstance(a, Const) and type(a.value) is int for a in axes):
-        return stmt
-    new = {a.value % rank for a in axes if isinstance(a, Const)}
-    whole = Slice(NONE, NONE, NONE)
-    index = Pack(tuple(NONE if k in new else whole for k in range(rank)))
-    return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(new) == rank - types[source.name].rank else stmt
-
-
-def without_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
-    """`np.squeeze(x)` as `x[:, 0]`, which is a view in native code, too."""
-    source, options = stmt.args[0], [*stmt.args[1:], *(v for _, v in stmt.kwargs)]
-    if not isinstance(source, Var) or not types[stmt.target.name].rank:
-        return stmt
-    dims, axes = types[source.name].dims, options[0] if options else NONE
-    if axes == NONE:
-        gone = {k for k, d in enumerate(dims) if d.constant == 1}
-    else:
-        given = axes.items if isinstance(axes, Pack) else (axes,)
-        gone = {a.value % len(dims) for a in given if isinstance(a, Const) and type(a.value) is int}
-    index = Pack(tuple(Const(0) if k in gone else Slice(NONE, NONE, NONE) for k in range(len(dims))))
-    return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(dims) - len(gone) == types[stmt.target.name].rank else stmt
-
-
-def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
-    """`np.swapaxes(x, axis1=0, axis2=-1)` and its like as `np.transpose(x, (2, 1, 0))`, which is a view in native code, too."""
-    source, options = stmt.args[0], Pack((*stmt.args[1:], *(v for _, v in stmt.kwargs)))
-    if not isinstance(source, Var) or types[source.name].rank < 2 or list(operand_vars(options)):
-        return stmt
-    given = [tuple(i.value for i in o.items if isinstance(i, Const)) if isinstance(o, Pack) else o.value for o in options.items if isinstance(o, (Pack, Const))]
-    shape = tuple(range(types[source.name].rank))  # tells which axis is which
-    order = getattr(np, stmt.op[3:])(np.empty(shape), *given).shape
-    axes = () if order == shape[::-1] else (Pack(tuple(map(Const, order))),)
-    return replace(stmt, args=(source, *axes), op="np.transpose", kwargs=())
-
-
 def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`runtime.solve(a, b)` and its like for one real matrix, which do the smallest without LAPACK."""
     tuned = operation(stmt.op).tuned
@@ -332,15 +196,6 @@ def solved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if kinds[0].rank != 2 or kinds[-1].rank > 2 or {t.dtype for t in kinds} not in ({"float64"}, {"float32"}):
         return stmt
     return replace(stmt, op=tuned)
-
-
-def ordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
-    """`runtime.sort(x)` and its like for a vector of real numbers, whatever axis is said."""
-    source, options = stmt.args[0], dict(zip(("axis", "kind", "order"), stmt.args[1:], strict=False)) | dict(stmt.kwargs)
-    if not isinstance(source, Var) or types[source.name].rank != 1 or types[source.name].dtype not in ("float64", "float32", "int64"):
-        return stmt
-    said = {k: v for k, v in options.items() if v != NONE and not (k == "axis" and v in (Const(0), Const(-1)))}
-    return stmt if said else replace(stmt, op=operation(stmt.op).tuned, args=(source,), kwargs=())
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

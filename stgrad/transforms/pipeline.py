@@ -18,6 +18,7 @@ from stgrad.transforms.budget import BUDGET, at_fault, within
 from stgrad.transforms.buffers import buffered
 from stgrad.transforms.checkpoints import marked, unmarked
 from stgrad.transforms.counters import counted
+from stgrad.transforms.expand import expand
 from stgrad.transforms.foreign import foreign
 from stgrad.transforms.forward import forward
 from stgrad.transforms.halves import Halves, halves, repeated
@@ -187,6 +188,7 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
     """The functions of the passes by name."""
     return {
         **lowering(without),
+        "expand": lambda fn: simplify(expand(fn)),
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,

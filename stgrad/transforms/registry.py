@@ -54,10 +54,11 @@ class PassInfo:
 
 
 REGISTRY = (
+    PassInfo("expand", "operations that Numba lacks are written with others", "arrays"),
     PassInfo("records", "of a running maximum and its kin, the trip that made it is kept instead of all earlier values", "lists"),
     PassInfo("sweeps", "unites a loop of independent trips with its own reversal, so that nothing is stored", "lists fresh"),
     PassInfo("small", "small local arrays become scalars", "arrays"),
-    PassInfo("motion", "array operations that every trip of a loop repeats are done before it", "arrays fresh"),
+    PassInfo("motion", "array operations, and costly ones of numbers, that every trip of a loop repeats are done before it", "arrays fresh"),
     PassInfo("states", "an array that a loop changes in place, and restores on the way back, becomes a block of states", "arrays lists fresh"),
     PassInfo("settle", "extents that always equal one of an argument take its symbol", "arrays", "settled", optional=False),
     PassInfo("agree", "extents that the program itself requires to be equal are tested once, and are one from there on", "arrays settled"),
@@ -114,7 +115,7 @@ def check(order: Iterable[PassInfo]) -> None:
 
     >>> check(REGISTRY[:2])
     Traceback (most recent call last):
-    stgrad.errors.InternalError: no pass of records, sweeps establishes `loops`: array statements are loops over elements
+    stgrad.errors.InternalError: no pass of expand, records establishes `loops`: array statements are loops over elements
     ...
     """
     known = START
@@ -148,7 +149,7 @@ def table() -> str:
     """The passes as a table in Markdown.
 
     >>> print(table().splitlines()[2])
-    | `records` | of a running maximum and its kin, the trip that made it is kept instead of all earlier values | lists | | | yes |
+    | `expand` | operations that Numba lacks are written with others | arrays | | | yes |
     """
     head = ("pass", "what it does", "requires", "establishes", "destroys", "optional")
     return "\n".join([_row(head), "|---|---|---|---|---|---|", *(_row(_cells(p)) for p in REGISTRY if not p.asked)])

@@ -56,6 +56,7 @@ class Operation:
         fused: whether loop nests compute it element by element.
         unrolled: whether arrays of a few elements are computed element by element, without a loop.
         own: whether operands keep their own dtypes there.
+        real: whether compiled code has it for real numbers alone.
         vector: the operation that processors run for several elements at once: itself, or one of `stgrad.runtime`.
         precise: the same from the C library.
         tuned: the same from `stgrad.runtime`, for one real matrix.
@@ -98,6 +99,7 @@ class Operation:
     fused: bool = False
     unrolled: bool = False
     own: bool = False
+    real: bool = False
     vector: str = ""
     precise: str = ""
     tuned: str = ""

@@ -89,7 +89,7 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
     ("np.expand_dims np.roll", {"A1,n": "dfDl?", "A2,n": "dfDl?"}),
     ("np.broadcast_to", {"A1,t": "dfDl?", "s,t": "dfDl?", "A2,t": "dfDl?"}),
     ("np.broadcast_arrays", {"A2,A1": "dfDl?"}),
-    ("np.concatenate np.stack", {"(A2,A2)": "dfDl?", "(A1,A1)": "dfDl?", "(A3,A3)": "dfDl?", "(A2,A2),axis=n": "dfDl?",
+    ("np.concatenate np.stack", {"(A2,A2)": "dfDl?", "(A1,A1)": "dfDl?", "(A3,A3)": "dfDl?", "(A2,A2),axis=n": "dfDl?", "(A3,A3),axis=n": "dfDl?",
         "(A2,A2),n": "dfDl?", "(A1,A1),axis=n": "dfDl?"}),
     ("np.vstack np.hstack np.dstack", {"(A2,A2)": "dfDl?", "(A1,A1)": "dfDl?", "(A3,A3)": "dfDl?"}),
     ("np.column_stack", {"(A2,A2)": "dfDl?", "(A1,A1)": "dfDl?"}),
@@ -112,6 +112,7 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
     ("np.searchsorted", {"A1,s": "dfDl?", "A1,A1": "dfDl?", "A1,A2": "dfDl?", "A1,A1,side='right'": "dfDl?"}),
     ("np.digitize", {"A1,A1": "dfl?", "s,A1": "dfl?"}),
     ("np.bincount", {"I1": "dfDl?", "I1,weights=A1": "dfl?"}),
+    ("np.tril_indices np.triu_indices", {"n": "dfDl?", "n,n": "dfDl?", "i": "dfDl?"}),
     ("np.histogram", {"A1,n": "dl", "A1,A1": "dfl?"}),
     ("np.interp", {"s,A1,A1": "dfl?", "A1,A1,A1": "dfl?"}),
     ("np.convolve", {"A1,A1": "dfDl?", "A1,A1,mode='same'": "dfDl?", "A1,A1,mode='valid'": "dfDl?"}),
@@ -158,11 +159,13 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
 
 # Calls in the forms that lowering writes, or that Numba has for every type we use.
 NATIVE = frozenset(
-    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.outer np.arange np.sqrt "
-    "np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
+    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.outer np.arange np.eye np.identity "
+    "np.sqrt np.add np.subtract np.multiply np.divide np.negative np.less np.less_equal np.greater np.greater_equal np.equal np.not_equal "
     "np.power np.absolute np.maximum np.minimum np.floor_divide np.remainder np.logical_and np.logical_or np.logical_not np.isfinite np.floor np.sign".split()
 )
-BY_SHAPE = frozenset("np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange".split())
+BY_SHAPE = frozenset(
+    "np.empty np.zeros np.ones np.full np.zeros_like np.ones_like np.empty_like np.full_like np.copy np.transpose np.arange np.eye np.identity".split()
+)
 MATH = frozenset(
     "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p sqrt pow fabs floor ceil trunc "
     "copysign hypot degrees radians erf erfc gamma lgamma isnan isinf isfinite ldexp gcd".split()
@@ -171,6 +174,8 @@ MATH = frozenset(
 MATH_ARGUMENTS = {"log": 1, "hypot": 2}  # Numba has these forms alone
 
 TABLE = {op: rows for ops, rows in _MEASURED for op in ops.split()}
+# Dtypes beside which a number of Python leaves Numba no other choice than NumPy has; integers and flags take the first.
+_BESIDE: dict[type, str] = {int: "ldD", float: "dD", complex: "D"}
 _UFUNCS = frozenset(op for op in TABLE if isinstance(getattr(np, op.removeprefix("np."), None), np.ufunc)) - {"np.matmul"}
 # Beside integers, an integer is a number like the others.
 _INTEGER = {op: {re.sub(r"\bI(?=\d)", "A", re.sub(r"\bi\b", "s", p)): works for p, works in rows.items()} for op, rows in TABLE.items()}
@@ -191,15 +196,18 @@ def supported(op: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None = N
     >>> supported("np.sum", [Value("float32", 3, True)], {"axis": (0, 2)}), supported("np.fft.fft", solve[1:])
     (True, False)
     """
+    args = [Value(item.dtype.name) if isinstance(item, np.generic) else item for item in args]
     items = [*args, *(kwargs or {}).values()]
     values = [value for item in items for value in _values(item)]
     dtype = _dtype(values)
     if dtype is None:
         return False
-    if op in _UFUNCS and all(isinstance(item, Value) for item in args):
-        return not kwargs and dtype in TABLE[op].get(",".join("s" * len(args)), "")
+    if op in _UFUNCS and not kwargs and all(isinstance(item, Value) or type(item) in _BESIDE for item in args):
+        return _beside(dtype, args) in tuple(TABLE[op].get(",".join("s" * len(args)), ""))
     rows = (_INTEGER if dtype == "l" else TABLE).get(op, {})
     works = rows.get(_pattern(op, args, kwargs or {}, dtype), "")
+    if not works and dtype == "d":  # a number that is known serves as one that is not
+        works = rows.get(_pattern(op, [Value("float64") if type(item) is float else item for item in args], kwargs or {}, dtype), "")
     return dtype in works and (contiguous or "C" not in works)
 
 
@@ -207,6 +215,13 @@ def _values(item: Any) -> list[Value]:
     if isinstance(item, Value):
         return [item]
     return [value for inner in item for value in _values(inner)] if isinstance(item, (tuple, list)) else []
+
+
+def _beside(dtype: str, args: Sequence[Any]) -> str:
+    """The dtype in which Numba computes, as NumPy does, with numbers of Python beside values of a dtype; '' where it takes another one."""
+    for beside in [_BESIDE[type(item)] for item in args if not isinstance(item, Value)]:
+        dtype = dtype if dtype in tuple(beside) else beside[0] if dtype in ("l", "?") else ""
+    return dtype
 
 
 def _dtype(values: list[Value]) -> str | None:
@@ -232,7 +247,8 @@ def _kind(item: Any, dtype: str) -> str:
     if isinstance(item, (tuple, list)):
         if item and all(type(part) in (int, tuple) for part in item) and not _values(item):
             return "t"
-        return "(" + ",".join(_kind(part, dtype) for part in item) + ")"
+        kinds = [_kind(part, dtype) for part in item]
+        return f"({','.join(kinds[:2] if len({*kinds}) == 1 else kinds)})"  # two alike were measured, more go as well
     if isinstance(item, slice):
         return ":"
     if item is Ellipsis:

@@ -54,6 +54,8 @@ def element(op: str, args: tuple[Expr, ...], dtype: str) -> Expr | None:
         low = element("np.maximum", (args[0], args[1]), dtype)
         return None if low is None else element("np.minimum", (low, args[2]), dtype)
     known = operation(op)
+    if known.real and any(np.dtype(a.dtype).kind == "c" for a in args):
+        return None
     if known.kind in ("comparison", "logical", "predicate"):
         if known.kind == "comparison":
             inner = common(args)
