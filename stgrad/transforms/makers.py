@@ -40,6 +40,7 @@ SAVE_FLAG = 5
 GROWING = 3  # halves: where nobody knows how many there will be
 BRANCH = 2
 LANES = 5  # the most that an operation costs for each element of an array: several are made at once
+DIVIDED = 2  # by a constant
 _PRODUCTS = {2: 1, 3: 2, 4: 2}  # of powers that are written out
 TRIPS = 8  # a loop's trips, and elements along an axis, where costs are compared
 
@@ -206,10 +207,18 @@ class Makers:
 
 def repeated(stmt: Assign) -> int | None:
     """Work of an operation that may be repeated, in additions; None where it is too much."""
-    cost = operation(stmt.op).cost
-    if stmt.op == "np.power" and stmt.args[1:] and isinstance(stmt.args[1], Const) and stmt.args[1].value in _PRODUCTS:
-        cost = _PRODUCTS[stmt.args[1].value]
+    cost = work(stmt) if operation(stmt.op).cost is not None else None
     return cost if cost is not None and cost <= REPEATED else None
+
+
+def work(stmt: Assign) -> int:
+    """Work of an operation for one element, in additions: small powers are products, and so are quotients by what is known."""
+    known, last = operation(stmt.op), stmt.args[-1] if stmt.args else None
+    if not isinstance(last, Const) or isinstance(last.value, str):
+        return known.cost or 0
+    if known.exponent is not None and last.value in _PRODUCTS:
+        return _PRODUCTS[last.value]
+    return min(known.cost or 0, DIVIDED) if known.symbol == "/" else known.cost or 0
 
 
 def once_more(stmt: Assign | If, target: str, operands: Mapping[str, Operand], fresh: Mapping[str, str]) -> Block:

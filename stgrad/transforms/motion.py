@@ -1,4 +1,4 @@
-"""Array operations that every trip of a loop repeats are done once, before it.
+"""Array operations, and costly ones of numbers, that every trip of a loop repeats are done once, before it.
 
     for t in range(n):                        runs = 0 < n
         z = U @ x                             if runs: z = U @ x
@@ -6,10 +6,11 @@
                                               for t in range(n):
                                                   h = np.tanh(W @ h + z)
 
-What moves is a product, a solution, a reduction (an anchor), or what an anchor is computed from. It stands in every trip (in no branch), is bound once,
-reads nothing that the loop binds or writes to, and no store anywhere reaches its memory, since all trips share it then. An elementwise operation
-moves for an anchor alone: by itself it fuses with the loop, and costs less than memory. A loop that may have no trip gets a test: what moves runs
-if the loop does, so that it raises what the loop would raise, and a derivative of it is asked for only where the loop has one.
+What moves is an anchor: a product, a solution, a reduction, a function or quotient of numbers such as `math.lgamma(nu)`; or what an anchor is computed
+from. It stands in every trip (in no branch), is bound once, reads nothing that the loop binds or writes to, and no store anywhere reaches its memory, since
+all trips share it then. An elementwise operation moves for an anchor alone: by itself it fuses with the loop, and costs less than memory. A loop that may
+have no trip gets a test: what moves runs if the loop does, so that it raises what the loop would raise, and a derivative of it is asked for only where the
+loop has one.
 
 It runs before differentiation, so that the adjoint of `z` is summed up in the loop, and the product has its adjoint once, behind it; and as a pass, for
 functions that are not differentiated and for what derivatives add. `lower.invariants` does the same for numbers, once elements have positions.
@@ -74,8 +75,10 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
+from stgrad.transforms.makers import work
 
 ANCHORS = frozenset({"product", "solver", "reduction"})
+WORTH = 8  # additions: the work of numbers that has a place of its own before a loop
 PURE = ANCHORS | frozenset({"arithmetic", "comparison", "logical", "predicate", "function", "cast", "identity", "choice", "move", "extent", "whole", "part"})
 
 
@@ -204,8 +207,11 @@ class _Motion:
         return not own and not any(self.classes.find(n) in written for n in arrays)
 
     def anchor(self, stmt: Assign) -> bool:
-        """Whether an operation goes over a whole array, and is worth a place of its own."""
-        return operation(stmt.op).kind in ANCHORS and any(self.types[n].rank for n in reads(stmt) if n in self.types)
+        """Whether an operation goes over a whole array, or is a costly function of a number, and is worth a place of its own."""
+        known, read = operation(stmt.op), [self.types[n] for n in reads(stmt) if n in self.types]
+        if known.kind in ANCHORS:
+            return any(t.rank for t in read)
+        return bool(read) and not any(t.array for t in read) and known.kind in ("function", "arithmetic") and work(stmt) >= WORTH
 
     # ------------------------------------------------------------- no trip at all
 
