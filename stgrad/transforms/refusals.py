@@ -203,7 +203,8 @@ class _Search:
             return []
         out: list[Stmt] = []
         base, exponent = stmt.args
-        if not (isinstance(exponent, Const) and exponent.value >= 0):
+        natural = isinstance(exponent, Const) and exponent.value >= 0 or types[1].dtype == "int64" and operand_interval(exponent, self.ranges)[0] >= 0
+        if not natural:
             zero = self.maker.made("np.equal", (base, Const(0.0)), BOOL, out)
             inner: list[Stmt] = []
             negative = self.maker.made("np.less", (exponent, Const(0)), BOOL, inner)
