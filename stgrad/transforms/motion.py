@@ -41,7 +41,7 @@ functions that are not differentiated and for what derivatives add. `lower.invar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -94,6 +94,67 @@ def move_invariants(fn: Function) -> Function:
     state = _Motion(fn)
     body = state.block(fn.body)
     return replace(fn, body=body, types=state.types) if state.moved else fn
+
+
+def move_integers(fn: Function) -> Function:
+    """The program with sums and products of integers that every trip of a loop repeats before it: `x[j * (j - 1) // 2 + i]` in a loop over i.
+
+    It comes first, so that a position is a sum of counters and of what is there before the loop, and is tested there.
+
+    >>> from stgrad.ir.text import dump, parse
+    >>> print(dump(move_integers(parse('''
+    ... def f(x: float64['n'], j: int):
+    ...     s: float = 0.0
+    ...     i: int
+    ...     for i in range(0, j, 1):
+    ...         k: int = j * 2
+    ...         at: int = k + i
+    ...         v: float64 = x[at]
+    ...         s = s + v
+    ...     return s
+    ... '''))))
+    def f(x: float64['n'], j: int):
+        s: float = 0.0
+        k: int = j * 2
+        i: int
+        for i in range(0, j, 1):
+            at: int = k + i
+            v: float64 = x[at]
+            s = s + v
+        return s
+    """
+    if not any(isinstance(s, For) for s in walk(fn.body)):
+        return fn
+    once = definitions(fn).once
+
+    def block(statements: Block) -> Block:
+        return tuple(s for stmt in statements for s in split(map_blocks(block, stmt)))
+
+    def split(stmt: Stmt) -> Block:
+        if not isinstance(stmt, For):
+            return (stmt,)
+        moving = assigned((stmt,))
+        ahead: list[Assign] = []
+        for s in stmt.body:
+            if isinstance(s, Assign) and _whole(s, fn.types) and s.target.name in once and moving.isdisjoint(reads(s)):
+                ahead.append(s)
+                moving.discard(s.target.name)
+        return (*ahead, replace(stmt, body=tuple(s for s in stmt.body if not any(s is a for a in ahead)))) if ahead else (stmt,)
+
+    body = block(fn.body)
+    return fn.with_body(body) if body != fn.body else fn
+
+
+def _whole(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether a statement adds, subtracts or multiplies integers of Python's, or divides one by a known one."""
+    if len(stmt.targets) != 1 or stmt.kwargs or not stmt.args:
+        return False
+    for operand in (stmt.target, *stmt.args):
+        known = types[operand.name] if isinstance(operand, Var) else None
+        if not (isinstance(operand, Const) and type(operand.value) is int or known is not None and known.dtype == "int64" and known.weak and not known.array):
+            return False
+    symbol, last = operation(stmt.op).symbol, stmt.args[-1]
+    return symbol in ("+", "-", "*") or symbol in ("//", "%") and isinstance(last, Const) and last.value != 0
 
 
 @dataclass
@@ -255,4 +316,4 @@ def surely_runs(loop: For) -> bool:
     return len(bounds) == 3 and len(range(*bounds)) > 0
 
 
-__all__ = ["bindings", "move_invariants", "surely_runs"]
+__all__ = ["bindings", "move_integers", "move_invariants", "surely_runs"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 
@@ -387,3 +388,43 @@ def test_negative_positions(function, jit):
         assert np.isclose(value, function(x, n)), n
         right = [(function(x + 1e-6 * e, n) - function(x - 1e-6 * e, n)) / 2e-6 for e in np.eye(5)]
         assert np.allclose(slope, right, atol=1e-6), n
+
+
+def packed(a, x):
+    """A product with a triangle that is stored row after row."""
+    n = len(x)
+    s = 0.0
+    for j in range(n):
+        q = 0.0
+        for i in range(j):
+            q += a[j * (j - 1) // 2 + i] * x[i]
+        s += q * q
+    return s
+
+
+def test_a_position_with_a_square_in_it_is_tested_before_the_innermost_loop():
+    a, x = np.arange(1.0, 7.0), np.array([0.5, 1.0, -2.0, 3.0])
+    text = stgrad.grad(packed, argnums=(0, 1)).lowered(a, x)
+    inner = text[text.index("for i in range(j):") :]
+    assert "raise" not in inner[: inner.index("s +=")]
+    check_gradient(packed, (a, x), argnums=(0, 1), jit=True)
+    for jit in (True, False):
+        with pytest.raises(IndexError):
+            stgrad.grad(packed, jit=jit)(a[:5], x)
+
+
+def test_a_loop_without_trips_tests_nothing():
+    def flat(a, n, m):
+        s = 0.0
+        for i in range(n):
+            for j in range(m):
+                s += a[i * 1000 + j * 7] ** 2
+        return s
+
+    a = np.arange(10.0)
+    for jit in (True, False):
+        gradient = stgrad.grad(flat, jit=jit)
+        np.testing.assert_array_equal(gradient(a, 5, 0), np.zeros(10))
+        np.testing.assert_array_equal(gradient(a, 1, 2), np.where(np.arange(10) % 7 == 0, 2.0 * a, 0.0))
+        with pytest.raises(IndexError):
+            gradient(a, 2, 1)

@@ -1,54 +1,31 @@
 """Numbers that every trip of a loop computes alike are computed before it, as `stgrad.transforms.motion` does it for arrays.
 
-    for i in range(j):                            t = d + j * (j - 1) // 2
-        q += L[c, d + j * (j - 1) // 2 + i]   ->  for i in range(j):
-                                                      q += L[c, t + i]
+    for i in range(n):               t = a + b * a
+        s += (a + b * a) * x[i]  ->  for i in range(n):
+                                         s += t * x[i]
 
 Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
 would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Loops of one block share what they
-move. Memory that each trip asks for moves as well,
-where no trip leaves it to another.
+move. Memory that each trip asks for moves as well, where no trip leaves it to another.
 
     >>> import numpy as np
     >>> import stgrad
     >>> from stgrad.testing.passes import show_pass
-    >>> def packed(a, x, n):
+    >>> def scaled(x, a, b):
     ...     s = 0.0
-    ...     for i in range(n):
-    ...         for j in range(i):
-    ...             s += a[i * (i - 1) // 2 + j] * x[j]
+    ...     for i in range(len(x)):
+    ...         s += (a + b * a) * x[i]
     ...     return s
-    >>> show_pass("invariants", stgrad.jit(packed), np.ones(3), np.ones(3), 3)
-    if n >= x.shape[0] + 2:
-        raise IndexError('index `j` is out of bounds for axis 0 of `x` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
+    >>> show_pass("invariants", stgrad.jit(scaled), np.ones(3), 2.0, 3.0)
     s = 0.0
-    for i in range(n):
-        for j in range(i):
-            s_part = i - 1
-            if np.abs(float(i) * s_part) > 4.611686018427388e+18:
-                raise OverflowError('an integer of more than 62 bits (line 5: s += a[i * (i - 1) // 2 + j] * x[j]): compute it with floats, as in 2.0 ** n')
-            s_part_2 = i * s_part // 2
-            t = s_part_2 + j
-            t2 = a.shape[0]
-            if not -t2 <= t < t2:
-                raise IndexError('an index is out of bounds for axis 0 of `a` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
-            s += a[s_part_2 + j] * x[j]
+    for i in range(x.shape[0]):
+        s += (a + b * a) * x[i]
     return s
     ->
-    if n >= x.shape[0] + 2:
-        raise IndexError('index `j` is out of bounds for axis 0 of `x` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
     s = 0.0
-    for i in range(n):
-        s_part = i - 1
-        s_part_2 = i * s_part // 2
-        for j in range(i):
-            if np.abs(float(i) * s_part) > 4.611686018427388e+18:
-                raise OverflowError('an integer of more than 62 bits (line 5: s += a[i * (i - 1) // 2 + j] * x[j]): compute it with floats, as in 2.0 ** n')
-            t = s_part_2 + j
-            t2 = a.shape[0]
-            if not -t2 <= t < t2:
-                raise IndexError('an index is out of bounds for axis 0 of `a` (line 5: s += a[i * (i - 1) // 2 + j] * x[j])')
-            s += a[s_part_2 + j] * x[j]
+    s_part = a + b * a
+    for i in range(x.shape[0]):
+        s += s_part * x[i]
     return s
 """
 
