@@ -10,6 +10,7 @@ ELEMENTWISE = [
     "{} ** 3 * 0.2", "-{}", "np.square({})", "np.abs({})", "1.0 / ({0} * {0} + 1.5)", "np.clip({}, -0.8, 0.9)", "np.maximum({}, 0.15)",
     "np.minimum({}, 0.35)", "np.where({0} > 0.2, {0}, 0.1)", "np.expm1({} * 0.5)", "{}.copy()", "np.array({})", "np.negative({})", "np.zeros_like({})",
     "np.ones_like({})", "np.nan_to_num({})", "stgrad.stop_gradient({})", "np.sinh({} * 0.4)", "np.log1p({} ** 2)", "np.full_like({}, 0.7)",
+    "np.logaddexp(0.0, {})", "np.fmax({}, 0.21)", "np.hypot({}, 2)", "np.sinc({} * 0.3)", "{0} - 0.5 * np.round({0})", "np.heaviside({0} - 0.23, 0.5) * {0}",
 ]  # fmt: skip
 
 
@@ -143,13 +144,17 @@ class Arrays(Scalars):
             if known:
                 n = shape[0] or 0
                 choices += [(f"np.repeat({text}, 2)", (2 * n,)), (f"np.tile({text}, 2)", (2 * n,)), (f"{_method(text)}.reshape(-1, 1)", (n, 1))]
-                choices += [(f"np.append({text}, {self.scalar_leaf()})", (n + 1,)), (f"np.diag({text})", (n, n))]
+                choices += [(f"np.append({text}, {self.scalar_leaf()})", (n + 1,)), (f"np.diag({text})", (n, n)), (f"np.tile({text}, (2, 1))", (2, n))]
+                choices += [(f"np.pad({text}, (1, 2))", (n + 3,)), (f"np.pad({text}, (1, 2), mode='{self.mode()}')", (n + 3,))] if n else []
         else:
             choices += [(f"{_method(text)}.T", shape[::-1]), (f"np.transpose({text})", shape[::-1])]
             choices += [(f"np.swapaxes({text}, 0, 1)", (shape[1], shape[0], *shape[2:]))]
             if known:
                 size = _size(kind)
                 choices += [(f"{_method(text)}.ravel()", (size,)), (f"{_method(text)}.reshape(-1)", (size,)), (f"{_method(text)}.flatten()", (size,))]
+                if kind.rank == 2 and size:
+                    choices += [(f"np.pad({text}, ((0, 1), (2, 0)), mode='{self.mode()}')", (shape[0] + 1, shape[1] + 2))]  # type: ignore[operator]
+                    choices += [(f"np.repeat({text}, 2, axis=1)", (shape[0], 2 * shape[1]))]  # type: ignore[operator]
             if kind.rank == 2:
                 choices += [(f"np.triu({text})", shape), (f"np.tril({text})", shape), (f"{_method(text)}[:, ::-1]", shape)]
             if kind.rank == 3:
@@ -157,6 +162,10 @@ class Arrays(Scalars):
         if 1 in shape[:1] and kind.rank > 1:
             choices.append((f"np.squeeze({text}, 0)", shape[1:]))
         return _checked(self.rng.choice(choices))
+
+    def mode(self) -> str:
+        """How np.pad fills a border."""
+        return self.rng.choice(["constant", "edge", "reflect", "symmetric", "wrap"])
 
     def along(self, depth: int) -> tuple[str, Array] | None:
         """A reduction or a scan along an axis."""
@@ -170,7 +179,7 @@ class Arrays(Scalars):
                 n = kind.shape[axis]
                 assert n is not None
                 return f"np.diff({text}, axis={shown})", Array((*kind.shape[:axis], n - 1, *kind.shape[axis + 1 :]))
-            return f"np.cumsum({text}, axis={shown}) * 0.4", kind
+            return f"np.{self.rng.choice(['cumsum', 'cumprod', 'cumsum'])}({text}, axis={shown}) * 0.4", kind
         name = self.rng.choice(["sum", "sum", "mean", "max", "min", "prod"] if kind.shape[axis] else ["sum"])
         if self.chance(0.4):
             shape = (*kind.shape[:axis], 1, *kind.shape[axis + 1 :])
