@@ -55,6 +55,8 @@ class Natives:
             return True
         if stmt.op == TRIANGULAR:
             return self.triangular(stmt)
+        if operation(stmt.op).kind == "part" and operation(stmt.op).sharing and self.complex(stmt.args[0]):
+            return True  # a view for every layout, as in NumPy
         if stmt.op in _MAY_TURN_COMPLEX and not self.complex(stmt.args[0]):
             return False
         if not stmt.op.startswith(("np.", "scipy.")) or (stmt.op in NATIVE and not self.odd(stmt)):

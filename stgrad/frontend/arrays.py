@@ -136,7 +136,7 @@ ATTRIBUTES: dict[str, Callable[[Frame, Sym], Value]] = {
     "nbytes": lambda frame, x: binary(frame, gast.Mult, _size(frame, x), np.dtype(x.type.dtype).itemsize),
     "dtype": lambda frame, x: np.dtype(x.type.dtype),
     "real": lambda frame, x: operation(frame, np.real, (x,)) if x.type.dtype.startswith("complex") else x,
-    "imag": lambda frame, x: operation(frame, np.imag, (x,)),
+    "imag": lambda frame, x: frame.call(np.imag, (x,), {}),
     "itemsize": lambda frame, x: np.dtype(x.type.dtype).itemsize,
 }
 
@@ -424,10 +424,11 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
         return
     if isinstance(owner, Sym) and name == "T":
         frame.unsupported(node, "assigning to `.T` is not supported")
-    if isinstance(owner, Sym) and name == "flat":
+    if isinstance(owner, Sym) and (name == "flat" or name in ("real", "imag") and owner.type.array and owner.type.dtype.startswith("complex")):
         from stgrad.frontend.indexing import store
 
-        store(frame, Method(owner, name), slice(None), value, node)
+        part, index = (Method(owner, name), slice(None)) if name == "flat" else (get(frame, owner, name, node), Ellipsis)
+        store(frame, part, index, value, node)
         return
     what, why = f"assigning to the attribute `{name}`", "the object lives outside the compiled program"
     hint = "return the new value, or keep the state in an array argument"

@@ -85,6 +85,16 @@ def _real(frame: Frame, val: Value) -> Value:
     return val if isinstance(val, Sym) and not val.type.dtype.startswith("complex") else emit(frame, np.real, val)
 
 
+@handles(np.imag)
+def _imag(frame: Frame, val: Value) -> Value:
+    """Of a real array they are zeros that cannot be written to."""
+    if not isinstance(val, Sym) or not val.type.array or val.type.dtype.startswith("complex"):
+        return emit(frame, np.imag, val)
+    zeros = frame.call(np.zeros_like, (val,), {})
+    frame.builder.readonly = frame.builder.readonly | {zeros.name}
+    return zeros
+
+
 @handles(np.sign)
 def _sign(frame: Frame, x: Value, *args: Value, **options: Value) -> Value:
     """Of a complex number it is x / abs(x), which turns with x."""

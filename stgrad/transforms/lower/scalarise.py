@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stgrad.analysis.affine import Affine, named
-from stgrad.analysis.alias import OwnClasses, may_view
+from stgrad.analysis.alias import OwnClasses, may_view, viewed
 from stgrad.analysis.integers import Integers
 from stgrad.ir import (
     Assign,
@@ -33,6 +33,7 @@ from stgrad.ir import (
     map_operands,
     reads,
 )
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.nest import (
     ZERO,
@@ -116,12 +117,16 @@ class Scalariser:
         if isinstance(stmt, Effect) and stmt.op == "check_index":
             self.check_index(stmt)
             return
-        if isinstance(stmt, Assign):
+        if isinstance(stmt, Assign) and not self._is_written_part(stmt):
             handler = HANDLERS.get(stmt.op)
             if handler is not None and len(stmt.targets) == 1 and self._written(handler, stmt):
                 return
         self.units[mark:] = [u for u in self.units[mark:] if isinstance(u, Guard) or isinstance(u, Kernel) and u.target in self.kept]
         self.raw(stmt)
+
+    def _is_written_part(self, stmt: Assign) -> bool:
+        """Whether a statement gives the real or imaginary parts of an array that some statement writes to: a view, which is no array of numbers of its own."""
+        return operation(stmt.op).kind == "part" and any(viewed(stmt, self.types) is not None and self.is_written(t.name) for t in stmt.targets)
 
     def raw(self, stmt: Stmt) -> None:
         """Keep a statement; its array operands must exist in memory."""
