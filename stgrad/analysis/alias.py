@@ -9,37 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stgrad.analysis.manager import kept
-from stgrad.ir import Assign, Block, Function, Pop, Push, Stmt, Type, Var, assigns, gathers, operand_vars, operands, walk
-from stgrad.ir.ops import operation
-
-
-def may_view(stmt: Assign) -> bool:
-    """Whether the results of a statement may share memory with its arguments."""
-    known = operation(stmt.op)
-    return known.views is not None or not known.known or stmt.op == "runtime.matmul" and bool(stmt.kwargs)
-
-
-def sources(stmt: Stmt, types: Mapping[str, Type], *, moved: bool = True) -> tuple[str, ...]:
-    """Arrays whose memory the arrays that a statement binds may share. `moved`: also where they take it over, as sums that have nothing to add do."""
-    if not isinstance(stmt, Assign) or not may_view(stmt):
-        return ()
-    known = operation(stmt.op)
-    if stmt.op == "runtime.matmul":
-        read = tuple(v for _, v in stmt.kwargs)
-    elif known.views is None:
-        read = operands(stmt)
-    elif known.sharing == "moves" and not moved or known.kind == "element" and gathers(stmt.args[1], types):
-        return ()  # arrays in an index make a new array
-    else:
-        read = stmt.args[known.views : known.views + 1]
-    return tuple(n for operand in read for n in operand_vars(operand) if n in types and types[n].array)
-
-
-def viewed(stmt: Stmt, types: Mapping[str, Type]) -> str | None:
-    """The array whose memory the result of an assignment shares, or may share; None where it is fresh or a scalar."""
-    if not isinstance(stmt, Assign) or not types[stmt.targets[0].name].array:
-        return None
-    return next(iter(sources(stmt, types, moved=False)), None)
+from stgrad.ir import Assign, Block, Function, Pop, Push, Type, Var, assigns, walk
+from stgrad.ir.ops import may_view as may_view
+from stgrad.ir.ops import sources as sources
+from stgrad.ir.ops import viewed as viewed
 
 
 def views_of(name: str, fn: Function) -> set[str]:

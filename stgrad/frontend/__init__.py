@@ -52,6 +52,7 @@ from stgrad.frontend.inlining import bind_arguments, desugared, inline_rule
 from stgrad.frontend.lengths import too_short
 from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.returned import grown, settled
+from stgrad.frontend.sealed import refuse_sealed
 from stgrad.frontend.unassigned import first_values
 from stgrad.frontend.values import (
     Chosen,
@@ -175,7 +176,7 @@ def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value
     """What has been read, as a program: captured arrays are its last parameters."""
     params += tuple(dict.fromkeys(Var(c.variable) for c in captures if c.variable is not None))
     operand = result_operand(result)
-    found = (*first_draw(builder), *builder.out)
+    found = (*first_draw(builder), *refuse_sealed(builder, params, tuple(builder.out)))
     body = (*_long_enough(builder, params), *asked_at_start(builder), *first_values(params, found, operand, builder))
     constants = {c.variable: c.value for c in captures if c.variable is not None}
     return Function(name, params, body, operand, _lasting(builder.types, params, body), constants=constants)

@@ -22,6 +22,7 @@ from stgrad.names import COUNT, Names
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
 _WIDE = ("float96", "float128", "complex192", "complex256")  # no native code here has them
 
+SEALED, STRETCHED = "sealed", "stretched"  # arrays that cannot be written to, and that compiled code does not write to (see `stgrad.frontend.sealed`)
 SMALL = 4  # the extents of arrays whose elements become variables (see `stgrad.transforms.small`)
 
 
@@ -78,6 +79,7 @@ class Builder:
     flags: set[Operand] = field(default_factory=set)  # truth values that are Python's own on some paths, and NumPy's on others
     apart: list[Apart] = field(default_factory=list)  # arrays that must share no memory
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
+    sealing: dict[str, tuple[str, str]] = field(default_factory=dict)  # names that get such arrays, how these are sealed, and by which operation
     things: dict[str, Thing] = field(default_factory=dict)  # the objects that names mean (see `stgrad.frontend.identities`)
     tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)
     merged: dict[int, tuple[Value, Value, bool]] = field(
@@ -124,16 +126,28 @@ class Builder:
         if isinstance(stmt, Store) and self.tabled:
             self._must_be_known(operand_vars(stmt.index), stmt.target.name)
         if isinstance(stmt, Store) and stmt.target.name in self.readonly:
-            self.out.append(Effect("raise", (Const("ValueError"), Const("assignment destination is read-only")), (), self.loc, self.note))
+            self.out.append(refusal_of_stores(self.loc, self.note))
         if isinstance(stmt, Assign):
             names = {t.name for t in stmt.targets}
-            own = self.frames and not self.frames[-1].unroll and not any(region.conditional for region in self.regions)
-            self.readonly = self.readonly | names if own and self._is_readonly(stmt) else self.readonly - names
+            own = self.frames and not self.frames[-1].unroll
+            if own and readonly(stmt, self.types):
+                self.sealing.update(dict.fromkeys(names, (SEALED, stmt.op)))
+            certain = own and not any(region.conditional for region in self.regions)
+            self.readonly = self.readonly | names if certain and self._is_readonly(stmt) else self.readonly - names
             assigned(self.things, stmt, self.loops)
         self.out.append(stmt)
 
+    def seal(self, array: Sym, how: str = SEALED) -> None:
+        """What has just been made cannot be written to."""
+        made = next(s for s in reversed(self.out) if array.name in assigns(s))
+        self.sealing[array.name] = (how, made.op if isinstance(made, Assign) else "")
+        certain = how == SEALED and not any(region.conditional for region in self.regions)
+        self.readonly = self.readonly | {array.name} if certain else self.readonly - {array.name}
+
     def retargeted(self, old: str, new: str) -> None:
         """The last statement assigns to another name now."""
+        if old in self.sealing:
+            self.sealing[new] = self.sealing[old]
         self.readonly = self.readonly | {new} if old in self.readonly else self.readonly - {new}
         if old in self.things:
             self.things[new] = self.things.pop(old)
@@ -274,6 +288,11 @@ class Builder:
             self.out = out
 
         return rollback
+
+
+def refusal_of_stores(loc: Loc | None, note: str | None) -> Effect:
+    """What the program does instead of a store to an array that cannot be written to."""
+    return Effect("raise", (Const("ValueError"), Const("assignment destination is read-only")), (), loc, note)
 
 
 def last_symbol(types: Iterable[Type]) -> int:

@@ -14,11 +14,13 @@ import numpy as np
 from stgrad import errors, rules
 from stgrad.frontend import boxes, growing, objects, operations
 from stgrad.frontend.arrays import get
+from stgrad.frontend.builder import STRETCHED
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
+from stgrad.frontend.inlining import inline_rule
 from stgrad.frontend.iteration import Range
 from stgrad.frontend.library import unit
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of, type_of
@@ -91,8 +93,27 @@ def _imag(frame: Frame, val: Value) -> Value:
     if not isinstance(val, Sym) or not val.type.array or val.type.dtype.startswith("complex"):
         return emit(frame, np.imag, val)
     zeros = frame.call(np.zeros_like, (val,), {})
-    frame.builder.readonly = frame.builder.readonly | {zeros.name}
+    frame.builder.seal(zeros)
     return zeros
+
+
+@handles(np.broadcast_arrays)
+def _broadcast_arrays(frame: Frame, *args: Value, subok: Value = False) -> Value:
+    """What has the common shape is handed on. In NumPy the others can be written to, at several places at a time."""
+    rule = rules.lookup(np.broadcast_arrays)
+    assert rule is not None
+    results = inline_rule(frame, rule.composite, args, {})
+    return tuple(_handed_on(frame, array, wide) for array, wide in zip(args, results, strict=True))
+
+
+def _handed_on(frame: Frame, array: Value, wide: Value) -> Value:
+    if not (isinstance(wide, Sym) and wide.type.array):
+        return wide
+    same = frame.builder.extents.same
+    if isinstance(array, Sym) and array.type.rank == wide.type.rank and all(map(same, array.type.dims, wide.type.dims)):
+        return array
+    frame.builder.seal(wide, STRETCHED)
+    return wide
 
 
 @handles(np.sign)
@@ -287,7 +308,7 @@ def _scalar_to_array(function: Any) -> Callable[..., Value]:
         filled = operations.operation(frame, np.full, (shape, a))
         boxes.note_view(frame, function, (a,), filled)
         if function is np.broadcast_to and isinstance(filled, Sym):
-            frame.builder.readonly.add(filled.name)
+            frame.builder.seal(filled)
         return filled
 
     return handler

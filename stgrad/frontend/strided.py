@@ -31,9 +31,19 @@ class Flags:
 
     of_arrays = True  # none of it leaves the program
 
-    def __init__(self, writeable: Any) -> None:
-        self.writeable = writeable
+    def __init__(self, array: Any, may_be_written: bool) -> None:
+        self.array = array
+        self.may_be_written = may_be_written
         self.aligned = True
+
+    @property
+    def writeable(self) -> Any:
+        return self.may_be_written
+
+    @writeable.setter
+    def writeable(self, value: Any) -> None:
+        self.array.setflags(write=value)
+        self.may_be_written = value
 
     def __getitem__(self, name: Any) -> Any:
         return self.writeable if name in ("W", "WRITEABLE") else self.aligned if name in ("A", "ALIGNED") else self.of_memory(name)
@@ -46,7 +56,11 @@ class Flags:
 
 
 def _flags(frame: Frame, x: Sym) -> Value:
-    return Record(Flags, {"writeable": x.name not in frame.builder.readonly, "aligned": True})
+    sealed = x.name in frame.builder.readonly
+    uncertain = frame.builder.regions and not sealed and x.name in frame.builder.sealing
+    if uncertain:
+        raise errors.UnsupportedSyntaxError("whether this array can be written to is not known here", frame.builder.loc, hint="copy it: y = y.copy()")
+    return Record(Flags, {"array": x, "may_be_written": not sealed, "aligned": True})
 
 
 def _setflags(frame: Frame, x: Sym, write: Value = None, align: Value = None, uic: Value = None) -> None:
@@ -54,6 +68,8 @@ def _setflags(frame: Frame, x: Sym, write: Value = None, align: Value = None, ui
     known = static_of(write)
     if isinstance(known, Sym) or known and x.name in frame.builder.readonly:
         raise errors.UnsupportedSyntaxError("`setflags` of what is not known to own its memory", frame.builder.loc, hint="copy the array")
+    if known is not None and frame.builder.regions:
+        raise errors.UnsupportedSyntaxError("`setflags` in a branch or a loop", frame.builder.loc, hint="call it before or behind that")
     if known is not None and not known:
         frame.builder.readonly = frame.builder.readonly | {x.name}
 

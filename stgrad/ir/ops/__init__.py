@@ -11,5 +11,8 @@ from stgrad.ir.ops.numbers import MODES as MODES
 from stgrad.ir.ops.reading import adds_zeros as adds_zeros
 from stgrad.ir.ops.reading import contents as contents
 from stgrad.ir.ops.reading import makes_an_object as makes_an_object
+from stgrad.ir.ops.reading import may_view as may_view
 from stgrad.ir.ops.reading import read_operands as read_operands
 from stgrad.ir.ops.reading import readonly as readonly
+from stgrad.ir.ops.reading import sources as sources
+from stgrad.ir.ops.reading import viewed as viewed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from stgrad.ir.core import Assign, Effect, Operand, Stmt, Type, Var
 from stgrad.ir.ops.core import operation
-from stgrad.ir.walks import operand_vars, reads
+from stgrad.ir.walks import gathers, operand_vars, operands, reads
 
 
 def read_operands(stmt: Assign | Effect) -> tuple[Operand, ...]:
@@ -39,6 +39,35 @@ def readonly(stmt: Assign, types: Mapping[str, Type]) -> bool:
     """
     said, first = operation(stmt.op).readonly, stmt.args[0] if stmt.args else None
     return said == "always" or (said == "smaller" and isinstance(first, Var) and types[stmt.targets[0].name].rank < types[first.name].rank)
+
+
+def may_view(stmt: Assign) -> bool:
+    """Whether the results of a statement may share memory with its arguments."""
+    known = operation(stmt.op)
+    return known.views is not None or not known.known or stmt.op == "runtime.matmul" and bool(stmt.kwargs)
+
+
+def sources(stmt: Stmt, types: Mapping[str, Type], *, moved: bool = True) -> tuple[str, ...]:
+    """Arrays whose memory the arrays that a statement binds may share. `moved`: also where they take it over, as sums that have nothing to add do."""
+    if not isinstance(stmt, Assign) or not may_view(stmt):
+        return ()
+    known = operation(stmt.op)
+    if stmt.op == "runtime.matmul":
+        read = tuple(v for _, v in stmt.kwargs)
+    elif known.views is None:
+        read = operands(stmt)
+    elif known.sharing == "moves" and not moved or known.kind == "element" and gathers(stmt.args[1], types):
+        return ()  # arrays in an index make a new array
+    else:
+        read = stmt.args[known.views : known.views + 1]
+    return tuple(n for operand in read for n in operand_vars(operand) if n in types and types[n].array)
+
+
+def viewed(stmt: Stmt, types: Mapping[str, Type]) -> str | None:
+    """The array whose memory the result of an assignment shares, or may share; None where it is fresh or a scalar."""
+    if not isinstance(stmt, Assign) or not types[stmt.targets[0].name].array:
+        return None
+    return next(iter(sources(stmt, types, moved=False)), None)
 
 
 def adds_zeros(stmt: Assign, types: Mapping[str, Type]) -> bool:
