@@ -143,7 +143,10 @@ class Expressions:
             case "shape", (array, axis):
                 return ast.Subscript(ast.Attribute(self.expr(array), "shape", ast.Load()), self.expr(axis), ast.Load())
             case "cast", (value, ir.Const(value=dtype)):
-                return ast.Call(self.dtype(np.dtype(dtype)), [self.expr(value)], [])
+                operand = self.expr(value)
+                if np.dtype(dtype).kind in "iu" and self.is_python_integer(value):
+                    operand = ast.Call(self.dtype(np.dtype("int64")), [operand], [])  # it wraps: where it must fit, the program has tested that
+                return ast.Call(self.dtype(np.dtype(dtype)), [operand], [])
             case ("and" | "or"), _:
                 joined: ast.boolop = ast.And() if op == "and" else ast.Or()
                 return ast.BoolOp(joined, [self.expr(arg) for arg in args])
@@ -151,6 +154,10 @@ class Expressions:
                 return ast.IfExp(self.test(condition), self.expr(value), self.expr(other))
         known, keywords = operation(op), [ast.keyword(key, self.expr(value)) for key, value in kwargs]
         return ast.Call(self.function(known.call or op), [self.expr(arg) for arg in args], keywords)
+
+    def is_python_integer(self, expr: Any) -> bool:
+        """Whether a name stands for an integer of Python's."""
+        return isinstance(expr, ir.Var) and self.types[expr.name].dtype == "int64" and self.types[expr.name].weak
 
     def test(self, expr: Any) -> ast.expr:
         """A condition: only whether it is true counts, so `bool(x)` is `x`."""

@@ -20,6 +20,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from stgrad.analysis.conditions import BOOL, FLOAT, Maker, line_of
 from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.intervals import Interval, intervals, operand_interval
@@ -39,6 +41,7 @@ from stgrad.ir import (
     Operand,
     Pack,
     Stmt,
+    Store,
     Type,
     Var,
     While,
@@ -96,10 +99,12 @@ class _Search:
             return [self.branch(stmt)]
         if isinstance(stmt, Custom):
             stmt = replace(stmt, body=self.apart(stmt.body), pullback=self.apart(stmt.pullback))
+        if isinstance(stmt, Store):
+            return [*(self.chosen(self.narrowed(stmt)) if stmt.target.name not in self.tested else []), stmt]
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
             return [stmt]
         own = stmt.target.name not in self.tested
-        tests = self.chosen(self.tests(stmt)) if own else []
+        tests = self.chosen([*self.narrowed(stmt), *self.tests(stmt)]) if own else []
         self.forget({stmt.target.name})
         self.signs.assign(stmt)
         if self.wanted is not None:
@@ -146,6 +151,8 @@ class _Search:
         known = operation(stmt.op)
         if known.shape is not None:
             return self.extents(stmt)
+        if known.symbol == "**" and np.dtype(target.dtype).kind in "iu" and not target.weak:
+            return self.integer_power(stmt)
         if target.array or any(t is None or t.array for t in types):
             return []
         if known.kind == "whole" or stmt.op == "int":
@@ -167,6 +174,50 @@ class _Search:
             dtype = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}.get(type(operand.value))
             return Type("float64") if dtype is None else Type(dtype, weak=True)
         return None
+
+    def narrowed(self, stmt: Assign | Store) -> list[Stmt]:
+        """Numbers of Python's that become integers of NumPy's: it takes those alone that these can hold."""
+        target = self.fn.types[stmt.target.name]
+        if target.weak or target.dtype == "int64" or np.dtype(target.dtype).kind not in "iu":
+            return []
+        out: list[Stmt] = []
+        kinds = ("int64", "float64") if isinstance(stmt, Assign) and stmt.op == "cast" else ("int64",)
+        for operand in _converted(stmt):
+            type_ = self.type_of(operand)
+            if type_ is None or not type_.weak or type_.array or type_.dtype not in kinds:
+                continue
+            key = ("narrow", operand, target.dtype)
+            if key not in self.known:
+                self.known.add(key)
+                out += self.within(operand, type_, np.iinfo(target.dtype), stmt)
+        return out
+
+    def within(self, operand: Operand, type_: Type, held: np.iinfo[Any], stmt: Assign | Store) -> list[Stmt]:
+        low, high = int(held.min), int(held.max)
+        error = Effect("raise", (Const("OverflowError"), Const(f"Python integer out of bounds for {held.dtype}{line_of(stmt.loc)}")), (), stmt.loc)
+        if isinstance(operand, Const):
+            return [] if low <= int(operand.value) <= high else [error]
+        least, most = (-math.inf, math.inf) if type_.is_float else operand_interval(operand, self.ranges)
+        out: list[Stmt] = []
+        for op, bound, possible in (("np.less", low, least < low), ("np.greater", high, most > high)):
+            if possible and abs(bound) < LARGEST:
+                past = bound + (-1 if op == "np.less" else 1)
+                test, limit = (f"{op}_equal", float(past)) if type_.is_float else (op, bound)  # a float is cut off before
+                out.append(If(self.maker.made(test, (operand, Const(limit)), BOOL, out), (error,), (), stmt.loc))
+        return out
+
+    def integer_power(self, stmt: Assign) -> list[Stmt]:
+        """NumPy has no negative powers of its integers."""
+        exponent, out = stmt.args[1], list[Stmt]()
+        type_ = self.type_of(exponent)
+        if type_ is None or np.dtype(type_.dtype).kind != "i" or operand_interval(exponent, self.ranges)[0] >= 0:
+            return []
+        error = _raise("ValueError", "Integers to negative integer powers are not allowed.", stmt)
+        if isinstance(exponent, Const):
+            return [error]
+        negative = self.maker.made("np.less", (exponent, Const(0)), replace(BOOL, dims=type_.dims, array=type_.array), out)
+        some = self.maker.made("np.any", (negative,), Type("bool"), out) if type_.rank else negative
+        return [*out, If(some, (error,), (), stmt.loc)]
 
     def division(self, stmt: Assign, types: Sequence[Type]) -> list[Stmt]:
         """Numbers of Python's cannot be divided by zero."""
@@ -314,6 +365,18 @@ class _Search:
             case "np.equal", 0.0:
                 return self.signs.nonzero(operand)
         return op == "np.less_equal" and bound == 0.0 and self.signs.positive(operand)
+
+
+def _converted(stmt: Assign | Store) -> tuple[Operand, ...]:
+    """Operands that take the dtype of what a statement gives."""
+    if isinstance(stmt, Store):
+        return (stmt.value,)
+    known = operation(stmt.op)
+    if known.filled is not None:
+        return stmt.args[known.filled : known.filled + 1]
+    if known.kind == "cast":
+        return stmt.args[:1]
+    return stmt.args if known.kind in ("arithmetic", "function") else ()
 
 
 def holds(op: str, value: float, bound: float) -> bool:

@@ -26,6 +26,8 @@ def literal(value: Any, dtype: str) -> Const:
     """
     if dtype in WIDE:
         return Const({"float64": float, "int64": int, "complex128": complex, "bool": bool}[dtype](value))
+    if isinstance(value, int) and np.dtype(dtype).kind in "iu":  # where Python's does not fit, the program has raised
+        value = int(np.iinfo(dtype).min) + (value - int(np.iinfo(dtype).min)) % 2 ** (8 * np.dtype(dtype).itemsize)
     return Const(np.dtype(dtype).type(value))
 
 
@@ -37,12 +39,16 @@ def as_dtype(expr: Expr, dtype: str) -> Expr:
         return Lit(literal(expr.operand.value, dtype), dtype, weak=False)
     if expr.dtype == dtype and dtype in WIDE:
         return expr
+    if expr.weak and expr.dtype == "int64" and np.dtype(dtype).kind in "iu":  # NumPy takes Python's integers only where they fit
+        expr = Call("cast", (expr, Lit(Const("int64"), "str")), "int64")
     return Call("cast", (expr, Lit(Const(dtype), "str")), dtype)
 
 
 def common(args: tuple[Expr, ...]) -> str:
-    """The dtype in which NumPy compares operands."""
+    """The dtype in which NumPy compares operands: integers of Python's with their own values."""
     python = {"b": False, "i": 1, "u": 1, "f": 1.0, "c": 1j}
+    if any(a.weak and a.dtype == "int64" for a in args) and all(np.dtype(a.dtype).kind in "iub" for a in args):
+        return "int64"
     return str(np.result_type(*(python[np.dtype(a.dtype).kind] if a.weak else np.dtype(a.dtype) for a in args)))
 
 
