@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType
@@ -13,7 +14,7 @@ from stgrad.frontend import Reading, inline
 from stgrad.frontend.draws import refuse_draws
 from stgrad.ir import Loc
 from stgrad.program import Spec, array_program, spec_of
-from stgrad.request import DEFAULT, function_name, signature_of
+from stgrad.request import DEFAULT, function_name, innermost, signature_of
 from stgrad.transforms.budget import within_own
 from stgrad.transforms.pipeline import Trace
 from stgrad.values import Closure, Sym, Value, is_number, leaves, map_leaves
@@ -34,7 +35,10 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
         bound = signature.bind(*args, **kwargs)
     except TypeError as problem:
         raise errors.TypeInferenceError(str(problem), frame.builder.loc) from None
+    given = set(bound.arguments)
     bound.apply_defaults()
+    for name in bound.arguments.keys() - given:
+        bound.arguments[name] = _default(frame, innermost(target), name, bound.arguments[name])
 
     def spec(value: Value, path: str) -> Spec:
         if isinstance(value, Sym):
@@ -46,6 +50,19 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
         reading = array_program(target, specs, Trace())
     refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
     return dict(bound.arguments), reading
+
+
+def _default(frame: Any, function: Any, name: str, value: Any) -> Value:
+    """What stands in the program for an argument that a call leaves out: one of `functools.partial`, or a default of the function; arrays are parameters."""
+    while isinstance(function, functools.partial):
+        if name in function.keywords:
+            return frame.look("attribute", function, "keywords")[name]
+        function = function.func
+    code = getattr(function, "__code__", None)
+    by_position = code.co_varnames[: code.co_argcount] if code is not None else ()
+    if name in by_position and function.__defaults__:
+        return frame.look("attribute", function, "__defaults__")[by_position.index(name) - len(by_position)]
+    return frame.look("attribute", function, "__kwdefaults__")[name] if code is not None and name in (function.__kwdefaults__ or ()) else value
 
 
 def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Sequence[Value]) -> Value:
