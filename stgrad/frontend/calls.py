@@ -34,6 +34,7 @@ from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.choices import passed
 from stgrad.frontend.comprehensions import unseen
+from stgrad.frontend.control import raise_where
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
@@ -83,19 +84,37 @@ def call_expression(frame: Frame, node: Any) -> Value:
             args.append(argument(frame, arg, function, sum(isinstance(a, gast.GeneratorExp) for a in node.args) - 1))
     kwargs: dict[str, Value] = {}
     for keyword in node.keywords:
-        value = frame.evaluate_raw(keyword.value)
-        kwargs.update(value if keyword.arg is None else {keyword.arg: value})
+        _add_keywords(frame, kwargs, keyword, function)
     try:
         return call(frame, function, tuple(args), kwargs)
     except errors.StgradError as error:
         raise error.at(frame.loc(node)) from error.__cause__
 
 
+def _add_keywords(frame: Frame, kwargs: dict[str, Value], keyword: Any, function: Value) -> None:
+    """`name=value` or `**values` of a call."""
+    value = frame.evaluate_raw(keyword.value)
+    if keyword.arg is not None:
+        value = {keyword.arg: value}
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        hint = "write the arguments out, or pass the dict itself"
+        raise errors.NeedStaticError("the names of arguments must be known at compile time", frame.loc(keyword.value), hint=hint)
+    if twice := value.keys() & kwargs:
+        message = f"{getattr(function, '__qualname__', 'the function')}() got multiple values for keyword argument '{min(twice)}'"
+        raise errors.TypeInferenceError(message, frame.loc(keyword.value)) from TypeError(message)
+    kwargs.update(value)
+
+
 def _starred(frame: Frame, node: Any, function: Value, others: int) -> list[Value]:
     """The items of `*values` in a call; of an array as many as the function takes, besides `others`."""
     items = growing.rows_of(frame, collected(frame, frame.evaluate(node.value), node))
     if isinstance(items, Sym) and items.type.array and items.type.rank:
-        wanted = _arity(function)
+        wanted, count = _arity(function), frame.call(len, (items,), {})
+        if wanted is not None:
+            raise_where(frame, operations.binary(frame, gast.NotEq, count, wanted - others), "TypeError", f"the function takes {wanted} positional arguments")
+        elif function in (max, min) and not others:
+            raise_where(frame, operations.binary(frame, gast.Lt, count, 2), "TypeError", "the argument is not iterable")
+            return [items]
         found = rows(frame, items, None if wanted is None else wanted - others, f"the function takes {wanted} arguments", node)
         if found is not None:
             return found

@@ -122,6 +122,7 @@ def _join_containers(frame: Frame, join: Join, then: dict[int, Any], orelse: dic
         if list(a) != list(b):
             a, b = together(container, a, b) or (a, b)
         if list(a) != list(b):
+            open_table(frame, container, (a, b))
             raise errors.TypeInferenceError(
                 f"`{what}` has other entries on one path than on the other",
                 frame.builder.loc,
@@ -149,6 +150,14 @@ def _joined_or_unreadable(join: Join, x: Value, y: Value, name: str) -> Value:
         return join.value(x, y, name)
     except errors.TypeInferenceError as error:
         return Maybe(x, error)
+
+
+def open_table(frame: Frame, container: Value, sides: tuple[dict[Any, Value], dict[Any, Value]]) -> None:
+    """Read the branch again with a table for a dict that gets other keys on one path than on the other, where it can be one."""
+    from stgrad.frontend import tables
+
+    if tables.can_be_table(frame, container, sides):
+        raise Grows(*tables.begins_at(frame, container), None, False)
 
 
 def begin_growing(frame: Frame, grown: dict[int, Any], trips: Callable[[], Value] | None = None) -> list[Growing]:

@@ -11,7 +11,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import growing, objects, tables
 from stgrad.frontend.alternatives import may_be_one
-from stgrad.frontend.arrays import get
+from stgrad.frontend.arrays import call_method, get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not
@@ -27,7 +27,21 @@ from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, una
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
 from stgrad.frontend.truth_values import may_be_either
-from stgrad.frontend.values import Chosen, Closure, Growing, Optional, Record, Sym, Value, is_number, is_static, rebuild, static_of, type_of
+from stgrad.frontend.values import (
+    Chosen,
+    Closure,
+    Growing,
+    Method,
+    Optional,
+    Record,
+    Sym,
+    Value,
+    is_number,
+    is_static,
+    rebuild,
+    static_of,
+    type_of,
+)
 from stgrad.ir import Const
 from stgrad.lookups import called
 
@@ -300,22 +314,30 @@ def walrus(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Tuple)
 def tuple_display(frame: Frame, node: Any) -> Value:
-    return tuple(_items(frame, node.elts)) if not _alone(node) else _made_of(frame, tuple, node)
+    return tuple(_items(frame, node.elts)) if not _starred(node) else _made_of(frame, tuple, node)
 
 
 @evaluates(gast.List)
 def list_display(frame: Frame, node: Any) -> Value:
-    return _items(frame, node.elts) if not _alone(node) else _made_of(frame, list, node)
+    return _items(frame, node.elts) if not _starred(node) else _made_of(frame, list, node)
 
 
-def _alone(node: Any) -> bool:
-    return len(node.elts) == 1 and isinstance(node.elts[0], gast.Starred)
+def _starred(node: Any) -> bool:
+    return any(isinstance(e, gast.Starred) for e in node.elts)
 
 
 def _made_of(frame: Frame, kind: type, node: Any) -> Value:
-    """`[*values]` and `(*values,)`, whose number may be unknown."""
-    value = frame.evaluate(node.elts[0].value)
-    return kind(value) if isinstance(value, (tuple, list)) else frame.call(kind, (value,), {})
+    """`[*values, v]` and `(*values, v)`, whose number may be unknown."""
+    parts = [frame.evaluate(e.value) if isinstance(e, gast.Starred) else [_kept(frame, e)] for e in node.elts]
+    if all(isinstance(part, (tuple, list)) for part in parts):
+        return kind(v for part in parts for v in part)
+    if len(parts) == 1:
+        return frame.call(kind, (parts[0],), {})
+    name = frame.hidden_name("list")
+    frame.env[name] = []
+    for part in parts:
+        call_method(frame, Method(frame.env[name], "extend"), (part,), {})
+    return frame.call(kind, (frame.env.pop(name),), {})
 
 
 def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
@@ -345,12 +367,12 @@ def kept_items(frame: Frame, values: Value) -> Value:
 
 @evaluates(gast.Dict)
 def dict_display(frame: Frame, node: Any) -> Value:
+    parts = [(None, frame.evaluate(v)) if k is None else (static_of(frame.evaluate(k)), _kept(frame, v)) for k, v in zip(node.keys, node.values, strict=True)]
+    if any(k is None and tables.is_table(part) for k, (_, part) in zip(node.keys, parts, strict=True)):
+        return tables.united(frame, [part if k is None else tables.of_pairs(frame, [(key, part)]) for k, (key, part) in zip(node.keys, parts, strict=True)])
     pairs: list[Value] = []
-    for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            pairs.extend(static_items(frame, frame.call(get(frame, frame.evaluate(value), "items", node), (), {}), node))
-        else:
-            pairs.append((static_of(frame.evaluate(key)), _kept(frame, value)))
+    for k, (key, part) in zip(node.keys, parts, strict=True):
+        pairs.extend([(key, part)] if k is not None else static_items(frame, frame.call(get(frame, part, "items", node), (), {}), node))
     return tables.of_pairs(frame, pairs)
 
 

@@ -337,16 +337,23 @@ def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
         raise errors.UnsupportedSyntaxError("`next` of what `iter` did not make is not supported", frame.builder.loc, hint="write next(iter(...)), or a loop")
     items, at = cursor.fields["items"], cursor.fields["at"]
     more = operations.binary(frame, gast.Lt, at, frame.call(len, (items,), {}))
-    if isinstance(more, Sym):
-        if default:
-            raise errors.NeedStaticError("`next` with a default needs a known number of items", frame.builder.loc)
-    elif not more:
+
+    def take() -> Value:
+        frame.mutate(cursor)
+        cursor.fields["at"] = operations.binary(frame, gast.Add, at, 1)
+        return load(frame, items, at, None)
+
+    def stop() -> Value:
         if default:
             return default[0]
+        emit_raise(frame, "StopIteration", "")
+        raise Leaves(StopIteration)
+
+    if isinstance(more, Sym):
+        return branch(frame, more, take, stop, "_t")
+    if not more and not default:
         raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc)
-    frame.mutate(cursor)
-    cursor.fields["at"] = operations.binary(frame, gast.Add, at, 1)
-    return load(frame, items, at, None)
+    return take() if more else default[0]
 
 
 # --------------------------------------------------------------------------- collections, operator

@@ -13,6 +13,7 @@ Python has it; those of a set have no order, and are only counted, looked for an
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Any
 
 from stgrad import errors
@@ -105,9 +106,19 @@ class Table(Keys):
         del self.names[at]
         return self.held.pop(at)
 
-    def update(self, other: Any) -> None:
-        for key, value in other.items():
-            self[key] = value
+    def update(self, other: Any = None, **named: Any) -> None:
+        for part in (named,) if other is None else (other, named):
+            for key, value in part.items():
+                self[key] = value
+
+    def __or__(self, other: Any) -> Any:
+        found = self.copy()
+        found.update(other)
+        return found
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
 
     def popitem(self) -> Any:
         if not self.names:
@@ -154,6 +165,13 @@ def _of_pairs(pairs: Any) -> Any:
     return table
 
 
+def _united(parts: Any) -> Any:
+    table = Table([], [])
+    for part in parts:
+        table.update(part)
+    return table
+
+
 class DefaultTable(Table):
     """A `collections.defaultdict`."""
 
@@ -193,7 +211,7 @@ class Tally(Table):
     def __getitem__(self, key: Any) -> Any:
         return self.get(key, 0)
 
-    def update(self, values: Any) -> None:
+    def update(self, values: Any) -> None:  # type: ignore[override]
         for value in values:
             self[value] += 1
 
@@ -273,19 +291,41 @@ def _number(key: Value) -> bool:
     return is_number(key) or isinstance(key, Sym) and not key.type.rank or isinstance(key, tuple) and all(map(_number, key))
 
 
-def changed(frame: Frame, owner: dict[Any, Value]) -> Record | None:
-    """The table that a dict is from here on, where its values are of one kind; the part of the program outside of which it exists is read again."""
+def can_be_table(frame: Frame, owner: Value, sides: Sequence[dict[Any, Value]]) -> bool:
+    """Whether a dict can be a table of all the entries that several paths leave in it: keys are numbers or texts, values of one kind."""
+    keys = [key for side in sides for key in side]
+    if type(owner) not in (dict, DefaultDict) or not (all(map(_number, keys)) or all(isinstance(k, str) for k in keys)):
+        return False
+    return _shape_of(frame, [v for side in sides for v in side.values()]) is not None
+
+
+def _shape_of(frame: Frame, values: Sequence[Value]) -> Value:
+    """What a list that holds all these values holds; None where there is none."""
     try:
-        shapes = [described(frame, v) for v in owner.values()]
+        shapes = [described(frame, v) for v in values]
+        found = shapes[0] if shapes else None
         for shape in shapes[1:]:
-            joined(frame, shapes[0], shape)
+            found = joined(frame, found, shape)
     except errors.StgradError:
         return None
+    return found
+
+
+def begins_at(frame: Frame, owner: Value) -> tuple[Value, int]:
+    """What would be made a table for a dict, and the outermost open region outside of which that exists."""
     origin = frame.builder.merged.get(id(owner), (None, owner, False))[1]
+    regions = frame.builder.regions
+    return origin, next((depth for depth, region in enumerate(regions) if id(owner) in region.outside or id(origin) in region.outside), len(regions))
+
+
+def changed(frame: Frame, owner: dict[Any, Value]) -> Record | None:
+    """The table that a dict is from here on, where its values are of one kind; the part of the program outside of which it exists is read again."""
+    if owner and _shape_of(frame, list(owner.values())) is None:
+        return None
     frame.mutate(owner)
-    for depth, region in enumerate(frame.builder.regions):
-        if id(owner) in region.outside or id(origin) in region.outside:
-            raise Grows(origin, depth, None, False)
+    origin, depth = begins_at(frame, owner)
+    if depth < len(frame.builder.regions):
+        raise Grows(origin, depth, None, False)
     table = made(owner)
     replace(frame, owner, table)
     return table
@@ -305,6 +345,15 @@ def of_pairs(frame: Frame, pairs: Value) -> Value:
     if not selection.SELECTS.get() or known is not None and not all(len(pair) == 2 and _number(static_of(pair[0])) for pair in known):
         raise errors.NeedStaticError("the keys of this dict must be known at compile time", frame.builder.loc, hint="use numbers as keys, or two lists")
     return frame.call(_of_pairs, (pairs if items is None else items,), {})
+
+
+def united(frame: Frame, parts: Sequence[Value]) -> Value:
+    """`{**a, "k": v, **b}` of tables and dicts."""
+    return frame.call(_united, (tuple(parts),), {})
+
+
+def is_table(value: Value) -> bool:
+    return isinstance(value, Record) and isinstance(value.cls, type) and issubclass(value.cls, Table)
 
 
 def entry(frame: Frame, owner: Value, key: Value) -> tuple[Value, Value]:
