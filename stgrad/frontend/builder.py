@@ -22,7 +22,7 @@ from stgrad.names import COUNT, Names
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
 _WIDE = ("float96", "float128", "complex192", "complex256")  # no native code here has them
 
-SEALED, STRETCHED = "sealed", "stretched"  # arrays that cannot be written to, and that compiled code does not write to (see `stgrad.frontend.sealed`)
+SEALED = "sealed"  # of arrays that cannot be written to; other marks say what compiled code does not write to (see `stgrad.frontend.sealed`)
 SMALL = 4  # the extents of arrays whose elements become variables (see `stgrad.transforms.small`)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from stgrad import errors, rules
 from stgrad.frontend import boxes, growing, objects, operations
 from stgrad.frontend.arrays import get
-from stgrad.frontend.builder import STRETCHED
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
@@ -112,7 +111,7 @@ def _handed_on(frame: Frame, array: Value, wide: Value) -> Value:
     same = frame.builder.extents.same
     if isinstance(array, Sym) and array.type.rank == wide.type.rank and all(map(same, array.type.dims, wide.type.dims)):
         return array
-    frame.builder.seal(wide, STRETCHED)
+    frame.builder.seal(wide, "what `np.broadcast_arrays` has stretched")
     return wide
 
 

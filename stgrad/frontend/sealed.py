@@ -6,8 +6,8 @@ Which array a name means where a store runs depends on the path to it, so the wh
         y = np.broadcast_to(s, x.shape)         sealed
     y[0] = 1.0                                  sealed or not: refused
 
-Where the array is sealed on every path, the program raises ValueError there, as NumPy does. What `np.broadcast_arrays` has stretched can be written to in
-NumPy, at several places at a time: that is refused.
+Where the array is sealed on every path, the program raises ValueError there, as NumPy does. What NumPy lets be written to, and compiled code does not
+have, is refused: what `np.broadcast_arrays` has stretched, where one write changes several items, and diagonals of `np.einsum`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stgrad import errors
-from stgrad.frontend.builder import SEALED, STRETCHED, Builder, refusal_of_stores
+from stgrad.frontend.builder import SEALED, Builder, refusal_of_stores
 from stgrad.ir import Assign, Block, Custom, Effect, For, If, Stmt, Store, Var, While, map_blocks
 from stgrad.ir.ops import operation, viewed
 
@@ -81,8 +81,8 @@ class _Walk:
         kinds = state.get(store.target.name, frozenset({FREE}))
         if kinds in ({FREE}, {SEALED}):
             return kinds == {SEALED}
-        what = "what `np.broadcast_arrays` has stretched" if STRETCHED in kinds else f"`{store.target.name}`, which cannot be written to on some paths,"
-        raise errors.AliasingError(f"{what} is written to", store.loc, reason="several of its items may be one place in memory", hint="write to a copy of it")
+        what = next(iter(sorted(kinds - {FREE, SEALED})), f"`{store.target.name}`, which cannot be written to on some paths,")
+        raise errors.AliasingError(f"{what} is written to", store.loc, reason="it looks into the memory of another array", hint="write to a copy of it")
 
 
 def _with(stmt: Stmt, *blocks: Block) -> Stmt:

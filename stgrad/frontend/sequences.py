@@ -130,6 +130,7 @@ def _rearranged(frame: Frame, subscripts: str, x: Value) -> Value:
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)
             x = frame.call(np.diagonal, (x, 0, first, second), {})
+            frame.builder.seal(x, "a diagonal of `np.einsum`")
             term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
     return frame.call(np.transpose, (x, tuple(term.index(c) for c in output)), {})
 

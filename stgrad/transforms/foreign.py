@@ -81,6 +81,8 @@ class _Foreign:
             if stmt.op == "getitem" and self.masks(stmt.args[0], stmt.args[1]):
                 return replace(stmt, op="runtime.take_where")
             return new or self.summed_exponentials(stmt) or self.call(stmt)
+        if isinstance(stmt, Assign) and operation(stmt.op).copied:
+            self.check_view(stmt)
         if isinstance(stmt, Store) and not self.storable(stmt):
             if self.masks(stmt.target, stmt.index) and self.plain(stmt):
                 op = "runtime.put_where" if stmt.mode == "set" else "runtime.add_where"

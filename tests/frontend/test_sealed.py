@@ -153,3 +153,36 @@ def test_flags_in_a_branch():
 
     with pytest.raises(errors.UnsupportedSyntaxError, match="in a branch"):
         stgrad.grad(f, jit=True)(X, 1.0)
+
+
+def diagonal_and_then_a_write(m):
+    a = m * 1.0
+    d = np.diag(a)
+    a[0, 0] = m[1, 1] ** 2
+    return np.sum(d * d)
+
+
+def diagonal_of_einsum(m):
+    a = m * 1.0
+    d = np.einsum("ii->i", a)
+    d[:] = 0.0
+    return np.sum(a * m)
+
+
+@pytest.mark.parametrize(("program", "message"), [(diagonal_and_then_a_write, "np.diag"), (diagonal_of_einsum, "a diagonal of `np.einsum` is written to")])
+def test_diagonals_are_views(program, message):
+    """Numba copies them: what would have to see a write is refused."""
+    for run in (stgrad.jit(program), stgrad.grad(program, jit=True), lambda m: stgrad.jvp(program, (m,), (m,), jit=True)):
+        with pytest.raises(errors.AliasingError, match=message):
+            run(M)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_diagonals_that_see_no_write(jit):
+    def f(m):
+        a = m * 1.0
+        a[0, 0] = m[1, 1] ** 2
+        d = np.diag(a)
+        return np.sum(d * d) + np.sum(np.einsum("ii->i", a) * m)
+
+    check_gradient(f, (M,), jit=jit)

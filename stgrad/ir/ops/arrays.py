@@ -17,7 +17,7 @@ define("np.transpose", "move", sharing="always", reorders=True, triangle="turned
 define("np.squeeze np.expand_dims", "move", sharing="always", made="rowwise")
 define("np.swapaxes np.moveaxis", "move", sharing="always", reorders=True)
 define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
-define("np.diag", "move", readonly="smaller", zeros="larger")
+define("np.diag", "move", readonly="smaller", copied=True, zeros="larger")
 define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")

@@ -44,6 +44,7 @@ class Operation:
         sharing: 'always' where the result has no memory of its own; 'maybe' where that depends on the layout; 'moves' where it may be the argument
             itself, which nothing reads behind it; '' for new memory.
         readonly: 'always' where NumPy gives an array that cannot be written to, 'smaller' where it does so if the result has fewer axes than the argument.
+        copied: whether Numba copies where NumPy gives a view.
         made: how the result lies in memory: 'rows' (C order), 'follows' (C order if its arguments are so), 'reshaped' and 'rowwise' (the same numbers,
             row by row, under other extents), '' (any).
         shape: the argument that is the shape of the result.
@@ -87,6 +88,7 @@ class Operation:
     views: int | None = None
     sharing: str = ""
     readonly: str = ""
+    copied: bool = False
     made: str = ""
     shape: int | None = None
     like: bool = False
