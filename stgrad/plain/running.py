@@ -7,6 +7,7 @@ tens of microseconds for each operation, and right or refused: see `stgrad.plain
 from __future__ import annotations
 
 import copy
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -154,8 +155,18 @@ def _restore(tape: Tape) -> None:
                 owner.update(items)
         elif name is None:
             owner[:] = plain(list(owner))
-        elif tracked_in(value := getattr(owner, name, None)):
-            setattr(owner, name, plain(value))
+        else:
+            for attribute in _stored(owner, name):
+                if tracked_in(value := getattr(owner, attribute, None)):
+                    setattr(owner, attribute, plain(value))
+
+
+def _stored(owner: Any, name: str) -> list[str]:
+    """The attributes that setting one may have changed: all that an object stores, where that runs the code of a property."""
+    if not isinstance(inspect.getattr_static(type(owner), name, None), property):
+        return [name]
+    slots = [slot for cls in type(owner).__mro__ for slot in getattr(cls, "__slots__", ()) if isinstance(slot, str) and slot[:2] != "__"]
+    return [*vars(owner), *slots] if hasattr(owner, "__dict__") else slots
 
 
 def _pulled(tape: Tape, value: Any, inputs: list[Any], cotangents: Any) -> tuple[Any, ...]:

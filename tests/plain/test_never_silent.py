@@ -187,3 +187,38 @@ def test_what_another_run_left_is_not_found(look):
             assert left
         else:
             assert gradient == 4.0
+
+
+class _Scaled:
+    """An object whose property has a setter."""
+
+    def __init__(self, a):
+        self.a = a
+
+    @property
+    def norm(self):
+        return abs(self.a)
+
+    @norm.setter
+    def norm(self, v):
+        self.a = self.a * v
+
+
+def test_setters_of_properties_run_once_and_leave_plain_numbers():
+    kept = _Scaled(2.0)
+
+    def own(x):
+        p = _Scaled(x)
+        p.norm = 3.0
+        return p.norm * x
+
+    def outer(x):
+        kept.a = x
+        kept.norm = 3.0
+        return kept.norm * x
+
+    for f in (own, outer):
+        found = recorded(f, (1.5,), {}, ((0, 0),))
+        assert found.value == f(1.5)
+        assert np.isclose(found.pullback(1.0)[0], 9.0)
+    assert type(kept.a) is float
