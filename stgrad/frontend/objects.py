@@ -19,7 +19,8 @@ from stgrad import errors
 from stgrad.frontend import partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Growing, Record, Sym, Value, is_derived, is_static
+from stgrad.frontend.heap import LACKS
+from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
 from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
 _MISSING = object()
@@ -120,6 +121,19 @@ def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
         from stgrad.frontend import growing
 
         growing.wrote(frame, record, name, record.fields[name])
+
+
+def drop(frame: Frame, record: Value, name: str, node: Any) -> None:
+    """`del record.name`."""
+    if not isinstance(record, Record):
+        frame.unsupported(node, f"`del` of an attribute of {a_kind(record)} is not supported", hint="set it to None")
+    own = look("raw", record.cls, "__delattr__") is object.__delattr__ or record.cls is types.SimpleNamespace
+    if not own or isinstance(look("raw", record.cls, name), property):
+        frame.unsupported(node, f"`{record.cls.__name__}` deletes attributes in its own way")
+    partly.read(frame, record, name)
+    frame.mutate(record)
+    del record.fields[name]
+    record.fields.pop(LACKS + name, None)
 
 
 # --------------------------------------------------------------------------- making one

@@ -360,8 +360,8 @@ def delete_statement(frame: Frame, node: Any) -> None:
     for target in node.targets:
         if isinstance(target, gast.Subscript):
             delete(frame, frame.evaluate(target.value), frame.evaluate(target.slice), target)
-        elif not isinstance(target, gast.Name):
-            frame.unsupported(target, "`del` of an attribute is not supported", hint="set it to None")
+        elif isinstance(target, gast.Attribute):
+            objects.drop(frame, frame.evaluate(target.value), target.attr, target)
 
 
 @executes(gast.Assert)
