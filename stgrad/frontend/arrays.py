@@ -6,7 +6,7 @@ import difflib
 import functools
 import operator
 from collections.abc import Callable
-from types import FunctionType, MethodType, ModuleType, NoneType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
 
 import gast
@@ -99,9 +99,17 @@ def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
     except AttributeError as problem:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
-        plain = isinstance(owner, (ModuleType, NoneType, type, str, tuple, list, dict))  # others may get attributes as the program runs
+        plain = isinstance(owner, (ModuleType, type, tuple, list, dict)) or _closed(owner)  # others may get attributes as the program runs
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from (problem if plain else None)
     raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
+
+
+def _closed(owner: Any) -> bool:
+    """Whether neither an object nor its class, which is written in C, can get attributes: None, `...`, numbers, texts, slices."""
+    return not type(owner).__flags__ & _HEAP_TYPE and not hasattr(owner, "__dict__")
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def objects() -> Any:

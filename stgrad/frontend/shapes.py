@@ -14,6 +14,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.infer import broadcast
 from stgrad.frontend.lengths import assured
 from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
 from stgrad.ir import Dim, Type
@@ -181,14 +182,26 @@ def _broadcast_to(frame: Frame, array: Value, shape: Value, subok: Value = False
     return Type(type_of(array).dtype, dims_of(frame, shape), array=True)
 
 
-@shaped(np.matmul, np.dot)
-def _matmul(frame: Frame, a: Value, b: Value) -> Type | None:
+@shaped(np.dot)
+def _dot(frame: Frame, a: Value, b: Value) -> Type | None:
     if not (isinstance(a, Sym) and isinstance(b, Sym)) or not (a.type.rank and b.type.rank) or max(a.type.rank, b.type.rank) > 2:
         return None
-    inner = (a.type.dims[-1], b.type.dims[-2] if b.type.rank == 2 else b.type.dims[0])
+    return _product(frame, a, b, ())
+
+
+@shaped(np.matmul)
+def _matmul(frame: Frame, a: Value, b: Value) -> Type | None:
+    if not (isinstance(a, Sym) and isinstance(b, Sym)) or not (a.type.rank and b.type.rank):
+        return None
+    return _product(frame, a, b, broadcast([t.dims[:-2] for t in (a.type, b.type)]))
+
+
+def _product(frame: Frame, a: Sym, b: Sym, stacked: tuple[Dim, ...]) -> Type:
+    """The type of a product of matrices or vectors, of which there are `stacked`."""
+    inner = (a.type.dims[-1], b.type.dims[-2] if b.type.rank > 1 else b.type.dims[0])
     if all(d.constant is not None for d in inner) and inner[0] != inner[1]:
         raise errors.ShapeError(f"product of shapes {a.type} and {b.type}: {inner[0]} is not {inner[1]}", frame.builder.loc)
-    dims = (*a.type.dims[:-1], *(b.type.dims[1:] if b.type.rank == 2 else ()))
+    dims = (*stacked, *a.type.dims[-2:-1], *(b.type.dims[-1:] if b.type.rank > 1 else ()))
     dtype = str(np.result_type(a.type.dtype, b.type.dtype))
     return Type(dtype, dims, array=bool(dims))
 

@@ -8,6 +8,7 @@ asked of `quad` is the same: its integral, by Gauss-Kronrod rules of 21 points o
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import types
 from collections.abc import Callable
 from typing import Any
@@ -296,12 +297,19 @@ MEANS: dict[str, Any] = {
 }  # fmt: skip
 
 
+# modules in C, and those in which SciPy has the same functions in Python
+TWINS = {f"scipy.spatial.transform._{name}_cy": f"scipy.spatial.transform._{name}_xp" for name in ("rotation", "rigid_transform")}
+
+
 def meaning(function: Any) -> Callable[..., Any] | None:
     """What stands for a function of SciPy; None for other functions."""
     module = getattr(function, "__module__", None)
     if not isinstance(module, str) or not module.startswith("scipy.") or isinstance(function, types.MethodType):
         return None
-    found = MEANS.get(f"{module}.{getattr(function, '__qualname__', '')}")
+    name = getattr(function, "__qualname__", "")
+    if module in TWINS and importlib.util.find_spec(TWINS[module]) is not None:
+        return getattr(importlib.import_module(TWINS[module]), name, None)
+    found = MEANS.get(f"{module}.{name}")
     return look_up(found) if isinstance(found, str) else found
 
 

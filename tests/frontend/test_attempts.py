@@ -154,3 +154,19 @@ def test_a_name_that_holds_a_number_of_python_and_then_one_of_numpy(f, z):
     """NumPy's numbers divide by zero without an exception: no handler runs."""
     x = np.array([0.5, 1.7, 0.3])
     assert stgrad.jit(f)(x, 0.7, z) == f(x, 0.7, z)
+
+
+def has_a_dtype(x):
+    try:
+        kind = x.dtype
+    except AttributeError:
+        return False
+    return kind == np.float64
+
+
+@JIT
+def test_what_no_attribute_can_be_added_to_raises_for_certain(jit):
+    def f(x):
+        return x * (2.0 if has_a_dtype(...) or has_a_dtype(slice(3)) else 3.0)
+
+    assert stgrad.grad(f, jit=jit)(2.0) == 3.0

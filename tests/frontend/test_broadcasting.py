@@ -216,3 +216,11 @@ def test_one_item_is_stored_into_an_axis_of_more(jit):
     gradients = stgrad.grad(f, (0, 1), jit=jit)(A, X[:2])
     np.testing.assert_allclose(gradients[0], difference(lambda A: f(A, X[:2].copy()), A), rtol=1e-6)
     np.testing.assert_allclose(gradients[1], difference(lambda x: f(A.copy(), x), X[:2]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_stack_of_matrices_and_one_column(jit):
+    def f(x):
+        return np.sum((np.ones((2, 3, 3)) @ x[None][..., None]) ** 2)
+
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(X[:3]), difference(f, X[:3]), rtol=1e-6)

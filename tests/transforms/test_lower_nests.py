@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from lowering import Builder, check, to_source
 
+import stgrad
 from stgrad.ir import Function
 
 
@@ -50,3 +52,14 @@ def test_overlapping_copies_read_before_they_write(shift: int) -> None:
     b.store(y, low, b("getitem", y, (high,)), "add")
     b.store(y, low, b("np.multiply", b("getitem", y, (high,)), 3.0))
     check(b.function(y), *arguments(b))
+
+
+def test_an_array_that_is_read_before_it_is_written_stays_in_memory() -> None:
+    def chosen(x):
+        y = np.empty(3)
+        y = np.where(x > 0.0, x, y)
+        y = np.where(x <= 0.0, 2.0 * x, y)
+        return np.sum(y * y)
+
+    for jit in (False, True):
+        np.testing.assert_allclose(stgrad.grad(chosen, jit=jit)(np.array([3.0, -2.0, 1.0])), [6.0, -16.0, 2.0])

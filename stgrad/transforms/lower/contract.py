@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from stgrad.transforms.lower.nest import Access, Axis, Buffer, Entry, Fixed, Loop, Node
+from stgrad.transforms.lower.nest import Access, Axis, Buffer, Entry, Fixed, Loop, Node, leaves
 
 
 def contract(tree: list[Node], buffers: Mapping[str, Buffer]) -> dict[str, tuple[bool, ...]]:
@@ -44,7 +44,19 @@ def contract(tree: list[Node], buffers: Mapping[str, Buffer]) -> dict[str, tuple
     for path, access in _uses(tree, ()):
         if access.buffer in buffers and not buffers[access.buffer].escapes:
             uses.setdefault(access.buffer, []).append((path, access))
-    return {name: _kept(found, len(buffers[name].dims)) for name, found in uses.items()}
+    unset = _read_unset(tree)
+    return {name: _kept(found, len(buffers[name].dims)) for name, found in uses.items() if name not in unset}
+
+
+def _read_unset(tree: list[Node]) -> set[str]:
+    """Buffers that are read before they are set: elements of `np.empty`, which are whatever its memory holds."""
+    unset: set[str] = set()
+    made: set[str] = set()
+    for leaf in (leaf for node in tree for leaf in leaves(node)):
+        accesses = tuple(leaf.accesses())
+        unset.update(a.buffer for a in accesses if a.buffer not in made and (not a.write or a.mode))
+        made.update(a.buffer for a in accesses if a.write)
+    return unset
 
 
 def _uses(nodes: list[Node], path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Access]]:
