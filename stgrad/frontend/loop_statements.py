@@ -170,18 +170,23 @@ UNROLL = 64
 
 
 def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
-    """Read a loop; where its body needs the counter at compile time and the trips are known and few, unroll it."""
+    """Read a loop; where its body needs the counter at compile time, or no two trips are alike, and the trips are known and few, unroll it."""
     known = value.known
     state = State(frame)
     try:
         read()
-    except errors.NeedStaticError:
+    except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
         if known is None or len(known) > UNROLL:
             raise
         state.restore()
-        for item in known:
-            frame.assign(node.target, item)
-            frame.execute(node.body)
+        try:
+            for item in known:
+                frame.assign(node.target, item)
+                frame.execute(node.body)
+        except errors.TypeInferenceError:
+            if isinstance(problem, errors.NeedStaticError):
+                raise
+            raise problem  # noqa: B904  (of the loop, with its own cause)
 
 
 def _range_loop(frame: Frame, node: Any, value: Range, snapshots: Operand | None = None) -> None:

@@ -275,6 +275,11 @@ def _rules(f, left, width):
     return half * fine, abs(half * (fine - coarse))
 
 
+def solve(a, b, /):
+    """Of the array API: that of NumPy, which has the same rule for vectors and stacks."""
+    return np.linalg.solve(a, b)
+
+
 # by module and name, so that SciPy is not imported for it
 MEANS: dict[str, Any] = {
     "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
@@ -304,9 +309,11 @@ TWINS = {f"scipy.spatial.transform._{name}_cy": f"scipy.spatial.transform._{name
 def meaning(function: Any) -> Callable[..., Any] | None:
     """What stands for a function of SciPy; None for other functions."""
     module = getattr(function, "__module__", None)
-    if not isinstance(module, str) or not module.startswith("scipy.") or isinstance(function, types.MethodType):
+    if not isinstance(module, str) or not module.startswith(("scipy.", "array_api_compat.")) or isinstance(function, types.MethodType):
         return None
     name = getattr(function, "__qualname__", "")
+    if f".{module}.{name}".endswith(".array_api_compat.numpy.linalg.solve"):
+        return solve
     if module in TWINS and importlib.util.find_spec(TWINS[module]) is not None:
         return getattr(importlib.import_module(TWINS[module]), name, None)
     found = MEANS.get(f"{module}.{name}")

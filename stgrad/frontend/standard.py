@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import inspect
 import logging
 import re
 import time
@@ -30,6 +31,21 @@ _LOOKING = ("numpy", "math", "operator", "builtins", "itertools", "re", "textwra
 @handles(*_SAID)
 def _say(frame: Frame, *_: Value, **__: Value) -> None:
     """Warnings and records of the function itself: its derivative has none."""
+
+
+def _binds(bind: Any) -> None:
+    @handles(bind)
+    def bound(frame: Frame, signature: Any, *args: Value, **kwargs: Value) -> Value:
+        """Which parameter each argument is for: values of the running program are bound as they are."""
+        try:
+            found = bind(signature, *args, **kwargs)
+        except TypeError as problem:
+            raise errors.TypeInferenceError(str(problem), frame.builder.loc) from problem
+        return frame.call(inspect.BoundArguments, (signature, dict(found.arguments)), {})
+
+
+_binds(inspect.Signature.bind)
+_binds(inspect.Signature.bind_partial)
 
 
 def only_says(function: Any) -> bool:

@@ -101,3 +101,32 @@ def test_no_trip_at_all(f, monkeypatch):
         np.testing.assert_array_equal(gradient(X, 0)[1], slopes)
     with pytest.raises(TypeInferenceError, match="makes no trip"):
         stgrad.grad(f, jit=True)(X, 0)
+
+
+def joined(x):
+    pair = ()
+    for i in range(2):
+        pair = pair + (np.sin(x[i]),)
+    return pair[0] * pair[1]
+
+
+def nested(x):
+    """Another rank in each trip."""
+    y = x
+    for _ in range(2):
+        y = np.outer(y, x) if y.ndim == 1 else np.sum(y * y)
+    return y
+
+
+def turned(x):
+    """Integers in the first trip, floats in the second."""
+    knots, before = np.array([0]), 0
+    for k in range(2):
+        knots = np.concatenate((knots, np.linspace(before, x[k], 3)[1:]))
+        before = x[k]
+    return np.sum(knots**2)
+
+
+@pytest.mark.parametrize("f", [joined, nested, turned], ids=lambda f: f.__name__)
+def test_a_few_trips_of_which_no_two_are_alike(f):
+    check_gradient(f, (np.array([0.7, 1.9]),))

@@ -940,3 +940,10 @@ def test_complex_constants_are_conjugated() -> None:
         return np.sum(np.real(z) * 3 + np.imag(z))
 
     np.testing.assert_allclose(stgrad.grad(f, jit=False)(np.array([0.5, -0.3])), [5.0, 5.0])
+
+
+def test_solve_of_the_array_api():
+    xp = pytest.importorskip("scipy._lib.array_api_compat.numpy")
+    a = np.array([[1.0, 2.0], [3.0, 5.0]])
+    found = stgrad.grad(lambda a: np.sum(xp.linalg.solve(a, np.ones(2))), jit=True)(a)
+    np.testing.assert_allclose(found, stgrad.grad(lambda a: np.sum(np.linalg.solve(a, np.ones(2))))(a))

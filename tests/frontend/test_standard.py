@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import functools
+import inspect
 import logging
 import re
 import subprocess
@@ -168,3 +170,34 @@ def test_bars_of_progress_are_left_out(jit):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert stgrad.grad(steps, jit=jit)(1.5, 4) == pytest.approx(1.0 + 3.0 + 3 * 1.5**2 + 2.0 + np.cos(1.5) + 2 * np.cos(3.0))
+
+
+def checked(function):
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def bound(*args, **kwargs):
+        found = signature.bind(*args, **kwargs)
+        found.apply_defaults()
+        for name, value in found.arguments.items():
+            if name == "scale" and value <= 0.0:
+                raise ValueError("scale")
+        return function(*found.args, **found.kwargs)
+
+    return bound
+
+
+@checked
+def powers(x, scale=2.0, *, power=2):
+    return np.sum(x**power) * scale
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_arguments_that_are_bound_to_a_signature(jit):
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(stgrad.grad(lambda x: powers(x, 3.0, power=3), jit=jit)(x), [9.0, 36.0])
+    np.testing.assert_allclose(stgrad.grad(lambda x: powers(x, scale=x[0]), jit=jit)(x), [7.0, 4.0])
+    with pytest.raises(ValueError, match="scale"):
+        stgrad.grad(lambda x: powers(x, -x[0]), jit=jit)(x)
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="too many positional arguments"):
+        stgrad.grad(lambda x: powers(x, 1.0, 2.0), jit=jit)(x)
