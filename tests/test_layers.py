@@ -47,7 +47,7 @@ LAYERS = [
     {"called", "compressed", "inside"},
     {"directional"},
     {"batches", "differentials", "minima", "sparse"},
-    {"fits", "taylor"},
+    {"curves", "fits", "linear_fits", "scalar_minima", "taylor"},
     {"distributed"},
     {"eager", "testing", "command_request", "interop", "profiling", "standalone"},
     {"pytest_plugin"},

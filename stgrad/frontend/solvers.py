@@ -287,6 +287,10 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._root.root": "stgrad.frontend.systems.root", "scipy.optimize._minpack_py.fsolve": "stgrad.frontend.systems.fsolve",
     "scipy.optimize._root_scalar.root_scalar": "stgrad.frontend.scalar_roots.root_scalar", "scipy.optimize._minimize.minimize": "stgrad.minima.minimize",
     "scipy.optimize._lsq.least_squares.least_squares": "stgrad.fits.least_squares",
+    **{f"scipy.optimize._minpack_py.{name}": f"stgrad.curves.{name}" for name in ("curve_fit", "leastsq")},
+    "scipy.optimize._nnls.nnls": "stgrad.linear_fits.nnls", "scipy.optimize._lsq.lsq_linear.lsq_linear": "stgrad.linear_fits.lsq_linear",
+    "scipy.optimize._minimize.minimize_scalar": "stgrad.scalar_minima.minimize_scalar",
+    **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
     **{f"scipy.interpolate.{theirs}": f"stgrad.frontend.splines.{ours}" for theirs, ours in (
