@@ -32,7 +32,7 @@ from stgrad.frontend import (
 )
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
-from stgrad.frontend.choices import passed
+from stgrad.frontend.choices import holds_choices, passed
 from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import raise_where
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
@@ -144,9 +144,11 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     """The value of `function(*args, **kwargs)`."""
     if isinstance(function, Closure):
         return inline_closure(frame, function, args, kwargs)
-    if function is not print and any(isinstance(v, (Chosen, Optional)) for v in (*args, *kwargs.values())) and not isinstance(function, _PYTHON):
+    values, inside = (*args, *kwargs.values()), callable(function) and _of_library(function)
+    open_ = any(isinstance(v, (Chosen, Optional)) or inside and holds_choices(v) for v in values)
+    if open_ and function is not print and not isinstance(function, _PYTHON):
         read = lambda values: call(frame, function, values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True)))  # noqa: E731
-        return passed(frame, (*args, *kwargs.values()), read)
+        return passed(frame, values, read, inside)
     if isinstance(function, tuple):
         return objects.special(frame, function, "__call__", args, "cannot be called", kwargs)
     if not isinstance(function, _PYTHON) and function is not print:

@@ -46,7 +46,7 @@ def split(frame: Frame, chosen: Chosen, read: Callable[[Value], Value]) -> Value
 
 def execute(frame: Frame, node: Any, handler: Callable[[Frame, Any], Value]) -> Value:
     """Read a statement, once for each value of the names in it that stand for one of several; what it returns."""
-    for name in _read_by(node):
+    for name in (*_read_by(node), *_stored(frame, node)):
         owner = _owner(frame, name)
         if owner is not None:
             chosen = _chosen(owner.env[name])
@@ -151,6 +151,15 @@ def _read_by(node: Any) -> Iterator[str]:
         yield from _loads(part)
 
 
+def _stored(frame: Frame, node: Any) -> Iterator[str]:
+    """A name whose numbers are stored into an array, which has one kind of them."""
+    if isinstance(node, gast.Assign) and isinstance(node.value, gast.Name) and any(isinstance(t, gast.Subscript) for t in node.targets):
+        owner = _owner(frame, node.value.id)
+        chosen = None if owner is None else owner.env[node.value.id]
+        if isinstance(chosen, Chosen) and any(isinstance(option, Sym) for option in chosen.options):
+            yield node.value.id
+
+
 def _loads(node: Any) -> Iterator[str]:
     if isinstance(node, gast.Name) and not isinstance(node.ctx, gast.Param):
         yield node.id
@@ -163,22 +172,41 @@ SPLIT.append(execute)
 AGAIN.append(again)
 
 
-def passed(frame: Frame, values: tuple[Value, ...], read: Callable[[tuple[Value, ...]], Value]) -> Value:
-    """What `read` gives for values of which some stand for one of several, or may be None where `read` takes None too."""
+def passed(frame: Frame, values: tuple[Value, ...], read: Callable[[tuple[Value, ...]], Value], inside: bool = False) -> Value:
+    """What `read` gives for values of which some stand for one of several, or may be None where `read` takes None too.
 
+    Args:
+        inside: items of tuples and lists count, which `read` must not keep: those that it gets are others.
+    """
     at = next((k for k, v in enumerate(values) if isinstance(v, (Chosen, Optional))), None)
     if at is None:
-        return read(values)
+        return _passed_inside(frame, values, read) if inside else read(values)
     value = values[at]
 
     def instead(one: Value) -> Value:
-        return passed(frame, (*values[:at], one, *values[at + 1 :]), read)
+        return passed(frame, (*values[:at], one, *values[at + 1 :]), read, inside)
 
     if isinstance(value, Chosen):
         return split(frame, value, instead)
     if isinstance(value.none, Sym) and _reads(frame, lambda: instead(None)):
         return branch(frame, value.none, lambda: instead(None), lambda: instead(value.value), "_t")
     return instead(unwrapped(frame, value))
+
+
+def _passed_inside(frame: Frame, values: tuple[Value, ...], read: Callable[[tuple[Value, ...]], Value]) -> Value:
+    at = next((k for k, v in enumerate(values) if holds_choices(v)), None)
+    if at is None:
+        return read(values)
+
+    def whole(items: tuple[Value, ...]) -> Value:
+        return _passed_inside(frame, (*values[:at], rebuild(values[at], items), *values[at + 1 :]), read)
+
+    return passed(frame, tuple(values[at]), whole, True)
+
+
+def holds_choices(value: Value) -> bool:
+    """Whether a tuple or list has an item that stands for one of several values."""
+    return type(value) in (tuple, list) and any(isinstance(v, Chosen) or holds_choices(v) for v in value)
 
 
 def _reads(frame: Frame, read: Callable[[], Value]) -> bool:
@@ -194,4 +222,4 @@ def _reads(frame: Frame, read: Callable[[], Value]) -> bool:
         state.restore()
 
 
-__all__ = ["passed", "split"]
+__all__ = ["holds_choices", "passed", "split"]
