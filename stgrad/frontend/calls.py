@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dis
 import enum
 import functools
 import inspect
@@ -298,8 +299,8 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
     """The value of a call of what is written in Python."""
     if function is object.__init__:
         return None
-    if function in (np.finfo, np.iinfo):
-        return function(*static_of(args))
+    if function in (np.finfo, np.iinfo) or isinstance(function, type) and function.__name__ == "__array_namespace_info__":  # of NumPy, and of SciPy's copy
+        return function(*static_of(args), **static_of(kwargs))
     if function in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
         return function(*static_of(args))
     if isinstance(function, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
@@ -329,7 +330,7 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         finally:
             frame.builder.compiled -= 1
     if isinstance(function, types.FunctionType):
-        return inline_function(frame, function, args, kwargs)
+        return function(*args, **kwargs) if _only_binds(function.__code__) else inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
     raise errors.UnknownFunctionError(
@@ -338,6 +339,16 @@ def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: d
         reason="it has no Python source that could be differentiated",
         hint="write a rule for it (`stgrad help extending`), or use a function listed by `stgrad rules`",
     )
+
+
+@functools.cache
+def _only_binds(code: types.CodeType) -> bool:
+    """Whether a function that has no text gives back its arguments in tuples: how SciPy's distributions tell shapes from `loc` and `scale`."""
+    return code.co_filename == "<string>" and {i.opname for i in dis.get_instructions(code)} <= _BINDING
+
+
+_BINDING = frozenset({"RESUME", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_CONST",
+                      "BUILD_TUPLE", "RETURN_VALUE"})  # fmt: skip
 
 
 def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

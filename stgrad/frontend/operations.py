@@ -121,6 +121,8 @@ def unary(frame: Frame, kind: type, a: Value) -> Value:
     python, op = UNARY[kind]
     if is_static(a):
         return _of_constants(frame, python, a)
+    if type(static_of(a)) is int:  # a variable whose value here is known
+        return python(static_of(a))
     _numeric(frame, (a,), python.__name__)
     if op is np.invert and a.type.dtype == "bool" and not a.type.rank and not a.type.weak:  # in plain Python it may be Python's, whose `~` is that of integers
         return frame.builder.call("not", (a,), Type("bool"))

@@ -86,19 +86,23 @@ def _nditer(frame: Frame, op: Value, **options: Value) -> Value:
 
 @handles(np.vectorize)
 def _vectorize(frame: Frame, pyfunc: Value, **options: Value) -> Value:
-    if options:
+    kinds = static_of(options.pop("otypes", None))
+    if options.keys() - {"doc", "cache"} or kinds is not None and len(kinds) != 1:
         raise errors.UnsupportedSyntaxError("`np.vectorize` with options is not supported", frame.builder.loc, hint="write a loop")
-    return functools.partial(_over_elements, pyfunc)
+    return functools.partial(_over_elements, pyfunc, None if kinds is None else np.dtype(kinds[0]).name)
 
 
-def _over_elements(pyfunc: Value, *args: Value) -> Value:
-    """What `np.vectorize` makes of a function."""
+def _over_elements(pyfunc: Value, dtype: str | None, *args: Value) -> Value:
+    """What `np.vectorize` makes of a function; `dtype`: of its result, where that is given."""
     raise AssertionError("read by its handler")
 
 
 @handles(_over_elements)
-def _vectorized(frame: Frame, pyfunc: Value, *args: Value) -> Value:
-    return over_elements(frame, pyfunc, args)
+def _vectorized(frame: Frame, pyfunc: Value, dtype: str | None, *args: Value) -> Value:
+    found = over_elements(frame, pyfunc, args)
+    if dtype is None or type_of(found).dtype == dtype:
+        return found
+    return frame.call(np.asarray, (found, dtype), {}) if type_of(found).array else frame.call(np.dtype(dtype).type, (found,), {})
 
 
 @handles(np.einsum)

@@ -280,6 +280,9 @@ def solve(a, b, /):
     return np.linalg.solve(a, b)
 
 
+_OF_VALUES = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_OF_SHAPES = ("mean", "var", "std", "entropy")
+
 # by module and name, so that SciPy is not imported for it
 MEANS: dict[str, Any] = {
     "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
@@ -293,6 +296,8 @@ MEANS: dict[str, Any] = {
     **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
+    **{f"scipy.stats._distn_infrastructure.rv_continuous.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_VALUES},
+    **{f"scipy.stats._distn_infrastructure.rv_generic.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_SHAPES},
     **{f"scipy.interpolate.{theirs}": f"stgrad.frontend.splines.{ours}" for theirs, ours in (
         ("_ppoly.evaluate", "evaluate"), ("_ppoly.fix_continuity", "fix_continuity"), ("_ppoly.integrate", "integrate"),
         ("_dierckx.evaluate_spline", "evaluate_spline"), ("_bspl.evaluate_spline", "evaluate_spline"),

@@ -8,6 +8,7 @@ type are not looked at: `stgrad.verify` says that they have none.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -70,9 +71,15 @@ def _bounds(stmt: For, types: Types) -> Iterator[str]:
 # --------------------------------------------------------------------------- assignments
 
 
+def _is_ufunc(op: str) -> bool:
+    """Whether an operation without a row or a rule is a universal function, which has its meaning from NumPy: derivatives go around it."""
+    module, _, name = op.rpartition(".")
+    return isinstance(getattr(sys.modules.get({"np": "numpy"}.get(module, module)), name, None), np.ufunc)
+
+
 def _assignment(stmt: Assign, types: Types) -> Iterator[str]:
     known = operation(stmt.op)
-    if not known.known:
+    if not known.known and not _is_ufunc(stmt.op):
         yield f"there is no operation `{stmt.op}`"
     if known.arity is not None and len(stmt.args) != known.arity:
         yield f"`{stmt.op}` takes {known.arity} operands, not {len(stmt.args)}"

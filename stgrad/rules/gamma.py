@@ -226,3 +226,30 @@ binary(sp.stdtr, sp.chdtr, sp.chdtrc, sp.pdtr, low=1.2, high=1.8)
 @samples(sp.stdtrit, sp.chdtri)
 def _(rng):
     yield (3.5, np.array([0.2, 0.7])), {}
+
+
+@composite(sp.fdtr)
+def fdtr(dfn, dfd, x):
+    scaled = dfn * x
+    return sp.betainc(0.5 * dfn, 0.5 * dfd, scaled / (dfd + scaled))
+
+
+@composite(sp.fdtrc)
+def fdtrc(dfn, dfd, x):
+    return sp.betainc(0.5 * dfd, 0.5 * dfn, dfd / (dfd + dfn * x))
+
+
+@composite(sp.fdtri)
+def fdtri(dfn, dfd, p):
+    rest = sp.betaincinv(0.5 * dfd, 0.5 * dfn, 1.0 - p)
+    return dfd * (1.0 - rest) / (dfn * rest)
+
+
+@samples(sp.fdtr, sp.fdtrc)
+def _(rng):
+    yield (3.0, 4.5, np.array([0.5, 1.7])), {}
+
+
+@samples(sp.fdtri)
+def _(rng):
+    yield (3.0, 4.5, np.array([0.2, 0.7])), {}

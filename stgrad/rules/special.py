@@ -180,10 +180,22 @@ def boxcox(y, x, lmbda):
     return x ** (lmbda - 1.0), np.where(lmbda == 0.0, 0.5 * log_x * log_x, change)
 
 
+@partials(sp.boxcox1p)
+def boxcox1p(y, x, lmbda):
+    log_x = np.log1p(x)
+    change = ((1.0 + x) ** lmbda * log_x - y) / np.where(lmbda == 0.0, 1.0, lmbda)
+    return (1.0 + x) ** (lmbda - 1.0), np.where(lmbda == 0.0, 0.5 * log_x * log_x, change)
+
+
+@partials(sp.powm1)
+def powm1(y, x, p):
+    return p * x ** (p - 1.0), (y + 1.0) * np.log(x)
+
+
 unary(sp.expit, sp.log_expit, sp.softplus, sp.expm1, sp.exp2, sp.exp10, sp.cosm1)
 unary(sp.logit, low=0.1, high=0.9)
 unary(sp.log1p, sp.cbrt, sp.entr, low=0.2)
-binary(sp.xlogy, sp.xlog1py, sp.rel_entr, sp.kl_div, sp.huber, sp.pseudo_huber, sp.boxcox, low=0.2)
+binary(sp.xlogy, sp.xlog1py, sp.rel_entr, sp.kl_div, sp.huber, sp.pseudo_huber, sp.boxcox, sp.boxcox1p, sp.powm1, low=0.2)
 
 
 @samples(sp.huber, sp.pseudo_huber)
