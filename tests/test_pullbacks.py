@@ -406,3 +406,18 @@ def test_tests_of_the_reverse_sweep_stay_there(start, jit, monkeypatch):
     expected = [np.sum((running_product(clean + s, start) - running_product(clean - s, start)) * bar) / 2e-6 for s in steps]
     expected[1] = 0.0
     np.testing.assert_allclose(pullback(bar)[0], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_extents_of_what_a_loop_carried_are_those_of_each_trip(jit):
+    """The pullback took all trips to have as many rows as the last one."""
+
+    def rows(b):
+        x = b[0:1, None]
+        for j in range(1, len(b)):
+            x = np.concatenate((x, b[j : j + 1, None] * x[0]), axis=0)
+        return x[:, 0]
+
+    b, y_bar = np.array([0.3, 0.2, 0.5, 0.7, 0.1]), np.arange(1.0, 6.0)
+    _, pullback = stgrad.vjp(rows, b, jit=jit)
+    np.testing.assert_allclose(pullback(y_bar)[0], [6.2, 0.6, 0.9, 1.2, 1.5])

@@ -8,7 +8,6 @@ chooses: what it leaves out has no share in a derivative. Distributions whose me
 from __future__ import annotations
 
 import numpy as np
-from scipy import integrate, special
 
 from stgrad import errors
 from stgrad.rules.core import static
@@ -18,15 +17,9 @@ _FORMULA = "write its formula, or solve for it with scipy.optimize.brentq or sci
 
 
 @static
-def generic(distribution, name):
-    """Whether a method is the one that stands for those that a distribution does not have."""
-    return getattr(type(distribution), name).__module__ == "scipy.stats._distn_infrastructure"
-
-
-@static
 def own(distribution, *names):
     """Refuse a distribution that has none of these methods itself: the ones that stand for them solve and integrate, each for each number."""
-    if all(generic(distribution, name) for name in names):
+    if all(getattr(type(distribution), name).__module__ == "scipy.stats._distn_infrastructure" for name in names):
         raise errors.UnsupportedSyntaxError(_NUMERIC.format(names[-1].strip("_"), distribution.name), hint=_FORMULA)
 
 
@@ -62,24 +55,28 @@ def logpdf(self, x, *args, **kwds):
 
 
 def cdf(self, x, *args, **kwds):
+    own(self, "_cdf")
     shapes, z, _, ok, shape = _standard(self, x, args, kwds)
     _, high = self._get_support(*shapes)
     return _chosen(ok & (z == z), self._open_support_mask(z, *shapes), self._cdf(z, *shapes), np.where(z >= high, 1.0, 0.0), shape)
 
 
 def logcdf(self, x, *args, **kwds):
+    own(self, "_logcdf", "_cdf")
     shapes, z, _, ok, shape = _standard(self, x, args, kwds)
     _, high = self._get_support(*shapes)
     return _chosen(ok & (z == z), self._open_support_mask(z, *shapes), self._logcdf(z, *shapes), np.where(z >= high, 0.0, -np.inf), shape)
 
 
 def sf(self, x, *args, **kwds):
+    own(self, "_sf", "_cdf")
     shapes, z, _, ok, shape = _standard(self, x, args, kwds)
     low, _ = self._get_support(*shapes)
     return _chosen(ok & (z == z), self._open_support_mask(z, *shapes), self._sf(z, *shapes), np.where(z <= low, 1.0, 0.0), shape)
 
 
 def logsf(self, x, *args, **kwds):
+    own(self, "_logsf", "_sf", "_cdf")
     shapes, z, _, ok, shape = _standard(self, x, args, kwds)
     low, _ = self._get_support(*shapes)
     return _chosen(ok & (z == z), self._open_support_mask(z, *shapes), self._logsf(z, *shapes), np.where(z <= low, 0.0, -np.inf), shape)
@@ -135,24 +132,13 @@ def std(self, *args, **kwds):
     return np.sqrt(var(self, *args, **kwds))
 
 
-def _integrated(self, shapes):
-    """The integral of -p log p, in which places that underflow have no share."""
-
-    def part(x):
-        p = self._pdf(x, *shapes)
-        return np.where(p > 0.0, special.entr(p), 0.0)
-
-    low, high = self._get_support(*shapes)
-    return integrate.quad(part, low, high)[0]
-
-
 def entropy(self, *args, **kwds):
     given, loc, scale = self._parse_args(*args, **kwds)
+    own(self, "_entropy")
     (loc, scale, *shapes), shape = _spread(loc, scale, *given)
     found = np.zeros(len(scale))
     for k in range(len(scale)):
-        one = [s[k] for s in shapes]
-        found[k] = (_integrated(self, one) if generic(self, "_entropy") else self._entropy(*one)) + np.log(scale[k])
+        found[k] = self._entropy(*[s[k] for s in shapes]) + np.log(scale[k])
     return _back(np.where(self._argcheck(*shapes) & (scale > 0.0) & (loc == loc), found, np.nan), shape)
 
 

@@ -161,6 +161,7 @@ class _Cut:
     classes: Classes = field(init=False)
     names: Names = field(init=False)
     types: dict[str, Type] = field(init=False)
+    later: dict[str, str] = field(default_factory=dict)  # names of the second program for what it is given, and never binds itself
 
     def __post_init__(self) -> None:
         self.classes, self.types = aliases(self.fn), dict(self.fn.types)
@@ -177,7 +178,7 @@ class _Cut:
         first, start, kept, params = self.passed(crossing, behind, results)
         defaults = self.defaults(crossing, early)
         forward = self.function("forward", (*defaults, *early, *first), (*_results(self.fn)[: self.values], *kept), self.early_params())
-        named = {p.name: self._kept(p.name) for p in params if p.name.startswith("_")}
+        named = self.later | {p.name: self._kept(p.name) for p in params if p.name.startswith("_")}
         leaf = _renaming(named)
         behind, results, params = rename((*start, *behind), named), tuple(map_operand(leaf, r) for r in results), [leaf(p) for p in params]
         reverse = self.function("reverse", behind, results, (*params, *(Var(n) for n in self.late)))
@@ -221,12 +222,13 @@ class _Cut:
         """What ends the first program and starts the second, what the one returns and the other takes."""
         looked = ContentLiveness(behind, _names(results)).before
         written = {self.classes.find(n) for n in stored(behind)}
-        fleeting = self._fleeting()
+        fleeting, bound = self._fleeting(), assigned(behind)
         first, start, kept, params = list[Stmt](), list[Stmt](), list[Operand](), list[Var]()
         for name in crossing:
             own = self._own_type(self.types[name], fleeting)
             if own.array and name not in looked:
                 self._extents_alone(name, own, first, start, kept, params)
+                self._settle(name, own, bound)
                 continue
             kept.append(Var(name))
             if own == self.types[name] and not (self.types[name].array and self.classes.find(name) in written):
@@ -236,7 +238,14 @@ class _Cut:
             self.types[taken.name] = own
             params.append(taken)
             start.append(Assign((Var(name),), "np.copy" if self.types[name].array and self.classes.find(name) in written else "alias", (taken,)))
+            self._settle(name, own, bound)
         return tuple(first), tuple(start), kept, params
+
+    def _settle(self, name: str, own: Type, bound: Collection[str]) -> None:
+        """A name that is bound once from here on has extents of its own: those of its type are those of other times, too."""
+        if own != self.types[name] and name not in bound:
+            self.later[name] = self.names.fresh(name)
+            self.types[self.later[name]] = own
 
     def _fleeting(self) -> set[str]:
         """Symbols that may mean other extents at one time than at another: those of names that are bound more than once, or in a loop."""
