@@ -300,8 +300,15 @@ def _parameters(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _fingerprint(code: types.CodeType) -> tuple[Any, ...]:
-    constants = tuple(_fingerprint(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
-    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, tuple(map(_constant, code.co_consts))
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, types.CodeType):
+        return _fingerprint(value)
+    if isinstance(value, frozenset):  # of `x in {"a", "b"}`: its order is another one in a file of byte code
+        return frozenset(map(_constant, value))
+    return tuple(map(_constant, value)) if isinstance(value, tuple) else repr(value)
 
 
 def _as_function(node: ast.Lambda, name: str) -> gast.FunctionDef:

@@ -5,6 +5,7 @@ import doctest
 import functools
 import importlib.util
 import linecache
+import types
 
 import gast
 import numba
@@ -210,6 +211,20 @@ def test_locations_count_characters():
 
 def test_the_tree_is_parsed_once():
     assert load(plain).tree is load(plain).tree
+
+
+def named(x, mode):
+    return x if mode in {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"} else 2.0 * x
+
+
+def test_sets_of_constants_have_any_order():
+    """What a file of byte code holds was put together in another order than what the text compiles to."""
+    code = named.__code__
+    (letters,) = [c for c in code.co_consts if isinstance(c, frozenset)]
+    orders = (frozenset(sorted(letters, key=lambda letter: hash((letter, k)))) for k in range(1000))
+    other = next(order for order in orders if list(order) != list(letters))
+    again = types.FunctionType(code.replace(co_consts=tuple(other if c is letters else c for c in code.co_consts)), globals())
+    assert load(again).tree.name == "named"
 
 
 def test_doctests():
