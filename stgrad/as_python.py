@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import linecache
 from functools import cache
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 from zlib import crc32
 
@@ -27,11 +27,23 @@ def as_python(f: Any) -> Any:
     >>> as_python(np.sin).__name__
     'sin'
     """
-    if isinstance(f, (np.ufunc, BuiltinFunctionType)) or type(f) is type(np.sum):
+    if isinstance(f, (np.ufunc, BuiltinFunctionType)) or type(f) is type(np.sum) or _of_scipy(f):
         from stgrad.rules import lookup  # not before it is needed: a warm start has no use for the rules
 
-        return _calling(f) if lookup(f) is not None else f
+        return _calling(f) if lookup(f) is not None or _of_scipy(f) and _is_read_otherwise(f) else f
     return _ruled(f) if isinstance(f, (checkpoint, custom_gradient, custom_jvp, custom_vjp)) else f
+
+
+def _of_scipy(f: Any) -> bool:
+    """Whether a function or method is SciPy's: it may have a rule that stands for what is written there."""
+    return isinstance(f, (FunctionType, MethodType)) and (getattr(f, "__module__", None) or "").startswith("scipy.")
+
+
+def _is_read_otherwise(f: Any) -> bool:
+    """Whether calls of a function of SciPy mean other code than its own."""
+    from stgrad.frontend.solvers import meaning
+
+    return meaning(getattr(f, "__func__", f)) is not None
 
 
 def _ruled(f: Any) -> Any:

@@ -28,6 +28,21 @@ class Model:
         return x * x
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_functions_of_scipy(jit):
+    """What stands for their calls stands for them, too."""
+    from scipy import linalg, special, stats
+
+    a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, 2.0])
+    cases = [(linalg.solve_triangular, (a, b)), (linalg.inv, (a,)), (special.logsumexp, (b,)), (stats.norm.logpdf, (0.3,)), (stats.alpha.logpdf, (0.3, 2.0))]
+    for f, args in cases:
+        value, pullback = stgrad.vjp(f, *args, jit=jit)
+        np.testing.assert_allclose(value, f(*args))
+        wanted = stgrad.vjp(lambda *args, f=f: f(*args), *args, jit=jit)[1](np.ones_like(value))
+        for bar, other in zip(pullback(np.ones_like(value)), wanted, strict=True):
+            np.testing.assert_allclose(bar, other)
+
+
 MISTAKES = [
     (lambda: stgrad.grad(math.sin(1.0)), TypeError, "takes a function, not float"),
     (lambda: stgrad.grad(Model), TypeError, "not the class Model"),
