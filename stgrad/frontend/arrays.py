@@ -14,6 +14,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes
+from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
@@ -37,6 +38,9 @@ def attribute(frame: Frame, node: Any) -> Value:
     return get(frame, frame.evaluate(node.value), node.attr, node)
 
 
+_MEMORY = "it tells of the memory that the array has in plain Python"
+
+
 def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     """`owner.name`."""
     if isinstance(owner, Sym):
@@ -47,6 +51,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
             hint = f"did you mean `{close[0]}`?" if close else ""
             place = frame.loc(node) if node is not None else None
             raise errors.UndefinedNameError(f"{what} has no attribute `{name}`", place, hint=hint) from AttributeError(name)
+        if name in ("base", "data", "ctypes"):
+            place = frame.loc(node) if node is not None else frame.builder.loc
+            raise errors.UnsupportedSyntaxError(f"the attribute `{name}` of an array is not supported", place, reason=_MEMORY)
         return found(frame, owner) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)
@@ -99,17 +106,9 @@ def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
     except AttributeError as problem:
         close = difflib.get_close_matches(name, dir(owner), 1)
         hint = f"did you mean `{close[0]}`?" if close else ""
-        plain = isinstance(owner, (ModuleType, type, tuple, list, dict)) or _closed(owner)  # others may get attributes as the program runs
+        plain = isinstance(owner, (ModuleType, type, tuple, list, dict)) or closed(owner)  # others may get attributes as the program runs
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from (problem if plain else None)
     raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
-
-
-def _closed(owner: Any) -> bool:
-    """Whether neither an object nor its class, which is written in C, can get attributes: None, `...`, numbers, texts, slices."""
-    return not type(owner).__flags__ & _HEAP_TYPE and not hasattr(owner, "__dict__")
-
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def objects() -> Any:

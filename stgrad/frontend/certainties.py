@@ -6,6 +6,8 @@ around it catches it. Anywhere else it is an error of the program, with its plac
 
 from __future__ import annotations
 
+from typing import Any
+
 from stgrad import errors
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.ir import Const, Effect
@@ -33,3 +35,11 @@ def left(frame: Frame, error: errors.StgradError) -> Leaves:
     kind = next(c for c in type(cause).__mro__ if c.__module__ == "builtins")
     emit_raise(frame, kind.__name__, str(cause))
     return Leaves(type(cause), str(cause))
+
+
+def closed(owner: Any) -> bool:
+    """Whether neither an object nor its class, which is written in C, can get attributes: None, `...`, numbers, texts, slices."""
+    return not type(owner).__flags__ & _HEAP_TYPE and not hasattr(owner, "__dict__")
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE

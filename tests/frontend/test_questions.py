@@ -93,3 +93,19 @@ def test_what_is_left_where_integers_are_known() -> None:
 
     with pytest.raises(errors.StgradError, match="nothing"):
         stgrad.grad(f, jit=False)(X)
+
+
+@pytest.mark.parametrize("name", ["base", "data", "ctypes"])
+def test_what_tells_of_memory_is_refused(name):
+    """`x[1:].base is x` was False, without a word."""
+
+    def named(x):
+        return np.sum(x * x) * (2.0 if getattr(x[1:], name) is x else 3.0)
+
+    def of_base(x):
+        return np.sum(x * x) * (2.0 if x[1:].base is x else 3.0)
+
+    for f in (named, of_base):
+        with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="of an array is not supported"):
+            stgrad.grad(f, jit=True)(np.ones(3))
+    assert np.all(stgrad.grad(lambda x: np.sum(x) * (2.0 if hasattr(x, name) else 3.0), jit=True)(np.ones(3)) == 2.0)
