@@ -360,4 +360,4 @@ def _(rng):
     yield (0.7, 1.5, 2.1, np.array([0.3, -0.5])), {}
 
 
-nondiff(sp.perm, sp.factorial2)
+nondiff(sp.factorial2)

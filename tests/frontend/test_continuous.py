@@ -129,3 +129,16 @@ def test_ufuncs_that_have_no_public_name(jit):
     if private is None:
         pytest.skip("this SciPy has no such function")
     assert stgrad.grad(lambda x, k: x * private(k, 2.0, 3.0), jit=jit)(1.0, 0.3) == private(0.3, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_permutations_of_numbers_that_move(jit):
+    """`scipy.special.perm` counted as a step."""
+    x, k = np.array([20.3, 10.1, 3.2]), np.array([3, 2, 5])
+
+    def f(x):
+        return np.sum(special.perm(x, k))
+
+    wanted = [(f(x + d) - f(x - d)) / 2e-5 for d in 1e-5 * np.eye(3)]
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), wanted, rtol=1e-6)
+    assert stgrad.grad(lambda x, n: x * special.perm(n, 2, exact=True), jit=jit)(1.0, 5) == 20.0
