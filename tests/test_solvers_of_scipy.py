@@ -157,3 +157,18 @@ def test_refused():
     ):
         with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match=text):
             stgrad.grad(call, jit=True)(y)
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
+def test_a_search_that_fails_raises_where_its_derivative_is_zero(jit):
+    """At the kink the minimum is a, whatever else: nothing of the derivative reads what the search found."""
+
+    def at_a_kink(a):
+        return 2.0 * optimize.minimize_scalar(lambda x: abs(x - a) + 0.1 * x * x).x
+
+    def searched(a):
+        return optimize.minimize(lambda x: abs(x[0] - a) + 0.1 * x[0] ** 2, np.array([0.0])).x[0]
+
+    for f in (at_a_kink, searched):
+        with pytest.raises(RuntimeError, match="minimum"):
+            stgrad.grad(f, jit=jit)(1.0)

@@ -125,7 +125,8 @@ class _Eliminator:
 
     def _custom(self, stmt: Custom, live: set[str]) -> tuple[Stmt | None, set[str]]:
         if not any(n in live for n in ({o.name for o in stmt.outputs} | assigned(stmt.body))):
-            return None, live  # what the body leaves is read by pullbacks, too, which may stand elsewhere by now
+            body, entry = self.block(stmt.body, set(live))  # what it leaves is read by pullbacks, too, which may stand elsewhere by now
+            return (None, live) if _idle(body) else (If(Const(True), body, (), stmt.loc), entry)  # it raises, or prints
         inner = live | rule_reads((stmt,)) | {o.name for o in stmt.outputs}  # all of them stay together, until nothing is differentiated any more
         body, entry = self.block(stmt.body, inner)
         return changed(stmt, body=body), entry | set(reads(stmt))
