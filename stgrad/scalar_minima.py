@@ -74,10 +74,11 @@ def _from_bracket(fun, args, bracket, tol, most):
     def solve(g, ends):
         a, x, b = _ordered(objective, *ends) if len(ends) == 3 else _bracket(objective, 1.0 * ends[0], 1.0 * ends[1])
         x, count = _brent(objective, min(a, b), x, max(a, b), (tol, 1e-11), _SHORT_SECTION, most)
-        return x, (count, _level(g, x, tol * abs(x) + 1e-11, -np.inf, np.inf))
+        _must_be_level(g, x, tol * abs(x) + 1e-11, -np.inf, np.inf)
+        return x, count
 
-    x, (count, level) = custom_root(lambda x: slope(x), (0.0, 1.0) if bracket is None else tuple(bracket), solve, has_aux=True)
-    return ScalarMinimum(x * level, objective(x), count)
+    x, count = custom_root(lambda x: slope(x), (0.0, 1.0) if bracket is None else tuple(bracket), solve, has_aux=True)
+    return ScalarMinimum(x, objective(x), count)
 
 
 def _within(fun, args, low, high, near, most):
@@ -92,24 +93,20 @@ def _within(fun, args, low, high, near, most):
             raise ValueError("The lower bound exceeds the upper bound.")
         relative = math.sqrt(2.2e-16)
         x, count = _brent(objective, a, a + _SECTION * (b - a), b, (relative, near / 3.0), _SECTION, most - 1)
-        return x, (count + 1, _level(g, x, relative * abs(x) + near / 3.0, a, b))
+        _must_be_level(g, x, relative * abs(x) + near / 3.0, a, b)
+        return x, count + 1
 
-    x, (count, level) = custom_root(lambda x: slope(x), (low, high), solve, has_aux=True)
-    return ScalarMinimum(x * level, objective(x), count)
+    x, count = custom_root(lambda x: slope(x), (low, high), solve, has_aux=True)
+    return ScalarMinimum(x, objective(x), count)
 
 
-def _level(slope, x, near, low, high):
-    """1.0; an error where the slope does not go through zero at x: it jumps at a kink, and keeps its sign at a bound.
-
-    The minimum is multiplied by it, so that derivatives depend on the answer: they may need the place itself for nothing.
-    """
+def _must_be_level(slope, x, near, low, high):
+    """Raise where the slope does not go through zero at x: it jumps at a kink, and keeps its sign at a bound."""
     d = 4.0 * near + 1e-6 * abs(x) + 1e-8
     left, right = slope(max(x - 10.0 * d, low)), slope(min(x + 10.0 * d, high))
     change = slope(min(x + d, high)) - slope(max(x - d, low))
-    level = left <= 0.0 and right >= 0.0 and change <= 0.5 * (right - left)
-    if not level:
+    if not (left <= 0.0 and right >= 0.0 and change <= 0.5 * (right - left)):
         raise RuntimeError(_STEEP)
-    return 1.0 * level
 
 
 def _ordered(f, a, x, b):

@@ -36,6 +36,8 @@ class Natives:
             stmt = with_new_axes(stmt, self.types)
         if stmt.op == "np.squeeze":
             stmt = without_axes(stmt, self.types)
+        if stmt.op == "np.diagonal":
+            stmt = diagonal_of_one(stmt, self.types)
         if known.kind == "order":
             stmt = ordered(stmt, self.types)
         if known.reorders:
@@ -182,6 +184,15 @@ def without_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         gone = {a.value % len(dims) for a in given if isinstance(a, Const) and type(a.value) is int}
     index = Pack(tuple(Const(0) if k in gone else Slice(NONE, NONE, NONE) for k in range(len(dims))))
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(dims) - len(gone) == types[stmt.target.name].rank else stmt
+
+
+def diagonal_of_one(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`np.diagonal(a, offset=1)` of one matrix as `np.diag(a, 1)`."""
+    given = dict(zip(("offset", "axis1", "axis2"), stmt.args[1:], strict=False)) | dict(stmt.kwargs)
+    source, offset = stmt.args[0], given.pop("offset", Const(0))
+    if not isinstance(source, Var) or types[source.name].rank != 2 or given not in ({}, {"axis1": Const(0), "axis2": Const(1)}):
+        return stmt
+    return replace(stmt, op="np.diag", args=(source,) if offset == Const(0) else (source, offset), kwargs=())
 
 
 def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:

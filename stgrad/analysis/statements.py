@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from stgrad.ir import Assign, Stmt, Type, Var, reads
+from stgrad.ir import Assign, Const, Stmt, Type, Var, reads
 from stgrad.ir.ops import operation
 
 
@@ -17,6 +17,17 @@ def total(op: str) -> bool:
     """Whether an operation is arithmetic that never raises, for numbers."""
     known = operation(op)
     return known.kind == "arithmetic" and known.total
+
+
+def never_fails(stmt: Assign, types: Mapping[str, Type]) -> bool:
+    """Whether a statement makes a number from numbers, and cannot fail."""
+    names = [t.name for t in stmt.targets]
+    if len(names) != 1 or stmt.kwargs or any(types[n].array for n in (*names, *reads(stmt))):
+        return False
+    if operation(stmt.op).symbol in ("//", "%"):  # raise for 0 alone
+        divisor = stmt.args[1]
+        return isinstance(divisor, Const) and isinstance(divisor.value, int) and divisor.value != 0 and types[names[0]].dtype == "int64"
+    return total(stmt.op)
 
 
 def multiplies(stmt: Assign, types: Mapping[str, Type]) -> bool:

@@ -11,16 +11,38 @@ from .core import expansion
 from .selecting import widths
 
 
-def last(a, axis):
+def rows_along(a, axis):
     """An array as a matrix, whose rows are what stands along an axis."""
     moved = np.moveaxis(a, axis, -1)
-    n = np.shape(moved)[-1]
-    return np.reshape(moved, (np.size(a) // max(n, 1), n))
+    count = 1
+    for n in np.shape(moved)[:-1]:
+        count *= n
+    return np.reshape(moved, (count, np.shape(moved)[-1]))
 
 
-def back(rows, a, axis):
-    """The matrix as the array that it was made of."""
-    return np.moveaxis(np.reshape(rows, np.shape(np.moveaxis(a, axis, -1))), -1, axis)
+def by_rows(function, a, axis, dtype):
+    """A function of vectors for what stands along an axis."""
+    rows = rows_along(a, axis)
+    y = np.empty(np.shape(rows), dtype=dtype)
+    for i in range(len(rows)):
+        y[i] = function(rows[i])
+    return np.moveaxis(np.reshape(y, np.shape(np.moveaxis(a, axis, -1))), -1, axis)
+
+
+def by_matrices(function, a):
+    """A function of square matrices for each of a stack, which gives matrices."""
+    stack = matrices(a)
+    y = np.empty_like(stack)
+    for i in range(len(stack)):
+        y[i] = function(stack[i])
+    return np.reshape(y, np.shape(a))
+
+
+def matrices(a):
+    count = 1
+    for n in np.shape(a)[:-2]:
+        count *= n
+    return np.reshape(a, (count, *np.shape(a)[-2:]))
 
 
 # ------------------------------------------------------------------ element by element
@@ -102,26 +124,14 @@ def ravel(a):
 def sort(a, axis=-1, kind=None, order=None):
     if kind is not None or order is not None:
         return NotImplemented
-    if axis is None:
-        return np.sort(np.ravel(a))
-    rows = last(a, axis)
-    y = np.empty_like(rows)
-    for i in range(len(rows)):
-        y[i] = np.sort(rows[i])
-    return back(y, a, axis)
+    return np.sort(np.ravel(a)) if axis is None else by_rows(np.sort, a, axis, a.dtype)
 
 
 @expansion(np.argsort)
 def argsort(a, axis=-1, kind=None, order=None):
     if kind is not None or order is not None:
         return NotImplemented
-    if axis is None:
-        return np.argsort(np.ravel(a))
-    rows = last(a, axis)
-    y = np.empty(np.shape(rows), dtype=np.int64)
-    for i in range(len(rows)):
-        y[i] = np.argsort(rows[i])
-    return back(y, a, axis)
+    return np.argsort(np.ravel(a)) if axis is None else by_rows(np.argsort, a, axis, np.int64)
 
 
 @expansion(np.argmax)
@@ -135,7 +145,7 @@ def argmin(a, axis=None, out=None, keepdims=False):
 
 
 def positions(function, a, axis, keepdims):
-    rows = last(a, axis)
+    rows = rows_along(a, axis)
     y = np.empty(len(rows), dtype=np.int64)
     for i in range(len(rows)):
         y[i] = function(rows[i])
@@ -145,21 +155,18 @@ def positions(function, a, axis, keepdims):
 
 @expansion(np.cumprod)
 def cumprod(a, axis=None, dtype=None):
-    if axis is None or dtype is not None or np.result_type(a).kind not in "fc":
-        return NotImplemented
-    y = np.copy(np.moveaxis(a, axis, 0))
-    for k in range(1, len(y)):
-        y[k] = y[k - 1] * y[k]
-    return np.moveaxis(y, 0, axis)
+    return NotImplemented if axis is None or dtype is not None or np.result_type(a).kind not in "fc" else scanned(np.multiply, a, axis)
 
 
 @expansion(np.cumsum)
 def cumsum(a, axis=None, dtype=None):
-    if axis is None or dtype is not None or np.result_type(a).kind not in "fc":
-        return NotImplemented
+    return NotImplemented if axis is None or dtype is not None or np.result_type(a).kind not in "fc" else scanned(np.add, a, axis)
+
+
+def scanned(function, a, axis):
     y = np.copy(np.moveaxis(a, axis, 0))
     for k in range(1, len(y)):
-        y[k] = y[k - 1] + y[k]
+        y[k] = function(y[k - 1], y[k])
     return np.moveaxis(y, 0, axis)
 
 
@@ -170,29 +177,34 @@ def count_nonzero(a, axis=None, keepdims=False):
 
 @expansion(np.nanmax)
 def nanmax(a, axis=None, out=None, keepdims=False):
-    if axis is None or out is not None or np.result_type(a).kind != "f":
-        return NotImplemented
-    missing = np.isnan(a)
-    found = np.max(np.where(missing, -np.inf, a), axis=axis, keepdims=keepdims)
-    return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, found)
+    return NotImplemented if axis is None or out is not None or np.result_type(a).kind != "f" else present(np.max, -np.inf, a, axis, keepdims)
 
 
 @expansion(np.nanmin)
 def nanmin(a, axis=None, out=None, keepdims=False):
-    if axis is None or out is not None or np.result_type(a).kind != "f":
-        return NotImplemented
+    return NotImplemented if axis is None or out is not None or np.result_type(a).kind != "f" else present(np.min, np.inf, a, axis, keepdims)
+
+
+def present(function, least, a, axis, keepdims):
     missing = np.isnan(a)
-    found = np.min(np.where(missing, np.inf, a), axis=axis, keepdims=keepdims)
+    found = function(np.where(missing, least, a), axis=axis, keepdims=keepdims)
     return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, found)
 
 
 # ------------------------------------------------------------------ copies and borders
 
 
+def natural(count):
+    if count < 0:
+        raise ValueError("negative dimensions are not allowed")
+
+
 @expansion(np.tile)
 def tile(A, reps):
     wanted = (reps,) if np.ndim(reps) == 0 else tuple(reps)
     rank = max(np.ndim(A), len(wanted))
+    for count in wanted:
+        natural(count)
     copies = (1,) * (rank - len(wanted)) + wanted
     shape = (1,) * (rank - np.ndim(A)) + np.shape(A)
     y = np.empty(tuple(copies[k // 2] if k % 2 == 0 else shape[k // 2] for k in range(2 * rank)), dtype=np.result_type(A))
@@ -207,6 +219,7 @@ def repeat(a, repeats, axis=None):
     n = np.shape(a)[axis]
     if np.ndim(repeats) == 1:
         return np.take(a, np.repeat(np.arange(n), repeats), axis=axis)
+    natural(repeats)
     moved = np.moveaxis(a, axis, -1)
     y = np.empty(np.shape(moved) + (repeats,), dtype=a.dtype)
     y[...] = moved[..., None]
@@ -215,19 +228,21 @@ def repeat(a, repeats, axis=None):
 
 @expansion(np.pad)
 def pad(array, pad_width, mode="constant", constant_values=0.0):
-    wide = widths(pad_width, np.ndim(array))
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or np.ndim(constant_values) > 0:
+        return NotImplemented
+    wide, shape = widths(pad_width, np.ndim(array)), np.shape(array)
+    for before, after in wide:
+        if before < 0 or after < 0:
+            raise ValueError("index can't contain negative values")
     if mode == "constant":
-        if np.ndim(constant_values) > 0:
-            return NotImplemented
-        shape = np.shape(array)
         y = np.full(tuple(wide[k][0] + shape[k] + wide[k][1] for k in range(np.ndim(array))), constant_values, dtype=array.dtype)
         y[tuple(slice(wide[k][0], wide[k][0] + shape[k]) for k in range(np.ndim(array)))] = array
         return y
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        return NotImplemented
     y = array
     for axis in range(np.ndim(array)):
-        y = np.take(y, sources(np.shape(array)[axis], wide[axis], mode), axis=axis)
+        if shape[axis] == 0 and wide[axis][0] + wide[axis][1] > 0:
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+        y = np.take(y, sources(shape[axis], wide[axis], mode), axis=axis)
     return y
 
 
@@ -237,9 +252,9 @@ def sources(n, width, mode):
     if mode == "edge":
         return np.minimum(np.maximum(k, 0), n - 1)
     if mode == "wrap":
-        return k % n
+        return k % max(n, 1)
     if mode == "symmetric":
-        k = k % (2 * n)
+        k = k % max(2 * n, 1)
         return np.minimum(k, 2 * n - 1 - k)
     period = max(2 * n - 2, 1)
     k = k % period
@@ -258,7 +273,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if np.result_type(start, stop) == np.float32:
         return NotImplemented
     if num < 0:
-        raise ValueError("Number of samples, must be non-negative.")
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
     parts = num - 1 if endpoint else num
     delta = 1.0 * stop - 1.0 * start
     step = delta / max(parts, 1)
@@ -295,31 +310,14 @@ def unwrap(p, discont=None, axis=-1, period=2.0 * np.pi):
 # ------------------------------------------------------------------ matrices in a stack
 
 
-def matrices(a):
-    n, m = np.shape(a)[-2:]
-    return np.reshape(a, (np.size(a) // max(n * m, 1), n, m))
-
-
 @expansion(np.linalg.inv)
 def inv(a):
-    if np.ndim(a) < 3:
-        return NotImplemented
-    stack = matrices(a)
-    y = np.empty_like(stack)
-    for i in range(len(stack)):
-        y[i] = np.linalg.inv(stack[i])
-    return np.reshape(y, np.shape(a))
+    return NotImplemented if np.ndim(a) < 3 else by_matrices(np.linalg.inv, a)
 
 
 @expansion(np.linalg.cholesky)
 def cholesky(a):
-    if np.ndim(a) < 3:
-        return NotImplemented
-    stack = matrices(a)
-    y = np.empty_like(stack)
-    for i in range(len(stack)):
-        y[i] = np.linalg.cholesky(stack[i])
-    return np.reshape(y, np.shape(a))
+    return NotImplemented if np.ndim(a) < 3 else by_matrices(np.linalg.cholesky, a)
 
 
 @expansion(np.linalg.det)

@@ -41,14 +41,14 @@ functions that are not differentiated and for what derivatives add. `lower.invar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stgrad.analysis.alias import sharing
 from stgrad.analysis.definitions import definitions
-from stgrad.analysis.statements import still
+from stgrad.analysis.statements import never_fails, still
 from stgrad.ir import (
     Assign,
     Block,
@@ -128,33 +128,29 @@ def move_integers(fn: Function) -> Function:
     once = definitions(fn).once
 
     def block(statements: Block) -> Block:
-        return tuple(s for stmt in statements for s in split(map_blocks(block, stmt)))
-
-    def split(stmt: Stmt) -> Block:
-        if not isinstance(stmt, For):
-            return (stmt,)
-        moving = assigned((stmt,))
-        ahead: list[Assign] = []
-        for s in stmt.body:
-            if isinstance(s, Assign) and _whole(s, fn.types) and s.target.name in once and moving.isdisjoint(reads(s)):
-                ahead.append(s)
-                moving.discard(s.target.name)
-        return (*ahead, replace(stmt, body=tuple(s for s in stmt.body if not any(s is a for a in ahead)))) if ahead else (stmt,)
+        return tuple(s for stmt in statements for s in _without_integers(map_blocks(block, stmt), once, fn.types))
 
     body = block(fn.body)
     return fn.with_body(body) if body != fn.body else fn
 
 
+def _without_integers(stmt: Stmt, once: Collection[str], types: Mapping[str, Type]) -> Block:
+    """A loop behind what it repeats."""
+    if not isinstance(stmt, For):
+        return (stmt,)
+    moving = assigned((stmt,))
+    ahead: list[Stmt] = []
+    for s in stmt.body:
+        if isinstance(s, Assign) and _whole(s, types) and s.target.name in once and still(s, moving):
+            ahead.append(s)
+            moving.discard(s.target.name)
+    return (*ahead, replace(stmt, body=tuple(s for s in stmt.body if not any(s is a for a in ahead)))) if ahead else (stmt,)
+
+
 def _whole(stmt: Assign, types: Mapping[str, Type]) -> bool:
-    """Whether a statement adds, subtracts or multiplies integers of Python's, or divides one by a known one."""
-    if len(stmt.targets) != 1 or stmt.kwargs or not stmt.args:
-        return False
-    for operand in (stmt.target, *stmt.args):
-        known = types[operand.name] if isinstance(operand, Var) else None
-        if not (isinstance(operand, Const) and type(operand.value) is int or known is not None and known.dtype == "int64" and known.weak and not known.array):
-            return False
-    symbol, last = operation(stmt.op).symbol, stmt.args[-1]
-    return symbol in ("+", "-", "*") or symbol in ("//", "%") and isinstance(last, Const) and last.value != 0
+    """Whether a statement makes an integer of Python's from such, and cannot fail."""
+    names = (*assigns(stmt), *reads(stmt))
+    return never_fails(stmt, types) and all(types[n].dtype == "int64" and types[n].weak for n in names)
 
 
 @dataclass

@@ -66,7 +66,9 @@ CASES = {
     "linspace of one": (lambda x: np.linspace(x[0], x[1], 1), (X,)),
     "diag_indices": (lambda m: m[np.diag_indices(4)], (M,)),
     "triu_indices": (lambda m: m[np.triu_indices(4, 1)], (M,)),
-    "trace": (lambda m: np.trace(m), (M,)),
+    "trace": (lambda m: np.trace(m) + np.trace(m, 1), (M,)),
+    "diagonal": (lambda m: np.diagonal(m, -1), (M,)),
+    "tril_indices": (lambda m, n: m[np.tril_indices(n)], (M, 4)),
     "correlate": (lambda x, y: np.correlate(x, y[:4], mode="full"), (X, Y)),
     "unwrap": (lambda x: np.unwrap(x), (9.0 * X,)),
     "unwrap columns": (lambda m: np.unwrap(m, axis=0, discont=4.0), (9.0 * M,)),
@@ -156,12 +158,43 @@ def test_what_is_not_covered_stays_a_call():
     assert "call_python" in stgrad.jit(ordered).lowered(ties)
 
 
-def test_a_negative_number_of_points():
-    def points(x, n):
-        return np.linspace(0.0, x, n)
+NAN, INFINITE = np.array([[1.0, np.nan], [np.nan, 2.0]]), np.array([[np.inf, 1.0], [1.0, 2.0]])
+REFUSED = {
+    "a negative number of points": (lambda x, n: np.linspace(0.0, x[0], n), (X, -2)),
+    "a negative border": (lambda x, n: np.pad(x, (1, n)), (X, -1)),
+    **{f"a negative border, {m}": (lambda x, n, m=m: np.pad(x, (n, 1), mode=m), (X, -1)) for m in ("edge", "reflect", "symmetric", "wrap")},
+    **{f"a border of nothing, {m}": (lambda x, n, m=m: np.pad(x, (n, 1), mode=m), (X[:0], 1)) for m in ("edge", "reflect", "symmetric", "wrap")},
+    "negative copies": (lambda x, n: np.tile(x, n), (X, -1)),
+    "negative repeats": (lambda m, n: np.repeat(m, n, axis=0), (M, -1)),
+    "repeats of other rows": (lambda m, n: np.repeat(m, n, axis=0), (M, np.array([1, 2, 3]))),
+    "the position of nothing": (lambda m: np.argmax(m, axis=1, keepdims=True), (M[:, :0],)),
+    "the extreme of nothing": (lambda m: np.nanmax(m, axis=0), (M[:0],)),
+    "a factor of what is not a number": (lambda m: sl.cholesky(m), (NAN,)),
+    "a factor of what is infinite": (lambda m: sl.cho_factor(m)[0], (INFINITE,)),
+    "a factor of an oblong matrix": (lambda m: sl.cholesky(m, lower=True), (M,)),
+    "a solution for what is not a number": (lambda m, x: sl.cho_solve((m, True), x[:2]), (NAN, X)),
+    "a factor of an indefinite matrix": (lambda m: sl.cholesky(m), (np.array([[1.0, 3.0], [3.0, 1.0]]),)),
+    "inverses of singular matrices": (lambda s: np.linalg.inv(0.0 * s), (S,)),
+}  # fmt: skip
 
-    with pytest.raises(ValueError, match="must be non-negative"):
-        stgrad.jit(points)(1.0, -2)
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused(name):
+    function, args = REFUSED[name]
+    with pytest.raises((ValueError, np.linalg.LinAlgError)) as plain:
+        function(*args)
+    with pytest.raises(plain.type):
+        stgrad.jit(function)(*args)
+
+
+def test_functions_of_scipy_that_compiled_code_calls_are_elements_of_loops():
+    from stgrad.ir.ops import operation
+    from stgrad.rules import TABLE, load_scipy
+    from stgrad.runtime.special import ARITY
+
+    load_scipy()
+    elements = {name for name in ARITY if (rule := TABLE.get(f"scipy.special.{name}")) is not None and rule.kind == "partials"}
+    assert elements == {name for name in ARITY if operation(f"scipy.special.{name}").fused}
 
 
 def test_special_functions_of_complex_arrays():

@@ -79,11 +79,11 @@ define("math.erf", "function", cost=FUNCTION, vector="runtime.erf")
 define("scipy.special.erf", "function", cost=FUNCTION, fused=True, real=True, vector="runtime.erf")
 define("scipy.special.expit", "function", cost=FUNCTION, fused=True, real=True, vector="runtime.sigmoid")
 for _short in (  # that compiled code calls by their address
-    "erfc erfcx erfi erfinv erfcinv dawsn ndtr log_ndtr ndtri ndtri_exp log_expit logit log1p expm1 exp2 exp10 cbrt cosm1 xlogy xlog1py entr rel_entr kl_div "
-    "huber pseudo_huber boxcox expi exp1 expn sindg cosdg tandg ellipk ellipe hyp1f1 hyp2f1 hyp0f1 gamma gammaln loggamma rgamma psi polygamma zeta binom poch "
-    "beta betaln betainc betaincc betaincinv betainccinv gammainc gammaincc gammaincinv gammainccinv stdtr stdtrit chdtri chdtr chdtrc pdtr j0 j1 jv y0 y1 yv "
-    "yn i0 i1 iv i0e i1e ive k0 k1 kv kn k0e k1e kve eval_jacobi eval_legendre eval_sh_legendre eval_gegenbauer eval_chebyt eval_chebyu eval_laguerre "
-    "eval_genlaguerre"
+    "erfc erfcx erfi erfinv erfcinv dawsn ndtr log_ndtr ndtri ndtri_exp log_expit logit log1p expm1 exp2 exp10 cbrt cosm1 xlogy xlog1py entr rel_entr "
+    "kl_div huber pseudo_huber boxcox boxcox1p powm1 expi exp1 expn sindg cosdg tandg ellipk ellipe hyp1f1 hyp2f1 hyp0f1 gamma gammaln loggamma rgamma psi "
+    "polygamma zeta binom poch beta betaln betainc betaincc betaincinv betainccinv gammainc gammaincc gammaincinv gammainccinv stdtr stdtrit chdtri chdtr "
+    "chdtrc pdtr j0 j1 jv y0 y1 yv yn i0 i1 iv i0e i1e ive k0 k1 kv kn k0e k1e kve eval_jacobi eval_legendre eval_sh_legendre eval_gegenbauer eval_chebyt "
+    "eval_chebyu eval_laguerre eval_genlaguerre"
 ).split():
     define(f"scipy.special.{_short}", "function", cost=FUNCTION, fused=True, real=True)
 define("math.pow", "function", cost=FUNCTION, vector="runtime.pow", exponent=1)

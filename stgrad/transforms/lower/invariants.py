@@ -36,18 +36,16 @@ from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.bounds import Bounds
 from stgrad.analysis.definitions import definitions
-from stgrad.analysis.statements import still, total
+from stgrad.analysis.statements import never_fails, still
 from stgrad.ir import (
     Assign,
     Block,
-    Const,
     Custom,
     For,
     Function,
     Pack,
     Stmt,
     Store,
-    Type,
     While,
     assigned,
     map_blocks,
@@ -56,7 +54,6 @@ from stgrad.ir import (
     rename,
     walk,
 )
-from stgrad.ir.ops import operation
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
@@ -92,12 +89,12 @@ class _Invariants:
         new: list[Assign] = []
         for stmt in ahead:
             stmt = rename((stmt,), self.same)[0] if self.same else stmt  # type: ignore[assignment]
-            twin = next((m for m in moved if self.alike(m, stmt)), None) if movable(stmt, self.fn.types) else None
+            twin = next((m for m in moved if self.alike(m, stmt)), None) if never_fails(stmt, self.fn.types) else None
             if twin is not None:
                 self.same[stmt.target.name] = twin.target.name
                 continue
             new.append(stmt)
-            if movable(stmt, self.fn.types):
+            if never_fails(stmt, self.fn.types):
                 moved.append(stmt)
         return new
 
@@ -112,7 +109,7 @@ class _Invariants:
         for stmt in loop.body:
             if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or not still(stmt, moving):
                 continue
-            if innermost and movable(stmt, self.fn.types) or self.allocates(stmt):
+            if innermost and never_fails(stmt, self.fn.types) or self.allocates(stmt):
                 ahead.append(stmt)
                 moving.discard(stmt.target.name)
         return ahead, replace(loop, body=tuple(s for s in loop.body if not any(s is a for a in ahead)))
@@ -135,14 +132,3 @@ def unshared(fn: Function) -> frozenset[str]:
             plain.update(reads(stmt))
     plain.update(operand_vars(fn.result))
     return frozenset(n for n, t in fn.types.items() if t.array and n not in plain)
-
-
-def movable(stmt: Assign, types: Mapping[str, Type]) -> bool:
-    """Whether a statement makes a number from numbers, and cannot fail."""
-    names = [t.name for t in stmt.targets]
-    if len(names) != 1 or stmt.kwargs or any(types[n].array for n in (*names, *reads(stmt))):
-        return False
-    if operation(stmt.op).symbol in ("//", "%"):  # raise for 0 alone
-        divisor = stmt.args[1]
-        return isinstance(divisor, Const) and isinstance(divisor.value, int) and divisor.value != 0 and types[names[0]].dtype == "int64"
-    return total(stmt.op)
