@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from lowering import Builder, check, to_source
+from thorough import check_gradient
 
 import stgrad
 from stgrad.ir import Function
@@ -63,3 +64,23 @@ def test_an_array_that_is_read_before_it_is_written_stays_in_memory() -> None:
 
     for jit in (False, True):
         np.testing.assert_allclose(stgrad.grad(chosen, jit=jit)(np.array([3.0, -2.0, 1.0])), [6.0, -16.0, 2.0])
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["python", "numba"])
+def test_an_element_of_a_workspace_is_not_put_away_once_the_memory_is_another_s(jit):
+    """Two small adjoints have one memory in turn; the first one's last elements were stored when it was the second's."""
+
+    def likelihood(e, tips):
+        total = 0.0
+        for s in range(tips.shape[1]):
+            part = np.zeros((3, 2))
+            for t in range(2):
+                part[t, tips[t, s]] = 1.0
+            out = np.ones(2)
+            for c in (0, 1):
+                out *= (e[c] * np.eye(2) + (1 - e[c]) * np.tile(np.array([0.3, 0.7]), (2, 1))) @ part[c]
+            part[2] = out
+            total += np.log(np.sum(part[2]))
+        return total
+
+    check_gradient(likelihood, (np.array([0.8, 0.4]), np.array([[0, 1], [1, 1]])), argnums=0, jit=jit)

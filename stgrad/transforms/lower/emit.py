@@ -78,12 +78,17 @@ class Emitter(Writer):
         for part, node in enumerate(tree):
             self.last.update((a.buffer, part) for leaf in leaves(node) for a in leaf.accesses())
         for self.part, node in enumerate(tree):
+            self._release()
             self.node(node)
         self.flush()
         for buffer in self.buffers.values():
             if buffer.escapes and buffer.dims:
                 self.allocated(buffer.name)  # nothing of this run touched it
         return self.out[0]
+
+    def _release(self) -> None:
+        """Elements of workspaces that nothing touches any more are not put away: the memory may be another's from here on."""
+        self.cells = {k: c for k, c in self.cells.items() if k[0] not in self.hoistable or self.last.get(k[0], self.part) >= self.part}
 
     def node(self, node: Node) -> None:
         if isinstance(node, Loop):
