@@ -31,6 +31,8 @@ def as_python(f: Any) -> Any:
         from stgrad.rules import lookup  # not before it is needed: a warm start has no use for the rules
 
         return _calling(f) if lookup(f) is not None or _of_scipy(f) and _is_read_otherwise(f) else f
+    if type(f).__module__.startswith("numba.np.ufunc."):  # what `numba.vectorize` and `numba.guvectorize` make
+        return _calling(f)
     return _ruled(f) if isinstance(f, (checkpoint, custom_gradient, custom_jvp, custom_vjp)) else f
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import stgrad
 from stgrad import errors
+from stgrad.testing import check_gradient
 
 
 def test_gradients_of_library_functions():
@@ -63,3 +64,25 @@ def test_mistakes(run, error, words):
     with pytest.raises(error) as found:
         run()
     assert words in str(found.value)
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
+def test_what_vectorize_makes_is_differentiated_itself(jit):
+    import numba
+
+    @numba.vectorize
+    def pressure(t, p):
+        return np.exp(0.1 * t) / p if t > 0.0 else t * p
+
+    @numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+    def energy(x, result):
+        result[0] = 0.0
+        for v in x:
+            result[0] += v * v
+
+    gradient = stgrad.grad(pressure, argnums=(0, 1), jit=jit)
+    for t in (2.0, -1.0):
+        expected = (0.1 * np.exp(0.1 * t) / 3.0, -np.exp(0.1 * t) / 9.0) if t > 0.0 else (3.0, t)
+        np.testing.assert_allclose(gradient(t, 3.0), expected, rtol=1e-12)
+    np.testing.assert_allclose(stgrad.grad(energy, jit=jit)(np.array([1.0, -2.0])), [2.0, -4.0])
+    check_gradient(pressure, (2.0, 3.0), jit=jit)  # it takes no complex numbers

@@ -43,13 +43,6 @@ def mixes_kinds(x):
     return np.sum(xs[0])
 
 
-def keys_of_one_branch(x):
-    d = {"a": x[0]}
-    if x[0] > 0.0:
-        d["b"] = x[1]
-    return d["b"]
-
-
 def kinds_that_differ(x):
     y = 0.0
     for i in range(x.shape[0]):
@@ -109,7 +102,6 @@ CASES = [
     (deletes_every_second, errors.UnsupportedSyntaxError, "a slice with a step"),
     (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop"),
     (mixes_kinds, errors.TypeInferenceError, "one kind"),
-    (keys_of_one_branch, errors.TypeInferenceError, "other entries on one path"),
     (kinds_that_differ, errors.TypeInferenceError, "on one path"),
     (list_with_two_names, errors.UnsupportedSyntaxError, "several names"),
     (unknown_attribute, errors.UndefinedNameError, "missing"),

@@ -99,9 +99,9 @@ def test_right(function, jit):
     check_gradient(function, (W, X), jit=jit)
 
 
-def test_refused():
-    """What is remembered on one path only, and methods that nobody knows."""
-
+@pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
+@pytest.mark.parametrize("first", [0.0, 1.0])
+def test_remembered_on_one_path(first, jit):
     def on_one_path(w, x):
         @cache
         def f(i):
@@ -110,10 +110,16 @@ def test_refused():
         r = f(2) if x[0] > 0.1 else f(1)
         return r + f(2) + f(1)
 
+    x = np.array([first, 2.0, 3.0])
+    expected = [0.0, W, 2.0 * W] if first else [0.0, 2.0 * W, W]
+    np.testing.assert_allclose(stgrad.grad(on_one_path, argnums=1, jit=jit)(W, x), expected)
+
+
+def test_refused():
+    """Methods that nobody knows."""
+
     def by_size(w, x):
         return w * [w, x[0]].__sizeof__()
 
-    with pytest.raises(errors.TypeInferenceError, match="other entries on one path"):
-        stgrad.grad(on_one_path)(W, X)
     with pytest.raises(errors.UnknownFunctionError, match="__sizeof__"):
         stgrad.grad(by_size)(W, X)
