@@ -16,7 +16,7 @@ from stgrad.frontend.custom_rules import Call, Site, backward_rule, forward_rule
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of, type_of
 from stgrad.implicit import CustomLinearSolve, CustomRoot, dense_solve
-from stgrad.ir import Block, Function, Operand, Pack, Var, read, rename, rule_binds, rule_reads
+from stgrad.ir import Block, Function, Operand, Pack, Var, entries_of, read, rename, rule_binds, rule_reads
 from stgrad.transforms.forward import forward
 from stgrad.transforms.reverse import reverse
 
@@ -74,7 +74,7 @@ class Equation:
             builder.copy_to(Sym(Var(names[seed]), builder.types[names[seed]]), value)
         for stmt in rename(program.body, names):
             builder.emit(stmt)
-        results = iter(program.result.items if isinstance(program.result, Pack) else (program.result,))
+        results = iter(entries_of(program.result))
 
         def leaf(_: Value, path: str) -> Value:
             operand = next(results)

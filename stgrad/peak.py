@@ -29,7 +29,6 @@ from stgrad.ir import (
     Function,
     If,
     Operand,
-    Pack,
     Pop,
     Push,
     Stack,
@@ -38,6 +37,7 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
+    entries_of,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -231,7 +231,7 @@ class _Walk:
     def bytes(self, stmt: Assign, type_: Type) -> int:
         """The size of a new array; 0, and no exact answer, where it is not known."""
         if operation(stmt.op).shape == 0:
-            shape = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
+            shape = entries_of(stmt.args[0])
             known = [self.number(o) for o in shape]
             if len(known) == type_.rank and all(isinstance(k, int) for k in known):
                 self.sized(type_, known)

@@ -22,7 +22,7 @@ from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
-from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, stored, walk
+from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, entries_of, stored, walk
 from stgrad.ir.ops import operation
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
@@ -135,7 +135,7 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
     directions = [wrt] if request.directions is None else [[wrt[i] for i in d] for d in request.directions]
     push = push_forward if request.mode == "jvp" else push_series
     program = push(inner.function, directions, splice, trace, outputs=chosen)
-    flat = list(program.result.items if isinstance(program.result, Pack) else (program.result,))
+    flat = list(entries_of(program.result))
     types = [leaf.type if isinstance(leaf, Sym) else None for leaf in leaves(inner.result)]
     rest = iter(flat[len(types) :])
 
@@ -405,7 +405,7 @@ def _primal(reading: Reading, trace: Trace) -> Reading:
     changed = {classes.find(n) for n in stored(fn.body)}
     written = frozenset(p.name for p in fn.params if fn.types[p.name].array and classes.find(p.name) in changed)
     fn = trace.add("optimised", simplify(replace(fn, written=written)))
-    operands = iter(fn.result.items if isinstance(fn.result, Pack) else (fn.result,))
+    operands = iter(entries_of(fn.result))
 
     def leaf(value: Value, _: str) -> Value:
         operand = next(operands)

@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad.analysis.influence import influenced
 from stgrad.frontend import Reading, splice
-from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, walk
+from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, entries_of, walk
 from stgrad.ir import read as read_names
 from stgrad.nested import read_inline
 from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, seed_params
@@ -52,7 +52,7 @@ def _units_result(request: Derivative, inner: Reading, program: Function, units:
     """The flat results of such a program in their structures; cotangents, which nothing reads any more, are no parameters."""
     if request.mode == "rows":
         program = _without_cotangents(program, units)
-    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
+    items = entries_of(program.result)
     values = iter(items)
 
     def value(leaf: Value, operand: Operand) -> Value:
@@ -74,7 +74,7 @@ def _units_result(request: Derivative, inner: Reading, program: Function, units:
 
 def _without_cotangents(program: Function, units: list[str]) -> Function:
     """The program with cotangents that are zero instead of parameters: its results, linear in them, do not depend on them."""
-    items = program.result.items if isinstance(program.result, Pack) else (program.result,)
+    items = entries_of(program.result)
     body = list(program.body)
     for unit, like in zip(units, items, strict=False):
         at = next((k for k, stmt in enumerate(body) if unit in read_names((stmt,))), None)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class Type:
     def is_float(self) -> bool:
         """Whether it can carry a derivative: a real or complex floating type."""
         return self.dtype.startswith(("float", "complex"))
+
+    @property
+    def one(self) -> Any:
+        """1 in this dtype, so that what is made of it has it too."""
+        return 1.0 if self.weak or self.dtype == "float64" else np.dtype(self.dtype).type(1)
 
     def __str__(self) -> str:
         if not self.array:

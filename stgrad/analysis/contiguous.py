@@ -23,7 +23,6 @@ from stgrad.ir import (
     Effect,
     Function,
     Operand,
-    Pack,
     Pop,
     Push,
     Slice,
@@ -31,6 +30,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    entries_of,
     gathers,
     operand_vars,
     walk,
@@ -102,7 +102,7 @@ def _keeps(op: str) -> bool:
 
 def _rows(index: Operand) -> bool:
     """Whether an index gives whole rows of what is left: positions, then at most one slice of step 1."""
-    entries = index.items if isinstance(index, Pack) else (index,)
+    entries = entries_of(index)
     for k, entry in enumerate(entries):
         if isinstance(entry, Slice):
             return k == len(entries) - 1 and entry.step == NONE

@@ -57,6 +57,7 @@ from stgrad.ir import (
     Store,
     Var,
     While,
+    entries_of,
     stored,
 )
 from stgrad.ir.ops import operation
@@ -103,7 +104,7 @@ class _Run:
             self.block(self.fn.body)
         except _Raised:
             raise Dynamic from None
-        leaves = self.fn.result.items if isinstance(self.fn.result, Pack) else (self.fn.result,)
+        leaves = entries_of(self.fn.result)
         found = [self.value(leaf) for leaf in leaves]
         return [v if is_sets(v) else full(np.shape(v)) if not isinstance(v, Unknown) else full(v.shape) for v in found]
 

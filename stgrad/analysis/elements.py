@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stgrad.analysis.affine import Positions
-from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, blocks
+from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, blocks, entries_of
 
 Path = tuple[For, ...]
 
@@ -22,7 +22,7 @@ def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
 
 def places(index: Operand) -> tuple[Operand, ...]:
     """The position on each axis that an index names."""
-    return index.items if isinstance(index, Pack) else (index,)
+    return entries_of(index)
 
 
 def index_of(stmt: Stmt) -> tuple[Operand, ...]:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from stgrad.analysis.affine import Affine, Number, combined, named, number
 from stgrad.analysis.definitions import Definitions
 from stgrad.analysis.extents import Extents
-from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Type, Var
+from stgrad.ir import Assign, Const, Dim, For, Operand, Type, Var, entries_of
 from stgrad.ir.ops import operation
 
 MAX_TERMS, MAX_STEPS = 8, 100
@@ -141,7 +141,7 @@ class Integers:
                 return None
             known = operation(stmt.op)
             if known.kind == "creation":
-                sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
+                sizes = entries_of(stmt.args[0])
                 return self.value(sizes[axis]) if len(sizes) > axis and self.stable(sizes[axis]) else None
             if not known.like or not isinstance(stmt.args[0], Var):
                 return None

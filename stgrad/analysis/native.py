@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.analysis.statements import multiplies
-from stgrad.ir import NONE, Assign, Const, Operand, Pack, Slice, Type, Var, gathers, operand_vars
+from stgrad.ir import NONE, Assign, Const, Operand, Pack, Slice, Type, Var, entries_of, gathers, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.support import BY_SHAPE, MATH, MATH_ARGUMENTS, NATIVE, Value, supported
 
@@ -162,7 +162,7 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`np.expand_dims(x, -1)` as `x[:, None]`, which is native code for every axis."""
     source, axis = stmt.args[0], stmt.args[1] if len(stmt.args) > 1 else stmt.kwargs[0][1]
     rank = types[stmt.target.name].rank
-    axes = axis.items if isinstance(axis, Pack) else (axis,)
+    axes = entries_of(axis)
     if not isinstance(source, Var) or not types[source.name].array or not all(isinstance(a, Const) and type(a.value) is int for a in axes):
         return stmt
     new = {a.value % rank for a in axes if isinstance(a, Const)}
@@ -180,7 +180,7 @@ def without_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if axes == NONE:
         gone = {k for k, d in enumerate(dims) if d.constant == 1}
     else:
-        given = axes.items if isinstance(axes, Pack) else (axes,)
+        given = entries_of(axes)
         gone = {a.value % len(dims) for a in given if isinstance(a, Const) and type(a.value) is int}
     index = Pack(tuple(Const(0) if k in gone else Slice(NONE, NONE, NONE) for k in range(len(dims))))
     return replace(stmt, op="getitem", args=(source, index), kwargs=()) if len(dims) - len(gone) == types[stmt.target.name].rank else stmt

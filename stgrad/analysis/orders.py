@@ -25,13 +25,13 @@ from stgrad.ir import (
     For,
     If,
     Operand,
-    Pack,
     Stmt,
     Store,
     Type,
     Var,
     While,
     assigned,
+    entries_of,
     exposed,
     operand_vars,
     reads,
@@ -87,7 +87,7 @@ class Orders:
     def pure(self, stmt: Stmt) -> bool:
         """Whether a statement makes numbers from numbers and elements, or writes elements, and does nothing else."""
         if isinstance(stmt, Store):
-            items = stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,)
+            items = entries_of(stmt.index)
             arrays = [n for o in (*items, stmt.value) for n in operand_vars(o) if self.types[n].array]
             return not arrays and self.types[stmt.target.name].rank == len(items) and stmt.mode != "add_at"
         if not isinstance(stmt, Assign):
@@ -123,7 +123,7 @@ class Orders:
     def forms(self, index: Operand, positions: Positions) -> Mapping[int, Affine]:
         """The positions of a subscript, by axis, that are a multiple of the counter plus what stands still, or stand still."""
         found: dict[int, Affine] = {}
-        for axis, item in enumerate(index.items if isinstance(index, Pack) else (index,)):
+        for axis, item in enumerate(entries_of(index)):
             if isinstance(item, Const) and not isinstance(item.value, int):
                 break  # a new axis, or an ellipsis: what follows has another number
             form = positions.form(item) if self.from_start(item) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.definitions import definitions
-from stgrad.ir import NONE, Assign, Const, Function, Operand, Pack, Slice, Store, Var, walk
+from stgrad.ir import NONE, Assign, Const, Function, Operand, Slice, Store, Var, entries_of, walk
 from stgrad.ir.ops import operation
 
 
@@ -49,7 +49,7 @@ def _of(fn: Function, var: Var) -> _Line | None:
 
 
 def _of_index(fn: Function, array: Var, index: Operand) -> _Line | None:
-    entries = index.items if isinstance(index, Pack) else (index,)
+    entries = entries_of(index)
     cuts = [i for i, e in enumerate(entries) if isinstance(e, Slice)]
     if len(cuts) != 1:
         return None

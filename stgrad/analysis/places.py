@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,17 @@ class Region:
 
     owner: Place | None
     places: list[Place] = field(default_factory=list)
-    assigned: set[str] = field(default_factory=set)
+    bound: dict[str, list[int]] = field(default_factory=dict)  # the places at which a name is bound, in or inside the statement
+
+    def binds(self, name: str, start: int) -> bool:
+        """Whether a name is bound at the place of this index or behind it."""
+        return self.bound.get(name, (-1,))[-1] >= start
+
+    def last(self, name: str, stop: int) -> int:
+        """The index of the last place before this one that binds a name; -1 where there is none."""
+        places = self.bound.get(name, ())
+        found = bisect.bisect_left(places, stop)
+        return places[found - 1] if found else -1
 
     def chain(self) -> Iterator[Region]:
         """This region and those around it, innermost first."""
@@ -55,11 +66,13 @@ def layout(block: Block, first: int = 0) -> Region:
     counter = itertools.count(first)
 
     def region(block: Block, owner: Place | None) -> Region:
-        result = Region(owner, assigned=assigned(block))
+        result = Region(owner)
         for index, stmt in enumerate(block):
             place = Place(stmt, result, index, next(counter), assigned((stmt,)), stored((stmt,)))
             place.inner = [region(b, place) for b in blocks(stmt)]
             result.places.append(place)
+            for name in place.assigned:
+                result.bound.setdefault(name, []).append(index)
         return result
 
     return region(block, None)
@@ -81,7 +94,7 @@ def reassigned(name: str, place: Place, after: bool) -> bool:
     at: Place | None = place
     start = place.index + 1 if after else place.index
     while at is not None:
-        if any(name in later.assigned for later in at.region.places[start:]):
+        if at.region.binds(name, start):
             return True
         owner = at.region.owner
         if owner is None:
@@ -90,7 +103,7 @@ def reassigned(name: str, place: Place, after: bool) -> bool:
             return False  # the reversed loop sets its counter itself
         if owner.is_loop and name in owner.assigned:
             return True
-        if isinstance(owner.stmt, If) and name in at.region.assigned:
+        if isinstance(owner.stmt, If) and name in at.region.bound:
             return True
         at, start = owner, owner.index + 1
     return False
@@ -113,9 +126,9 @@ def version(name: str, place: Place, after: bool) -> tuple[Version, int]:
     region, stop = place.region, place.index + 1 if after else place.index
     user = place.index
     while True:
-        for index in range(stop - 1, -1, -1):
-            if name in region.places[index].assigned:
-                return Version(name, region, index), user
+        index = region.last(name, stop)
+        if index >= 0:
+            return Version(name, region, index), user
         owner = region.owner
         if owner is None or (owner.is_loop and name in owner.assigned):
             return Version(name, region, -1), user

@@ -18,7 +18,7 @@ from stgrad.analysis.affine import Affine, combined, named, number
 from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.inequalities import contradictory
 from stgrad.analysis.places import Place
-from stgrad.ir import Assign, Const, For, If, Operand, Pack, Push, Slice, Store, Type, Var, assigns
+from stgrad.ir import Assign, Const, For, If, Operand, Push, Slice, Store, Type, Var, assigns, entries_of
 from stgrad.ir.ops import operation
 
 TESTS = 20_000  # pairs of subscripts that are compared, at most; a program beyond that is too long to look closer
@@ -160,7 +160,7 @@ class Subscripts:
     def _parts(self, index: Operand, name: str, place: Place) -> list[Affine | None]:
         """One form for each axis, up to the first entry that is no integer and no slice."""
         parts: list[Affine | None] = []
-        for axis, item in enumerate(index.items if isinstance(index, Pack) else (index,)):
+        for axis, item in enumerate(entries_of(index)):
             if isinstance(item, Slice):
                 parts.append(None)
             elif not self._is_integer(item):
@@ -186,7 +186,7 @@ class Subscripts:
 
     def _through(self, outer: list[Affine | None], index: Operand, inner: list[Affine | None]) -> list[Affine | None]:
         """The parts of an element of a view, as parts of what it views."""
-        items = index.items if isinstance(index, Pack) else (index,)
+        items = entries_of(index)
         if len(outer) < len(items):
             return outer
         rest = iter(inner)

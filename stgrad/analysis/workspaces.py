@@ -26,7 +26,6 @@ from stgrad.ir import (
     For,
     Function,
     Operand,
-    Pack,
     Pop,
     Push,
     Stmt,
@@ -34,6 +33,7 @@ from stgrad.ir import (
     Var,
     assigns,
     blocks,
+    entries_of,
     operand_vars,
     reads,
     walk,
@@ -96,7 +96,7 @@ class Workspaces:
             if not isinstance(first, Var) or self.definitions.counts[first.name] != 1:
                 return []
             return self.extents(first.name) if first.name in self.definitions.once else [named(shape_of(first, k)) for k in range(self.fn.types[name].rank)]
-        items = first.items if isinstance(first, Pack) else (first,)
+        items = entries_of(first)
         known = [form for form in map(self.affine, items) if form is not None]
         return known if len(known) == len(items) else []
 

@@ -21,7 +21,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym
-from stgrad.ir import Assign, Block, Const, Custom, Dim, Effect, For, If, Loc, Operand, Pack, Stmt, Store, Type, Var, While, walk
+from stgrad.ir import Assign, Block, Const, Custom, Dim, Effect, For, If, Loc, Operand, Stmt, Store, Type, Var, While, entries_of, walk
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES
 
@@ -157,7 +157,7 @@ class _Tests:
 
 
 def entries(index: Operand) -> tuple[Operand, ...]:
-    return index.items if isinstance(index, Pack) else (index,)
+    return entries_of(index)
 
 
 def _is_position(entry: Operand, types: dict[str, Type]) -> bool:

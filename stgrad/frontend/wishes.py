@@ -13,7 +13,7 @@ from typing import Any
 
 import gast
 
-from stgrad.ir import Const, Operand, Pack, Slice, Var
+from stgrad.ir import Const, Operand, Slice, Var, entries_of
 from stgrad.ir.ops import operation
 from stgrad.names import plain
 
@@ -69,7 +69,7 @@ def _shown(operand: Operand) -> str:
 
 def _element(array: str, index: Operand) -> str:
     """`p_0` for `p[0]`, `x_i_j` for `x[i, j]`, `x_part` for `x[1:]`."""
-    at = index.items if isinstance(index, Pack) else (index,)
+    at = entries_of(index)
     if not array or any(isinstance(i, Slice) for i in at):
         return f"{array}_part" if array else ""
     words = [_shown(i) if isinstance(i, Var) else str(i.value).replace("-", "m") if isinstance(i, Const) else "" for i in at]

@@ -91,6 +91,9 @@ from stgrad.ir.walks import (
     changed as changed,
 )
 from stgrad.ir.walks import (
+    entries_of as entries_of,
+)
+from stgrad.ir.walks import (
     exposed as exposed,
 )
 from stgrad.ir.walks import (

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from stgrad.ir.core import Assign, Const, For, If, Operand, Pack, Slice, Stmt, Store, Var, While
+from stgrad.ir.core import Assign, Const, For, If, Operand, Slice, Stmt, Store, Var, While
 from stgrad.ir.ops import Operation, operation
+from stgrad.ir.walks import entries_of
 from stgrad.types import Type
 
 Types = Mapping[str, Type]
@@ -116,14 +117,10 @@ def _extent(stmt: Assign, types: Types) -> Iterator[str]:
 # --------------------------------------------------------------------------- elements
 
 
-def items_of(index: Operand) -> tuple[Operand, ...]:
-    return index.items if isinstance(index, Pack) else (index,)
-
-
 def region_rank(array: Type, index: Operand, types: Types) -> int | str | None:
     """The rank of `array[index]`; what is wrong with the index; None where arrays in it decide."""
     rank, taken = array.rank, 0
-    for item in items_of(index):
+    for item in entries_of(index):
         known = type_of(item, types)
         if isinstance(item, Var) and (known is None or known.array):
             return None
@@ -169,4 +166,4 @@ def _store(stmt: Store, types: Types) -> Iterator[str]:
         yield f"`{_name(stmt.value)}`, which is complex, is stored into `{stmt.target.name}`, which is {array}"
 
 
-__all__ = ["complaint", "items_of", "region_rank", "type_of"]
+__all__ = ["complaint", "region_rank", "type_of"]

@@ -52,6 +52,11 @@ def _once(walk: Callable[[Any], R]) -> Callable[[Any], R]:
     return kept
 
 
+def entries_of(operand: Operand) -> tuple[Operand, ...]:
+    """The entries of an index, a shape or a result; one that is no tuple is its own."""
+    return operand.items if isinstance(operand, Pack) else (operand,)
+
+
 def operand_vars(operand: Operand) -> tuple[str, ...]:
     """Names that an operand reads, left to right."""
     kind = type(operand)
@@ -212,7 +217,8 @@ def exposed(block: Block) -> frozenset[str]:
     """Names that a block reads before it binds them, on some path, and stacks that it uses: what is live before it whatever is live behind it."""
     found: set[str] = set()
     for stmt in reversed(block):
-        found = (found - _certain(stmt)) | _exposed(stmt)
+        found.difference_update(_certain(stmt))
+        found |= _exposed(stmt)
     return frozenset(found)
 
 

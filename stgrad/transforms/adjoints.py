@@ -37,6 +37,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    entries_of,
     gathers,
     operand_vars,
     reads,
@@ -428,7 +429,7 @@ def _may_repeat(index: Operand, types: Any) -> bool:
 
 def _reflects(index: Operand) -> bool:
     """Whether an index reads whole axes, some of them backwards: done twice, it changes nothing."""
-    entries = index.items if isinstance(index, Pack) else (index,)
+    entries = entries_of(index)
     return Slice(NONE, NONE, Const(-1)) in entries and all(isinstance(e, Slice) and e.lower == e.upper == NONE and e.step in (NONE, Const(-1)) for e in entries)
 
 

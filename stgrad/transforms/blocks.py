@@ -13,7 +13,7 @@ import numpy as np
 
 from stgrad.analysis.activity import differentiable
 from stgrad.frontend.values import Sym, Value, is_number
-from stgrad.ir import Assign, Const, Operand, Pack, Slice, Var, operand_vars
+from stgrad.ir import Assign, Const, Operand, Pack, Slice, Var, entries_of, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 from stgrad.transforms.tangents import value_of
@@ -289,7 +289,7 @@ def item(d: Directions, stmt: Assign, y: Sym) -> Value:
     if not isinstance(first, Var) or not d.moves(first):
         return NotImplemented
     types = d.builder.types
-    items = stmt.args[1].items if isinstance(stmt.args[1], Pack) else (stmt.args[1],)
+    items = entries_of(stmt.args[1])
     if any(types[n].array for n in operand_vars(stmt.args[1])) and (len(items) > 1 or types[operand_vars(items[0])[0]].dtype == "bool"):
         return NotImplemented
     index = without_ellipsis(stmt.args[1], types[first.name].rank)
@@ -301,7 +301,7 @@ def item(d: Directions, stmt: Assign, y: Sym) -> Value:
 
 def without_ellipsis(index: Operand, rank: int) -> Operand:
     """An index of the leading axes alone."""
-    items = index.items if isinstance(index, Pack) else (index,)
+    items = entries_of(index)
     if Const(Ellipsis) not in items:
         return index
     at = items.index(Const(Ellipsis))

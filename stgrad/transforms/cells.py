@@ -190,34 +190,36 @@ def _rewritten(fn: Function, one: dict[str, str], types: dict[str, Type]) -> Blo
             number = stmt.op == "getitem" and isinstance(first, Var) and first.name in one
             return (replace(stmt, op="alias", args=stmt.args[:1]) if number else stmt,)
         if stmt.op in ("alias", "getitem"):
-            return () if one[target] == one[first.name] else (assigned(target, first, stmt),)  # type: ignore[union-attr,arg-type]
+            return () if one[target] == one[first.name] else (_assigned(target, first, stmt, types),)  # type: ignore[union-attr,arg-type]
         made = operation(stmt.op)
         if made.fill is not None:
-            return (assigned(target, Const(np.dtype(types[target].dtype).type(made.fill).item()), stmt),)
-        return (assigned(target, stmt.args[made.filled or 0], stmt),)
+            return (_assigned(target, Const(np.dtype(types[target].dtype).type(made.fill).item()), stmt, types),)
+        return (_assigned(target, stmt.args[made.filled or 0], stmt, types),)
 
     def stored(stmt: Store) -> tuple[Stmt, ...]:
         target = stmt.target.name
         if stmt.mode == "set":
-            return (assigned(target, stmt.value, stmt),)
+            return (_assigned(target, stmt.value, stmt, types),)
         if _dtype(stmt.value, types) == types[target].dtype:
             return (Assign((stmt.target,), "np.add", (stmt.target, stmt.value), (), stmt.loc, stmt.note),)
         wide = f"{one[target]}_sum"
         while wide in types:
             wide += "_"
         types[wide] = Type(str(np.result_type(types[target].dtype, _dtype(stmt.value, types))))
-        return (Assign((Var(wide),), "np.add", (stmt.target, stmt.value), (), stmt.loc, stmt.note), assigned(target, Var(wide), stmt))
-
-    def assigned(target: str, value: Operand, stmt: Stmt) -> Stmt:
-        dtype = types[target].dtype
-        if isinstance(value, Const):
-            return Assign((Var(target),), "alias", (Const(np.dtype(dtype).type(value.value).item()),), (), stmt.loc, stmt.note)
-        if _dtype(value, types) == dtype:
-            return Assign((Var(target),), "alias", (value,), (), stmt.loc, stmt.note)
-        cast = _CASTS.get(dtype)
-        return Assign((Var(target),), cast or "cast", (value,) if cast else (value, Const(dtype)), (), stmt.loc, stmt.note)
+        return (Assign((Var(wide),), "np.add", (stmt.target, stmt.value), (), stmt.loc, stmt.note), _assigned(target, Var(wide), stmt, types))
 
     return block(fn.body)
+
+
+def _assigned(target: str, value: Operand, stmt: Stmt, types: dict[str, Type]) -> Stmt:
+    """A number gets a value, in its dtype."""
+    dtype = types[target].dtype
+    if isinstance(value, Const):
+        return Assign((Var(target),), "alias", (Const(np.dtype(dtype).type(value.value).item()),), (), stmt.loc, stmt.note)
+    if _dtype(value, types) == dtype:
+        return Assign((Var(target),), "alias", (value,), (), stmt.loc, stmt.note)
+    cast = _CASTS.get(dtype)
+    return Assign((Var(target),), cast or "cast", (value,) if cast else (value, Const(dtype)), (), stmt.loc, stmt.note)
 
 
 def _dtype(value: Operand, types: dict[str, Type]) -> str:

@@ -26,6 +26,7 @@ from stgrad.ir import (
     For,
     Function,
     If,
+    Operand,
     Pack,
     Pop,
     Push,
@@ -45,6 +46,20 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.names import Names
+
+
+@dataclass
+class Sizes:
+    """Variables of one loop: how many trips and parts there are, what is kept where."""
+
+    trips: Operand
+    length: Var
+    parts: Operand
+    slots: Var
+    top: Var
+    where: Var  # the parts at whose start the snapshots were taken
+    kept: dict[str, Var]
+    far: Operand | None = None  # whether they are on disk, where that may be
 
 
 def marked(block: Block) -> bool:

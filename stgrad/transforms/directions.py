@@ -20,7 +20,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Slice, Store, Type, Var, operand_vars
+from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Slice, Store, Type, Var, entries_of, operand_vars
 from stgrad.transforms import blocks
 from stgrad.transforms.tangents import Tangents, zero_of
 
@@ -207,7 +207,7 @@ class Directions(Tangents):
         if stmt.target.name in self.diagonals:
             self.write_out(stmt.target.name)
         types = self.builder.types
-        items = stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,)
+        items = entries_of(stmt.index)
         if any(types[n].array for n in operand_vars(stmt.index)) or any(i == Const(None) for i in items):
             raise Unbatched("a store at positions that an array holds", stmt.loc)
         index = blocks.without_ellipsis(stmt.index, types[stmt.target.name].rank)

@@ -25,9 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import numpy as np
 
 from stgrad import errors
 from stgrad.analysis.activity import activity
@@ -55,10 +52,10 @@ from stgrad.ir import (
     Stack,
     Stmt,
     Store,
-    Type,
     Var,
     While,
     assigned,
+    entries_of,
     read,
     reads,
     walk,
@@ -90,7 +87,7 @@ def forward(
         units: if given, each direction is one parameter, no tangents are parameters, and of an array all its numbers are directions, side by side
             (see `stgrad.transforms.directions`); the array of this dict, by that parameter, has its shape.
     """
-    leaves = fn.result.items if isinstance(fn.result, Pack) else (fn.result,)
+    leaves = entries_of(fn.result)
     chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     fn = own_memory(fn, names)
@@ -135,7 +132,7 @@ class Forward:
 
     @property
     def leaves(self) -> tuple[Operand, ...]:
-        return self.fn.result.items if isinstance(self.fn.result, Pack) else (self.fn.result,)
+        return entries_of(self.fn.result)
 
     def run(self, kept: int | None) -> Function:
         fn, seeds = self.fn, list[Var]()
@@ -146,7 +143,7 @@ class Forward:
                 if self.units is None:
                     seeds.append(Var(dot.name))
                 else:
-                    self.builder.assign(dot, "alias", Const(_one_of(dot.type)))
+                    self.builder.assign(dot, "alias", Const(dot.type.one))
         self.block(fn.body)
         values = self.leaves[:kept]
         results = [self.tangent(d, self.leaves[i]) for d in self.directions for i in self.outputs]
@@ -437,10 +434,6 @@ class Forward:
             found = pushed(self.builder, stmt, given) if stmt.rule == "tangent" else transposed(self.builder, self.splice, stmt, given)
             for output, g in zip(stmt.outputs, found, strict=True):
                 d.bind(output.name, g, self.named(output.name), shared=True)
-
-
-def _one_of(t: Type) -> Any:
-    return 1.0 if t.dtype == "float64" else np.dtype(t.dtype).type(1)
 
 
 def _either(op: str) -> bool:

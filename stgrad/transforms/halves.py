@@ -40,6 +40,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     certain,
+    entries_of,
     exposed,
     map_blocks,
     map_operand,
@@ -99,7 +100,7 @@ def _silent(block: Block) -> Block:
 
 
 def _results(fn: Function) -> tuple[Operand, ...]:
-    return fn.result.items if isinstance(fn.result, Pack) else (fn.result,)
+    return entries_of(fn.result)
 
 
 def _renaming(names: Mapping[str, str]) -> Callable[[Any], Any]:

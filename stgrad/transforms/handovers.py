@@ -42,9 +42,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.definitions import definitions
-from stgrad.ir import Assign, Block, Custom, For, Function, Pop, Push, Stmt, Var, While, assigned, assigns, blocks, map_blocks, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    For,
+    Function,
+    Operand,
+    Pop,
+    Push,
+    Stmt,
+    Var,
+    While,
+    assigned,
+    assigns,
+    blocks,
+    map_blocks,
+    walk,
+)
 
 Loop = For | While
+
+
+class _Trip:
+    """Where the body of a loop binds names: the places of its statements, one for each time."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.at = {id(s): k for k, s in enumerate(loop.body)}
+        self.first = assigned(loop.head) if isinstance(loop, While) else set()
+        self.bound: dict[str, list[int]] = {}
+        self.aliases: dict[str, list[tuple[int, str]]] = {}
+        for k, stmt in enumerate(loop.body):
+            for name in (n for s in walk((stmt,)) for n in assigns(s)):
+                self.bound.setdefault(name, []).append(k)
+            if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var):
+                self.aliases.setdefault(stmt.args[0].name, []).append((k, stmt.target.name))
+
+    def end_of(self, push: Push) -> str | None:
+        """The variable in which the next trip finds the number that is kept."""
+        value, at = push.value, self.at[id(push)]
+        if not isinstance(value, Var) or self.bound.get(value.name, (-1,))[-1] > at:
+            return None
+        handed = [name for k, name in self.aliases.get(value.name, ()) if k > at and sum(b > at for b in self.bound[name]) == 1]
+        return handed[-1] if handed else value.name
+
+    def begins_with(self, name: str, push: Push) -> bool:
+        """Whether a push in the trip, of a variable that the trip changes, keeps what it began with."""
+        return name not in self.first and name in self.bound and self.bound[name][0] >= self.at[id(push)]
 
 
 @dataclass(frozen=True)
@@ -56,19 +100,6 @@ class _Site:
     around: Block  # the statements that the loop is one of
     kinds: tuple[str, ...]  # what the loop is inside of
 
-    @property
-    def before(self) -> Block:
-        """The statements of a trip before this one."""
-        return self.loop.body[: self._at]
-
-    @property
-    def behind(self) -> Block:
-        return self.loop.body[self._at + 1 :]
-
-    @property
-    def _at(self) -> int:
-        return next(k for k, s in enumerate(self.loop.body) if s is self.stmt)
-
 
 @dataclass(frozen=True)
 class _Kept:
@@ -79,6 +110,10 @@ class _Kept:
     forward: _Site
     reverse: _Site
 
+    def holds(self, name: Operand) -> tuple[int, int, Operand]:
+        """What another one has in common that keeps this variable, in the same loops."""
+        return id(self.forward.loop), id(self.reverse.loop), name
+
 
 def handed_over(fn: Function) -> Function:
     """The program without what is kept of numbers that the next trip begins with, where that is kept."""
@@ -86,12 +121,20 @@ def handed_over(fn: Function) -> Function:
     if len(found) < 2:
         return fn
     counts = definitions(fn).counts
+    trips = {key: _Trip(loop) for key, loop in {id(k.forward.loop): k.forward.loop for k in found}.items()}
+    begins: dict[tuple[int, int, Operand], list[_Kept]] = {}
+    for kept in found:
+        if counts[kept.pop.target.name] == 1:
+            begins.setdefault(kept.holds(kept.push.value), []).append(kept)
     edit = _Edit()
-    ends = [k for k in found if counts[k.pop.target.name] == 1 and _end_of(k) is not None]
-    for end in ends:
-        for begin in found:
-            if begin is not end and not edit.without(begin) and counts[begin.pop.target.name] == 1 and _follows(begin, end):
-                edit.keep_one(begin, end)
+    for end in found:
+        trip = trips[id(end.forward.loop)]
+        name = trip.end_of(end.push)
+        if name is None or counts[end.pop.target.name] != 1:
+            continue
+        for begin in begins.get(end.holds(Var(name)), ()):
+            if begin is not end and not edit.without(begin) and trip.begins_with(name, begin.push):
+                edit.keep_one(begin, end, name)
                 break
     return replace(fn, body=edit.block(fn.body)) if edit.removed else fn
 
@@ -123,25 +166,6 @@ def _sites(block: Block, kinds: tuple[str, ...]) -> Iterator[_Site]:
             yield from _sites(inner, (*kinds, kind))
 
 
-def _end_of(kept: _Kept) -> str | None:
-    """The variable in which the next trip finds the number that is kept."""
-    value, behind = kept.push.value, kept.forward.behind
-    later = [name for s in walk(behind) for name in assigns(s)]
-    if not isinstance(value, Var) or value.name in later:
-        return None
-    handed = [s.target.name for s in behind if isinstance(s, Assign) and s.op == "alias" and s.args == (value,) and later.count(s.target.name) == 1]
-    return handed[-1] if handed else value.name
-
-
-def _follows(begin: _Kept, end: _Kept) -> bool:
-    """Whether one keeps what a variable holds as a trip begins, the other what the same variable holds as it ends."""
-    site, name = begin.forward, _end_of(end)
-    if name is None or site.loop is not end.forward.loop or begin.reverse.loop is not end.reverse.loop or begin.push.value != Var(name):
-        return False
-    head = site.loop.head if isinstance(site.loop, While) else ()
-    return name not in assigned((*head, *site.before)) and name in assigned(site.loop.body)
-
-
 @dataclass
 class _Edit:
     """Statements that go, and those that come before and behind others and at the end of loops; by their id."""
@@ -154,9 +178,9 @@ class _Edit:
     def without(self, kept: _Kept) -> bool:
         return id(kept.push) in self.removed
 
-    def keep_one(self, begin: _Kept, end: _Kept) -> None:
+    def keep_one(self, begin: _Kept, end: _Kept, name: str) -> None:
         self.removed |= {id(end.push), id(end.pop)}
-        variable, carried = Var(_end_of(end) or ""), end.pop.target
+        variable, carried = Var(name), end.pop.target
         loop, back = end.forward.loop, end.reverse.loop
         first: Stmt = replace(end.pop)
         around = end.forward.around

@@ -18,7 +18,6 @@ from stgrad.ir import (
     Const,
     If,
     Operand,
-    Pack,
     Slice,
     Stmt,
     Store,
@@ -27,6 +26,7 @@ from stgrad.ir import (
     While,
     assigned,
     blocks,
+    entries_of,
     map_blocks,
     map_operands,
     reads,
@@ -80,9 +80,9 @@ class Makers:
         region, owner = found.region, found.region.owner
         if owner is None or not owner.is_loop or found.index < 0 or self.types[found.name].array:
             return None
-        later = region.places[found.index + 1 :]
-        if any(found.name in place.assigned for place in later):
+        if region.binds(found.name, found.index + 1):
             return None
+        later = region.places[found.index + 1 :]
         names = [p.stmt.target.name for p in later if isinstance(p.stmt, Assign) and p.stmt.op == "alias" and p.stmt.args == (Var(found.name),)]
         return Version([found.name, *names][-1], region, -1)
 
@@ -161,7 +161,7 @@ class Makers:
     def _fits(self, store: Store, name: str) -> bool:
         """Whether the place stored to holds exactly the value: no cast, no broadcast."""
         value, target = self.types[name], self.types[store.target.name]
-        items = store.index.items if isinstance(store.index, Pack) else (store.index,)
+        items = entries_of(store.index)
         if value.dtype != target.dtype or value.weak and target.dtype != "float64" or len(items) > target.rank:
             return False
         dims = []

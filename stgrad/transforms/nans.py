@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stgrad.ir import ALL, Assign, Block, Const, Effect, Function, If, Operand, Pack, Stmt, Store, Type, Var, map_blocks
+from stgrad.ir import ALL, Assign, Block, Const, Effect, Function, If, Operand, Stmt, Store, Type, Var, entries_of, map_blocks
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 
@@ -59,7 +59,7 @@ class _Tests:
 
     def sum_test(self, stmt: Store) -> list[Stmt]:
         t = self.types[stmt.target.name]
-        entries = stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,)
+        entries = entries_of(stmt.index)
         if len(entries) != t.rank or not all(map(self.is_position, entries)):
             return []
         item = self.fresh("_t", Type(t.dtype))
@@ -70,7 +70,7 @@ class _Tests:
 
     def test(self, stmt: Assign | Store, op: str, y: Var, operands: tuple[Operand, ...]) -> list[Stmt]:
         found = self.fresh("_c", Type("bool", weak=True))
-        flat = [o for operand in operands for o in (operand.items if isinstance(operand, Pack) else (operand,))]
+        flat = [o for operand in operands for o in entries_of(operand)]
         given = tuple(o for o in flat if isinstance(o, Var))
         words = tuple(None if isinstance(o, Var) else str(getattr(o, "value", "a slice")) for o in flat)
         loc = stmt.loc

@@ -51,7 +51,6 @@ from stgrad.ir import (
     For,
     Function,
     Operand,
-    Pack,
     Pop,
     Push,
     Stack,
@@ -62,6 +61,7 @@ from stgrad.ir import (
     While,
     assigned,
     assigns,
+    entries_of,
     map_blocks,
     operand_vars,
     operands,
@@ -199,7 +199,7 @@ class _Body:
         widths = []
         for name in self.added:
             stores = [s for s in self.statements if isinstance(s, Store) and s.target.name == name]
-            items = [s.index.items if isinstance(s.index, Pack) else (s.index,) for s in stores]
+            items = [entries_of(s.index) for s in stores]
             found = [self._spread([i[axis] for i in items]) for axis in range(min(map(len, items)))]
             known = [w for w in found if w is not None]
             if not known:

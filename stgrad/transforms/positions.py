@@ -53,7 +53,6 @@ from stgrad.ir import (
     If,
     Loc,
     Operand,
-    Pack,
     Slice,
     Stmt,
     Store,
@@ -61,6 +60,7 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
+    entries_of,
     stored,
     walk,
 )
@@ -382,7 +382,7 @@ class _Search:
 
 def _entries(index: Operand, rank: int, types: Mapping[str, Type]) -> list[Operand]:
     """What an index says of each axis, the ellipsis written out; a mask stands for as many axes as it has."""
-    items = [i for i in (index.items if isinstance(index, Pack) else (index,)) if i != Const(None)]
+    items = [i for i in entries_of(index) if i != Const(None)]
     used = sum(types[i.name].rank if isinstance(i, Var) and types[i.name].dtype == "bool" else 1 for i in items if i != Const(Ellipsis))
     full: list[Operand] = [Slice(Const(None), Const(None), Const(None))] * (rank - used)
     return [e for i in items for e in (full if i == Const(Ellipsis) else [i])]

@@ -39,13 +39,13 @@ from stgrad.ir import (
     Function,
     If,
     Operand,
-    Pack,
     Stmt,
     Store,
     Type,
     Var,
     While,
     assigned,
+    entries_of,
     map_blocks,
     operand_vars,
     walk,
@@ -311,9 +311,8 @@ class _Search:
 
     def extents(self, stmt: Assign) -> list[Stmt]:
         """A new array has no negative extents."""
-        shape = stmt.args[operation(stmt.op).shape or 0] if stmt.args else None
         out: list[Stmt] = []
-        for item in shape.items if isinstance(shape, Pack) else (shape,):
+        for item in entries_of(stmt.args[operation(stmt.op).shape or 0]) if stmt.args else ():
             negative = isinstance(item, (Var, Const)) and operand_interval(item, self.ranges)[0] < 0 and self.type_of(item) is not None
             key = ("extent", item)
             if negative and isinstance(item, (Var, Const)) and key not in self.known:

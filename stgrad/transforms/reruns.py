@@ -23,7 +23,7 @@ snapshots are taken on the way back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,7 @@ from stgrad.ir import (
     rule_reads,
     runs_once,
 )
-from stgrad.transforms.checkpoints import carried, carried_through, plain, unmarked
+from stgrad.transforms.checkpoints import Sizes, carried, carried_through, plain, unmarked
 from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.plan import declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.saves import Saver
@@ -76,20 +76,6 @@ def reverse_marked(sweep: _Reverse, place: Place, loop: For | While) -> None:
             work.emit_once(tuple(code))
         return
     sweep.repeat(place, lambda: sweep.region(work.part), work.emit, [work.part])
-
-
-@dataclass
-class _Sizes:
-    """Variables of one loop: how many trips and parts there are, what is kept where."""
-
-    trips: Operand
-    length: Var
-    parts: Operand
-    slots: Var
-    top: Var
-    where: Var  # the parts at whose start the snapshots were taken
-    kept: dict[str, Var]
-    far: Operand | None = None  # whether they are on disk, where that may be
 
 
 class _Rerun:
@@ -219,7 +205,7 @@ class _Rerun:
 
     # ------------------------------------------------------------- sizes and snapshots
 
-    def sizes(self, state: dict[str, Var], names: dict[str, str]) -> _Sizes:
+    def sizes(self, state: dict[str, Var], names: dict[str, str]) -> Sizes:
         """Count trips and parts, and make room for the snapshots."""
 
         def here(operand: Operand) -> Operand:
@@ -239,7 +225,7 @@ class _Rerun:
         slots = self.make("max", parts if wanted == Const(None) else self.make("min", wanted, parts), Const(1), wish="slots")
         return self.rooms(trips, length, parts, slots, state)
 
-    def within_budget(self, trips: Operand, given: Pack, state: dict[str, Var]) -> _Sizes:
+    def within_budget(self, trips: Operand, given: Pack, state: dict[str, Var]) -> Sizes:
         """Room within a budget: the bytes of a state, of what a trip keeps, and of all that may be kept, decide."""
         budget = (self.bytes(state.values()), *given.items[:2])
         disk = (Const(True),) if self.folder else ()
@@ -249,7 +235,7 @@ class _Rerun:
         far = self.make("runtime.budget_far", trips, length, slots, *budget, wish="far", type_=BOOL) if disk else None
         return self.rooms(trips, length, parts, slots, state, far)
 
-    def room_ahead(self, state: dict[str, Var], names: dict[str, str]) -> _Sizes:
+    def room_ahead(self, state: dict[str, Var], names: dict[str, str]) -> Sizes:
         """Make room for the snapshots of a `while`, where it has a trip; `count` tells later how many."""
         assert isinstance(self.wanted, Pack) and not names
         size = self.bytes(state.values())
@@ -263,7 +249,7 @@ class _Rerun:
         slots = self.make("runtime.open_slots", length, *budget, wish="slots")
         return self.rooms(Const(0), length, Const(0), slots, state)
 
-    def count(self, sizes: _Sizes) -> None:
+    def count(self, sizes: Sizes) -> None:
         """Trips and parts of a `while`, behind it."""
         sizes.trips = self.trips_behind()
         sizes.parts = self.parts(sizes.trips, sizes.length)
@@ -275,11 +261,11 @@ class _Rerun:
     def parts(self, trips: Operand, length: Var) -> Var:
         return self.make("np.floor_divide", self.make("np.subtract", self.sum(trips, length), Const(1)), length, wish="parts")
 
-    def rooms(self, trips: Operand, length: Var, parts: Operand, slots: Var, state: dict[str, Var], far: Operand | None = None) -> _Sizes:
+    def rooms(self, trips: Operand, length: Var, parts: Operand, slots: Var, state: dict[str, Var], far: Operand | None = None) -> Sizes:
         top = self.make("alias", Const(0), wish="top")
         kept = {n: self.room(v.name, n, slots, far) for n, v in state.items()}
         where = self.room(None, "at", slots)
-        return _Sizes(trips, length, parts, slots, top, where, kept, far)
+        return Sizes(trips, length, parts, slots, top, where, kept, far)
 
     def bytes(self, state: Iterable[Var]) -> Operand:
         """The size of a snapshot."""
@@ -303,13 +289,13 @@ class _Rerun:
             return self.make("runtime.new_snapshots", shape, far, self.folder, *dtype, wish=f"{name}_kept", type_=kept)
         return self.make("np.empty", shape, *dtype, wish=f"{name}_kept", type_=kept)
 
-    def page(self, op: str, sizes: _Sizes, row: Operand) -> None:
+    def page(self, op: str, sizes: Sizes, row: Operand) -> None:
         """Let rows of arrays on disk leave memory, or come back."""
         for kept in sizes.kept.values():
             if sizes.far is not None and self.builder.types[kept.name].rank > 1:
                 self.builder.emit(Effect(op, (kept, row, sizes.far), (), self.loop.loc))
 
-    def keep(self, sizes: _Sizes, state: dict[str, Var], part: Operand) -> None:
+    def keep(self, sizes: Sizes, state: dict[str, Var], part: Operand) -> None:
         """Take a snapshot at the start of a part."""
         for name, value in state.items():
             kept, type_ = sizes.kept[name], self.builder.types[value.name]
@@ -324,7 +310,7 @@ class _Rerun:
         self.page("runtime.page_out", sizes, sizes.top)
         self.put(sizes.top, "np.add", sizes.top, Const(1))
 
-    def snapshots_on_the_way(self, sizes: _Sizes, state: Sequence[str], due: Var) -> list[Stmt]:
+    def snapshots_on_the_way(self, sizes: Sizes, state: Sequence[str], due: Var) -> list[Stmt]:
         """At the start of a trip of the forward sweep: a snapshot where one is due.
 
         What comes after the loop counts as one more part, whose reversal comes first.
@@ -343,7 +329,7 @@ class _Rerun:
             self.builder.emit(If(here, tuple(inner)))
         return out
 
-    def thinned(self, sizes: _Sizes, state: Sequence[str], due: Var, apart: Var) -> list[Stmt]:
+    def thinned(self, sizes: Sizes, state: Sequence[str], due: Var, apart: Var) -> list[Stmt]:
         """At the start of a trip of a `while`: a snapshot where one is due; where there is no room, each other one goes. `apart`: parts between two."""
         with self.builder.block() as out:
             done = self.loop.stop
@@ -365,7 +351,7 @@ class _Rerun:
             self.builder.emit(If(here, tuple(inner)))
         return out
 
-    def drop_others(self, sizes: _Sizes, state: Sequence[str]) -> None:
+    def drop_others(self, sizes: Sizes, state: Sequence[str]) -> None:
         """Keep the first, third, fifth... snapshot."""
         left = self.make("np.floor_divide", self.sum(sizes.top, Const(1)), Const(2), wish="left")
         to = self.new("_k", INT)
@@ -380,13 +366,13 @@ class _Rerun:
         self.builder.emit(For(to, Const(1), left, Const(1), tuple(body), self.loop.loc))
         self.put(sizes.top, "alias", left)
 
-    def next(self, sizes: _Sizes, at: Operand, end: Operand) -> Var:
+    def next(self, sizes: Sizes, at: Operand, end: Operand) -> Var:
         free = self.make("np.subtract", sizes.slots, sizes.top)
         return self.make("runtime.next_snapshot", at, end, free, wish="to")
 
     # ------------------------------------------------------------- the reversed loop
 
-    def reversed(self, sizes: _Sizes, state: dict[str, Var], both: Block, again: Block) -> None:
+    def reversed(self, sizes: Sizes, state: dict[str, Var], both: Block, again: Block) -> None:
         part, at, going = self.new("part", INT), self.new("at", INT), self.new("_c", BOOL)
         last = self.make("np.subtract", sizes.parts, Const(1))
         with self.builder.block() as body:
@@ -403,7 +389,7 @@ class _Rerun:
         self.builder.note = None
         self.builder.emit(For(part, last, Const(-1), Const(-1), tuple(body), self.loop.loc))
 
-    def restore(self, sizes: _Sizes, state: dict[str, Var], at: Var) -> None:
+    def restore(self, sizes: Sizes, state: dict[str, Var], at: Var) -> None:
         """Go back to the last snapshot."""
         latest = self.make("np.subtract", sizes.top, Const(1), wish="latest")
         if sizes.far is not None:
@@ -418,7 +404,7 @@ class _Rerun:
                 self.put(value, "getitem", sizes.kept[name], latest)
         self.page("runtime.page_out", sizes, latest)
 
-    def advance(self, sizes: _Sizes, state: dict[str, Var], at: Var, part: Var, again: Block) -> None:
+    def advance(self, sizes: Sizes, state: dict[str, Var], at: Var, part: Var, again: Block) -> None:
         """Run trips again, to the next snapshot or to the part that is due."""
         to = self.next(sizes, at, self.sum(part, Const(1)))
         self.bounds(sizes, at, to, self.from_, self.to)
@@ -430,7 +416,7 @@ class _Rerun:
             self.keep(sizes, state, at)
         self.builder.emit(If(more, tuple(inner)))
 
-    def drop(self, sizes: _Sizes, part: Var) -> None:
+    def drop(self, sizes: Sizes, part: Var) -> None:
         """A snapshot at the start of the part that is reversed now has served."""
         latest = self.make("getitem", sizes.where, self.make("np.subtract", sizes.top, Const(1)))
         served = self.make("np.equal", latest, part, type_=BOOL)
@@ -438,7 +424,7 @@ class _Rerun:
             self.put(sizes.top, "np.subtract", sizes.top, Const(1))
         self.builder.emit(If(served, tuple(inner)))
 
-    def bounds(self, sizes: _Sizes, first: Var, end: Var | None, low_: Var, high_: Var) -> None:
+    def bounds(self, sizes: Sizes, first: Var, end: Var | None, low_: Var, high_: Var) -> None:
         """The counters of the trips of some parts; without an end, of one."""
         low: Operand = self.make("np.multiply", first, sizes.length)
         if end is None:

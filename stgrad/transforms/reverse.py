@@ -28,14 +28,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.extents import varying
 from stgrad.analysis.places import Place, Region, every, layout
 from stgrad.frontend.builder import Builder, last_symbol
-from stgrad.frontend.values import Sym, Value
+from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import (
     Assign,
     Block,
@@ -56,6 +54,7 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
+    entries_of,
     read,
     rename,
     rule_binds,
@@ -90,7 +89,7 @@ def reverse(
         linear: whether the program must be linear in the seeds, with no test of them (see `picked`).
     """
     names = Names([*fn.types, *(p.name for p in fn.params)])
-    chosen = tuple(range(len(_leaves(fn.result)))) if outputs is None else tuple(outputs)
+    chosen = tuple(range(len(entries_of(fn.result)))) if outputs is None else tuple(outputs)
     program = instrument(fn, _active(fn, wrt, chosen), names)
     kept: set[int] = set()
     while True:
@@ -103,13 +102,8 @@ def reverse(
         names.restore(state)
 
 
-def _one(type_: Type) -> Value:
-    """1 in the dtype of a result, so that what is made of it has it too."""
-    return 1.0 if type_.weak or type_.dtype == "float64" else np.dtype(type_.dtype).type(1)
-
-
 def _active(fn: Function, wrt: Sequence[str], outputs: Sequence[int]) -> frozenset[str]:
-    leaves = _leaves(fn.result)
+    leaves = entries_of(fn.result)
     return activity(replace(fn, result=Pack(tuple(leaves[i] for i in outputs))), wrt).active
 
 
@@ -173,7 +167,7 @@ class _Reverse:
         """The results of the primal; arrays that the reverse sweep writes to are copied."""
         copies: list[Stmt] = []
         leaves: list[Operand] = []
-        for leaf in _leaves(self.fn.result):
+        for leaf in entries_of(self.fn.result):
             if isinstance(leaf, Var) and self.builder.types[leaf.name].array:
                 copy = self.builder.variable(leaf.name, self.builder.types[leaf.name])
                 copies.append(Assign((Var(copy.name),), "np.copy", (leaf,)))
@@ -187,7 +181,7 @@ class _Reverse:
         """Adjoints of the results: parameters, or 1."""
         last = self.top.places[-1] if self.top.places else None
         self.adjoints.place = last or Place(Effect("print", ()), self.top, 0, 0, set(), set())
-        leaves = _leaves(self.fn.result)
+        leaves = entries_of(self.fn.result)
         for leaf in (leaves[i] for i in self.outputs):
             active = isinstance(leaf, Var) and leaf.name in self.adjoints.active
             if self.seeded:
@@ -197,7 +191,7 @@ class _Reverse:
                 self.seed_params.append(Var(seed.name))
                 g: Value = seed
             else:
-                g = _one(self.builder.types[leaf.name]) if isinstance(leaf, Var) else 1.0
+                g = self.builder.types[leaf.name].one if isinstance(leaf, Var) else 1.0
             if active:
                 assert isinstance(leaf, Var)
                 self._add_seed(leaf.name, g)
@@ -212,7 +206,7 @@ class _Reverse:
         a = self.adjoints
         if name in a.shadows:
             target = a.value(a.shadows[name], True)
-            self.builder.emit(Store(Var(target.name), Const(Ellipsis), _operand(g), "add"))
+            self.builder.emit(Store(Var(target.name), Const(Ellipsis), operand_of(g), "add"))
         elif self.builder.types[name].array and not isinstance(g, Sym):
             self.builder.assign(a.bar(name), "np.full_like", a.value(name, True).operand, Const(g))
             a.present.add(name)
@@ -344,7 +338,7 @@ class _Reverse:
         if place.number in self.kept or any(not is_mark(s) for out, _ in arms for s in out):
             cond = a.operand(stmt.cond)
             self.builder.note = None
-            self.builder.emit(If(_operand(cond), tuple(arms[0][0]), tuple(arms[1][0]), stmt.loc))
+            self.builder.emit(If(operand_of(cond), tuple(arms[0][0]), tuple(arms[1][0]), stmt.loc))
 
     def loop(self, place: Place, stmt: For) -> None:
         if stmt.snapshots is not None:
@@ -355,7 +349,7 @@ class _Reverse:
 
         def emit(body: Block) -> None:
             a.place = place
-            first, last, by = map(_operand, self._reversed_range(start, stop, step))
+            first, last, by = map(operand_of, self._reversed_range(start, stop, step))
             self.builder.note = None
             self.builder.emit(For(stmt.var, first, last, by, body, stmt.loc))
 
@@ -436,16 +430,6 @@ class _Reverse:
 
 
 # --------------------------------------------------------------------------- small things
-
-
-def _operand(value: Value) -> Operand:
-    from stgrad.frontend.values import operand_of
-
-    return operand_of(value)
-
-
-def _leaves(result: Operand) -> list[Operand]:
-    return list(result.items) if isinstance(result, Pack) else [result]
 
 
 def _note(stmt: Stmt) -> str | None:

@@ -31,6 +31,7 @@ from stgrad.ir import (
     Store,
     Var,
     assigned,
+    entries_of,
     map_operands,
     operand_vars,
     reads,
@@ -341,7 +342,7 @@ def _values(index: Operand, builder: Builder) -> tuple[object, ...]:
         assert isinstance(operand, Const)
         return operand.value
 
-    return tuple(one(o) for o in (index.items if isinstance(index, Pack) else (index,)))
+    return tuple(one(o) for o in entries_of(index))
 
 
 def _asked(stmt: Stmt) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.analysis.activity import differentiable
 from stgrad.frontend.values import Sym, Value
-from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack
+from stgrad.ir import Assign, Const, Custom, Function, Operand, entries_of
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.rules import lookup
@@ -203,7 +203,7 @@ class _Series(Forward):
 
 def series(fn: Function, directions: Sequence[Sequence[str]], splice: Splice, *, outputs: Sequence[int] | None = None) -> Function:
     """The program of a program's results and their coefficients, order by order; `directions` are those of the parameters, one for each order."""
-    leaves = fn.result.items if isinstance(fn.result, Pack) else (fn.result,)
+    leaves = entries_of(fn.result)
     chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     found = _Series(own_memory(fn, names), directions, splice, names, chosen).run(None)

@@ -261,11 +261,9 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
             return alias(args[1])
         if _is(args[1], 1):
             return alias(args[0])
-    if stmt.op in ("np.add", "np.subtract") and _is_int(args[1], 0):
-        return alias(args[0])
     if stmt.op == "np.add" and _is_int(args[0], 0):
         return alias(args[1])
-    if stmt.op in ("np.divide", "np.power") and _is(args[1], 1):
+    if stmt.op in ("np.add", "np.subtract") and _is_int(args[1], 0) or stmt.op in ("np.divide", "np.power") and _is(args[1], 1):
         return alias(args[0])
     if stmt.op == "np.power" and _is(args[1], 0) and not t.array:  # of nan, too
         return replace(stmt, op="alias", args=(_one(t),))

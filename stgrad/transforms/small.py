@@ -56,6 +56,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    entries_of,
     map_blocks,
     map_operands,
     operand_vars,
@@ -336,7 +337,7 @@ class _State:
 
     def store_out(self, stmt: Store) -> None:
         """A small value into an array in memory: `index` gives whole axes after positions."""
-        items = list(stmt.index.items if isinstance(stmt.index, Pack) else (stmt.index,))
+        items = list(entries_of(stmt.index))
         dims = self.types[stmt.target.name].dims
         items = [i for i in items if i != ALL]
         while items and items[-1] == Slice(NONE, NONE, NONE):

@@ -277,14 +277,16 @@ class _Pair:
 
     def _movable(self) -> bool:
         """Choose what must come before both loops, and see that it can."""
-        needed = exposed(self.reverse.body) | assigned(self.reverse.body) | stored(self.reverse.body) | set(reads(self.reverse))
+        live, bound, written = exposed(self.reverse.body), assigned(self.reverse.body), stored(self.reverse.body)
+        needed = live | bound | written | set(reads(self.reverse))
+        written |= bound & live
         ahead: list[Stmt] = []
         for stmt in reversed(self.middle):
             touches = assigned((stmt,)) | stored((stmt,))
             uses = touches | _contents((stmt,))
             behind = {n for n in self.added if _only_added((stmt,), n)}
             touches, uses = touches - behind, uses - behind
-            if touches & needed or any(self._same(a, b) for a in touches for b in needed) or uses & self._written_by_reverse():
+            if touches & needed or any(self._same(a, b) for a in touches for b in needed) or uses & written:
                 if isinstance(stmt, (Push, Pop, Stack, Effect)) or any(isinstance(s, (Push, Pop, Effect)) for s in walk((stmt,))):
                     return False
                 ahead.insert(0, stmt)
@@ -296,9 +298,6 @@ class _Pair:
         if names & self.workspaces - {n for s in ahead for n in assigned((s,))}:
             return False
         return not self._overtakes(ahead)
-
-    def _written_by_reverse(self) -> set[str]:
-        return stored(self.reverse.body) | {n for n in assigned(self.reverse.body) if n in exposed(self.reverse.body)}
 
     def _overtakes(self, ahead: list[Stmt]) -> bool:
         """Whether a statement that moves would pass one that it conflicts with, in the middle or in the forward loop."""

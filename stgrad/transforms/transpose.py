@@ -33,6 +33,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigned,
+    entries_of,
     map_blocks,
     operand_vars,
     read,
@@ -72,7 +73,7 @@ def transposed(builder: Builder, splice: Splice, stmt: Custom, dots: Sequence[Va
         builder.copy_to(Sym(Var(names[name]), builder.types[names[name]]), dots[i])
     for new in rename(program.body, names):
         builder.out.append(new)
-    results = iter(program.result.items if isinstance(program.result, Pack) else (program.result,))
+    results = iter(entries_of(program.result))
     return [_value(builder, names, next(results)) if b.name in floats else None for b in stmt.bars]
 
 
@@ -113,7 +114,7 @@ def pulled(builder: Builder, splice: Splice, stmt: Custom, active: Set[str]) -> 
     builder.types.update({n: t for n, t in program.types.items() if n not in builder.types})
     builder.names.reserve(program.types)
     like = [_nothing(_sym(builder, stmt.bars[i]), stmt.inputs[i]) for i in chosen]  # whose shape the program asks for
-    found = iter(program.result.items if isinstance(program.result, Pack) else (program.result,))
+    found = iter(entries_of(program.result))
     results = tuple(next(found) if i in chosen else NONE for i in range(len(stmt.inputs)))
     return replace(stmt, rule="pullback", bars=flat, pullback=(*given, *like, *program.body), results=results)
 

@@ -84,3 +84,21 @@ def test_an_element_of_a_workspace_is_not_put_away_once_the_memory_is_another_s(
         return total
 
     check_gradient(likelihood, (np.array([0.8, 0.4]), np.array([[0, 1], [1, 1]])), argnums=0, jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["python", "numba"])
+def test_a_minimum_around_sums_is_taken_one_by_one(jit):
+    """LLVM vectorises its own minimum in an innermost loop; around others the chain of comparisons is shorter."""
+
+    def nearest(points, centres):
+        return np.sum(np.min(np.sum((points[:, None, :] - centres[None, :, :]) ** 2, axis=2), axis=1))
+
+    rng = np.random.default_rng(5)
+    points, centres = rng.random((6, 3)), rng.random((4, 3))
+    text = stgrad.grad(nearest, argnums=(0, 1)).lowered(points, centres)
+    assert "= np.minimum(total, " in text
+    assert "runtime.vmin" not in text
+    assert "runtime.vmin" in stgrad.grad(lambda x: np.min(x * x)).lowered(rng.random(4))
+    check_gradient(nearest, (points, centres), argnums=(0, 1), jit=jit)
+    points[2, 1] = np.nan
+    assert np.isnan(stgrad.value_and_grad(nearest, jit=jit)(points, centres)[0])

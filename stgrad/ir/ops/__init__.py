@@ -7,6 +7,7 @@ from stgrad.ir.ops.core import TABLE as TABLE
 from stgrad.ir.ops.core import Operation as Operation
 from stgrad.ir.ops.core import operation as operation
 from stgrad.ir.ops.numbers import FUNCTION as FUNCTION
+from stgrad.ir.ops.numbers import IN_TURN as IN_TURN
 from stgrad.ir.ops.numbers import MODES as MODES
 from stgrad.ir.ops.reading import adds_zeros as adds_zeros
 from stgrad.ir.ops.reading import contents as contents

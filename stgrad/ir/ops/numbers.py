@@ -130,3 +130,5 @@ MODES = {
     "radd": "runtime.radd", "add": "np.add", "mul": "np.multiply", "max": "runtime.vmax", "min": "runtime.vmin", "or": "np.logical_or",
     "and": "np.logical_and",
 }  # fmt: skip
+# One instruction of LLVM's that it vectorises, and a chain of many where it does not: what takes the place of those in a loop around others.
+IN_TURN = {"runtime.vmax": "np.maximum", "runtime.vmin": "np.minimum"}

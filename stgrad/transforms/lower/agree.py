@@ -70,7 +70,6 @@ from stgrad.ir import (
     For,
     Function,
     Operand,
-    Pack,
     Pop,
     Push,
     Slice,
@@ -80,6 +79,7 @@ from stgrad.ir import (
     Var,
     assigns,
     blocks,
+    entries_of,
     map_blocks,
     operand_vars,
     operands,
@@ -190,7 +190,7 @@ class _Places:
         if operation(stmt.op).like and not stmt.kwargs:
             return first
         if operation(stmt.op).kind == "creation":
-            sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
+            sizes = entries_of(stmt.args[0])
             return tuple(map(self.size, sizes))
         if stmt.op == "np.transpose" and len(stmt.args) == 1 and not stmt.kwargs:
             return first[::-1]

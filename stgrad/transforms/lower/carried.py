@@ -159,6 +159,7 @@ from stgrad.ir import (
     Var,
     assigned,
     assigns,
+    entries_of,
     map_blocks,
     map_operands,
     operand_vars,
@@ -294,7 +295,7 @@ class _Carried:
             return None
         type_ = self.types[stmt.target.name]
         self.types[stack] = Type(type_.dtype, (Dim(self.names.fresh("trips")), *type_.dims), array=True)
-        shape = Pack((trips, *(sizes.items if isinstance(sizes, Pack) else (sizes,))))
+        shape = Pack((trips, *entries_of(sizes)))
         dtype = () if type_.dtype == "float64" else (Const(np.dtype(type_.dtype).type),)
         made = Assign((Var(stack),), "np.empty", (shape, *dtype))
         self.before.setdefault(id(forward), []).extend([*counting.out, made])

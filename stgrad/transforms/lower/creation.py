@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var
+from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var, entries_of
 from stgrad.ir.ops import TABLE
 from stgrad.transforms.lower.indexing import gather
 from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
@@ -170,7 +170,7 @@ def moveaxis(state: Scalariser, stmt: Assign) -> bool:
 
 def axes_of(operand: Operand, rank: int) -> list[int] | None:
     """Axes, in the order in which they are given, counted from 0."""
-    items = operand.items if isinstance(operand, Pack) else (operand,)
+    items = entries_of(operand)
     if not all(isinstance(i, Const) and type(i.value) is int for i in items):
         return None
     return [i.value % rank for i in items if isinstance(i, Const)]
@@ -346,7 +346,7 @@ def roll(state: Scalariser, stmt: Assign) -> bool:
     source, rank = stmt.args[0], state.types[stmt.target.name].rank
     shift, axis = argument(stmt, 1, "shift", Const(None)), argument(stmt, 2, "axis", Const(None))
     axes = [0] if axis == Const(None) and rank == 1 else axes_of(axis, rank)
-    shifts = shift.items if isinstance(shift, Pack) else (shift,)
+    shifts = entries_of(shift)
     if not isinstance(source, Var) or axes is None or not len(axes) == len(shifts) == len({*axes}):
         return False
     if not all(isinstance(s, Const) and type(s.value) is int or state.integers.value(s) is not None for s in shifts):

@@ -7,7 +7,7 @@ accumulator. What does not move with a loop is written before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stgrad.errors import InternalError
 from stgrad.ir import (
@@ -25,7 +25,7 @@ from stgrad.ir import (
     map_operands,
     operand_vars,
 )
-from stgrad.ir.ops import MODES, operation
+from stgrad.ir.ops import IN_TURN, MODES, operation
 from stgrad.transforms.lower.fuse import Same, disjoint
 from stgrad.transforms.lower.nest import (
     Access,
@@ -51,6 +51,13 @@ from stgrad.transforms.lower.nest import (
 from stgrad.transforms.lower.writer import INT, Writer
 
 Key = tuple[str, Index]
+
+
+def in_turn(body: list[Stmt]) -> list[Stmt]:
+    """The body of a loop, where it holds loops: such a loop is not vectorised, so its extremes are taken one by one."""
+    if not any(isinstance(s, For) for s in body):
+        return body
+    return [replace(s, op=IN_TURN.get(s.op, s.op)) if isinstance(s, Assign) else s for s in body]
 
 
 @dataclass
@@ -134,7 +141,7 @@ class Emitter(Writer):
             self.node(inner)
         self.flush(level)
         self.cells = {k: c for k, c in self.cells.items() if c.level < level}
-        body = self.out.pop()
+        body = in_turn(self.out.pop())
         self.memo.pop()
         self.open.pop()
         first = next(leaves(node))

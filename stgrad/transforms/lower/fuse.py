@@ -42,7 +42,7 @@ before). A finished reduction does not move with the loop, so its readers stay b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from stgrad.ir import Dim, Effect
@@ -69,12 +69,39 @@ REACH = 40  # groups that a loop looks back at
 RISE = 100  # groups that a scalar statement rises over, so that long programs take time in proportion
 
 
-def fuse(units: Sequence[Unit], shares: Same) -> list[Node]:
+class Memory:
+    """Where buffers are: `place` is one for all that may share memory. Called with two names, it tells whether they may.
+
+    What a statement touches is found once: most pairs of statements have nothing in common, and nothing else has to be looked at.
+    """
+
+    def __init__(self, place: Callable[[str], Hashable]) -> None:
+        self.place = place
+        self._known: dict[int, tuple[Unit, frozenset[Hashable], frozenset[Hashable]]] = {}
+
+    def __call__(self, a: str, b: str) -> bool:
+        return self.place(a) == self.place(b)
+
+    def of(self, unit: Unit) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
+        """The places that a statement touches, and those that it writes to."""
+        if id(unit) not in self._known:
+            accesses = tuple(unit.accesses())
+            touched, written = (frozenset(self.place(a.buffer) for a in accesses if a.write or not only) for only in (False, True))
+            self._known[id(unit)] = unit, touched, written
+        return self._known[id(unit)][1:]
+
+    def apart(self, a: Unit, b: Unit) -> bool:
+        """Whether neither of two statements writes where the other one reads or writes."""
+        mine, theirs = self.of(a), self.of(b)
+        return mine[0].isdisjoint(theirs[1]) and mine[1].isdisjoint(theirs[0])
+
+
+def fuse(units: Sequence[Unit], shares: Memory) -> list[Node]:
     """The loop tree of a run of statements."""
     return _level(list(sink(units, shares)), 0, shares)
 
 
-def sink(units: Sequence[Unit], shares: Same) -> list[Unit]:
+def sink(units: Sequence[Unit], shares: Memory) -> list[Unit]:
     """Move each definition of a buffer down to its first reader, where nothing between conflicts; behind tests of extents it runs over the reader's."""
     result = list(units)
     for unit in reversed(list(units)):
@@ -97,7 +124,7 @@ def _agreed(dim: Dim, wanted: Sequence[Dim], tested: Sequence[tuple[Dim, Dim]]) 
     return dim if dim in wanted else next((d for d in others if d in wanted), dim)
 
 
-def conflict(a: Unit, b: Unit, shares: Same) -> bool:
+def conflict(a: Unit, b: Unit, shares: Memory) -> bool:
     """Whether `a` must stay before `b`. A statement in front of a test does not rely on it, and may as well run behind it."""
     if isinstance(a, Kernel) and isinstance(b, Guard):
         return any(x.write and x.buffer in b.witnesses for x in a.accesses())
@@ -105,6 +132,8 @@ def conflict(a: Unit, b: Unit, shares: Same) -> bool:
         return True
     if _is_check(a) and _gathers(b) or _is_check(b) and _gathers(a):
         return True
+    if shares.apart(a, b):
+        return False
     written = [y for y in b.accesses() if y.write]
     return any(clash(x, y, shares) for x in a.accesses() for y in (b.accesses() if x.write else written))
 
@@ -156,7 +185,7 @@ def is_fill(unit: Unit) -> bool:
     return isinstance(unit, Kernel) and unit.mode == "def" and not any(True for _ in loads(unit.expr)) and bool(unit.index)
 
 
-def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
+def _level(units: list[Unit], depth: int, shares: Memory) -> list[Node]:
     """Group statements into loops at one depth, then each group's body at the next."""
     groups: list[list[Unit]] = []
     fills: list[Unit] = []  # wait for their first use
@@ -185,7 +214,7 @@ def _level(units: list[Unit], depth: int, shares: Same) -> list[Node]:
     return tree
 
 
-def _place(groups: list[list[Unit]], group: list[Unit], fill: Unit, unit: Unit, depth: int, shares: Same) -> None:
+def _place(groups: list[list[Unit]], group: list[Unit], fill: Unit, unit: Unit, depth: int, shares: Memory) -> None:
     """Put a fill into the loop of its first use, or before it."""
     if _same_loop(fill, unit, depth) and isinstance(fill, Kernel) and isinstance(unit, Kernel) and fusable(fill, unit, depth, shares):
         group.insert(next(k for k, u in enumerate(group) if u is unit), fill)
@@ -197,7 +226,7 @@ def _same_loop(a: Unit, b: Unit, depth: int) -> bool:
     return len(a.space) > depth and len(b.space) > depth and a.space[depth] == b.space[depth]
 
 
-def _join(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Same) -> list[Unit]:
+def _join(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> list[Unit]:
     """Put a loop into the last group that may take it, or behind all.
 
     Groups behind that one on which the loop depends move before it, if nothing conflicts.
@@ -217,15 +246,15 @@ def _join(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, s
     return groups[-1]
 
 
-def _crosses(groups: list[list[Unit]], moving: int, before: int, needed: list[int], shares: Same) -> bool:
+def _crosses(groups: list[list[Unit]], moving: int, before: int, needed: list[int], shares: Memory) -> bool:
     return any(_depends(groups[j], groups[moving], shares) for j in range(before, moving) if j not in needed)
 
 
-def _depends(first: list[Unit], second: list[Unit], shares: Same) -> bool:
+def _depends(first: list[Unit], second: list[Unit], shares: Memory) -> bool:
     return any(conflict(a, b, shares) for a in first for b in second)
 
 
-def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Same) -> list[Unit]:
+def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> list[Unit]:
     """Put a scalar statement as early as it can stand."""
     at, first = len(groups), max(0, len(groups) - RISE)
     while at > first and not _depends(groups[at - 1], [*fills, unit], shares):
@@ -237,7 +266,7 @@ def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, 
     return groups[at]
 
 
-def _fits(group: list[Unit], unit: Unit, depth: int, shares: Same) -> bool:
+def _fits(group: list[Unit], unit: Unit, depth: int, shares: Memory) -> bool:
     first = group[0]
     if len(first.space) <= depth or first.space[depth] != unit.space[depth]:
         return False
@@ -246,7 +275,7 @@ def _fits(group: list[Unit], unit: Unit, depth: int, shares: Same) -> bool:
     return all(isinstance(m, Kernel) and isinstance(unit, Kernel) and fusable(m, unit, depth, shares) for m in group)
 
 
-def fusable(first: Kernel, second: Kernel, depth: int, shares: Same) -> bool:
+def fusable(first: Kernel, second: Kernel, depth: int, shares: Memory) -> bool:
     """Whether one loop may run both statements, `first` before `second` in each trip."""
     innermost = len(first.space) == depth + 1 == len(second.space)
     theirs = list(second.accesses())

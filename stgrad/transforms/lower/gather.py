@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 
 from stgrad.analysis.affine import Affine, named
 from stgrad.ir import Const, Dim, Type
-from stgrad.transforms.lower.fuse import conflict
+from stgrad.transforms.lower.fuse import Memory, conflict
 from stgrad.transforms.lower.linear import Linear, constant, identity, product, total
 from stgrad.transforms.lower.nest import (
     Axis,
@@ -331,8 +331,8 @@ def filled(series: list[Kernel], units: list[Unit], state: Scalariser) -> Kernel
 def versions(kernel: Kernel, base: Expr, units: list[Unit], state: Scalariser) -> tuple[int, ...]:
     """Where the operands of a base were written last: equal bases with equal versions have equal values."""
     probe = replace(kernel, target="", index=(), mode="def", expr=base)
-    before = units[: position(units, kernel)]
-    return tuple(id(u) for u in before if any(a.write for a in u.accesses()) and conflict(u, probe, state.shares))
+    before, memory = units[: position(units, kernel)], Memory(state.place)
+    return tuple(id(u) for u in before if any(a.write for a in u.accesses()) and conflict(u, probe, memory))
 
 
 def workspaces(plans: list[Plan], units: list[Unit]) -> list[Space]:

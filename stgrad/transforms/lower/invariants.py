@@ -43,11 +43,11 @@ from stgrad.ir import (
     Custom,
     For,
     Function,
-    Pack,
     Stmt,
     Store,
     While,
     assigned,
+    entries_of,
     map_blocks,
     operand_vars,
     reads,
@@ -118,7 +118,7 @@ class _Invariants:
         """Whether a statement asks for memory that serves nothing but the trip."""
         if stmt.op != "np.empty" or len(stmt.targets) != 1 or stmt.target.name not in self.unshared:
             return False
-        sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else stmt.args[:1]
+        sizes = entries_of(stmt.args[0])
         return all((low := self.bounds.least(size)) is not None and low >= 0 for size in sizes)
 
 

@@ -73,13 +73,13 @@ from stgrad.ir import (
     For,
     Function,
     Operand,
-    Pack,
     Stmt,
     Store,
     Type,
     Var,
     assigned,
     assigns,
+    entries_of,
     exposed,
     map_blocks,
     operand_vars,
@@ -151,7 +151,7 @@ class _Jam:
         store = inner.body[-1] if inner.body else None
         if not isinstance(store, Store) or store.mode != "add" or not self.orders.pure(store) or not self.is_float(store.value):
             return False
-        *fixed, last = store.index.items if isinstance(store.index, Pack) else (store.index,)
+        *fixed, last = entries_of(store.index)
         kind = self.orders.classes.find(store.target.name)
         read = {n for s in walk(numbers) if isinstance(s, Assign) and s.op != "shape" for a in s.args for n in operand_vars(a)}
         return (

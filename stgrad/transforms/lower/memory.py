@@ -29,7 +29,7 @@ from dataclasses import replace
 from stgrad.analysis.affine import Number, Positions
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.orders import accesses
-from stgrad.ir import Assign, Block, Const, For, Function, Operand, Pack, Stmt, While, map_blocks, stored, walk
+from stgrad.ir import Assign, Block, Const, For, Function, Operand, Stmt, While, entries_of, map_blocks, stored, walk
 
 
 def huge_pages(fn: Function) -> Function:
@@ -48,7 +48,7 @@ def huge_pages(fn: Function) -> Function:
 
 
 def constant(shape: Operand) -> bool:
-    return all(isinstance(n, Const) for n in (shape.items if isinstance(shape, Pack) else (shape,)))
+    return all(isinstance(n, Const) for n in entries_of(shape))
 
 
 def filled_near(fn: Function) -> frozenset[str]:
@@ -65,7 +65,7 @@ def reads_neighbours(loop: For, once: Mapping[str, Stmt]) -> bool:
     for access in accesses(loop):
         if access.kind == "write":
             continue
-        entries = access.index.items if isinstance(access.index, Pack) else (access.index,)
+        entries = entries_of(access.index)
         forms = [(i, positions.form(i)) for i in entries]
         line = (access.array, *(i if f is None else f if positions.still(f) else f.terms for i, f in forms))
         at = tuple(f.constant for _, f in forms if f is not None and not positions.still(f))

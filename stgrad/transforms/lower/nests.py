@@ -63,7 +63,7 @@ from stgrad.transforms.lower import creation, reductions  # noqa: F401  (they re
 from stgrad.transforms.lower.contract import contract
 from stgrad.transforms.lower.copies import forward_copies
 from stgrad.transforms.lower.emit import Emitter
-from stgrad.transforms.lower.fuse import fuse
+from stgrad.transforms.lower.fuse import Memory, fuse
 from stgrad.transforms.lower.gather import gather
 from stgrad.transforms.lower.indexing import scatter
 from stgrad.transforms.lower.nest import ZERO, Guard, Kernel, Node, Raw, Unit, extents_of
@@ -227,13 +227,13 @@ def fused(without: frozenset[str], units: list[Unit], state: Scalariser) -> list
     if "copies" not in without:
         units = forward_copies(units, state.buffers)
     if "substitute" not in without:
-        units = substitute(units, state.buffers, state.shares)
+        units = substitute(units, state.buffers, Memory(state.place))
     if "gather" not in without:
         units = gather(units, state)
     units = with_needs(units, state)
     if "fuse" not in without:
-        return fuse(units, state.shares)
-    return [node for unit in units for node in fuse([unit], state.shares)]
+        return fuse(units, Memory(state.place))
+    return [node for unit in units for node in fuse([unit], Memory(state.place))]
 
 
 def looking(context: Context, extents: TestedExtents, live: frozenset[str], loops: Loops) -> Scalariser:

@@ -55,6 +55,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     blocks,
+    entries_of,
     exposed,
     map_blocks,
     map_operand,
@@ -163,7 +164,7 @@ class _Packing:
         positions = Positions.of(loop, self.defined)
         written = set()
         for store in (s for s in walk(loop.body) if isinstance(s, Store)):
-            items = store.index.items if isinstance(store.index, Pack) else (store.index,)
+            items = entries_of(store.index)
             strides = [positions.stride(i) for i in items]
             moved = [form is not None and abs(form.factor(positions.counter)) == 1 for form in strides]
             fixed = all(m or not positions.moves(i) for m, i in zip(moved, items, strict=True))

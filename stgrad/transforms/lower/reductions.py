@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stgrad.ir import Assign, Const, Dim, Operand, Pack, Type, Var
+from stgrad.ir import Assign, Const, Dim, Operand, Type, Var, entries_of
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.nest import (
     ZERO,
@@ -34,7 +34,7 @@ def axes_of(operand: Operand, rank: int) -> tuple[int, ...] | None:
     """The axes that a reduction runs over, counted from 0."""
     if operand == Const(None):
         return tuple(range(rank))
-    items = operand.items if isinstance(operand, Pack) else (operand,)
+    items = entries_of(operand)
     if not all(isinstance(i, Const) and isinstance(i.value, int) for i in items):
         return None
     return tuple(sorted(i.value % rank for i in items if isinstance(i, Const)))

@@ -54,13 +54,13 @@ from stgrad.ir import (
     For,
     Function,
     Operand,
-    Pack,
     Stmt,
     Type,
     Var,
     While,
     assigned,
     blocks,
+    entries_of,
     map_blocks,
     reads,
 )
@@ -103,7 +103,7 @@ class _Rotations:
 
     def plan(self, stmt: Assign, loops: Loops, pieces: int) -> None:
         """Ask for memory before the outermost loop that leaves the extents alone."""
-        sizes: tuple[Operand, ...] = stmt.args[0].items if isinstance(stmt.args[0], Pack) else stmt.args[:1]
+        sizes: tuple[Operand, ...] = entries_of(stmt.args[0])
         around = next((loop for loop in loops if not assigned((loop,)).intersection(reads(stmt))), None)
         if around is None or any((low := self.bounds.least(size)) is None or low < 0 for size in sizes):
             return

@@ -7,7 +7,7 @@ element form, or no proof that its positions are in range, stays as it is (`Raw`
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,6 @@ from stgrad.ir import (
     Dim,
     Effect,
     Operand,
-    Pack,
     Pop,
     Push,
     Slice,
@@ -30,6 +29,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    entries_of,
     map_operands,
     reads,
 )
@@ -357,7 +357,7 @@ class Scalariser:
 
     def shape_of(self, operand: Operand) -> tuple[Dim, ...]:
         """The extents that a shape argument asks for."""
-        return tuple(map(self.number, operand.items if isinstance(operand, Pack) else (operand,)))
+        return tuple(map(self.number, entries_of(operand)))
 
     def number(self, operand: Operand) -> Dim:
         """An integer as a symbolic value; a symbol of its own if nothing is known of it."""
@@ -401,13 +401,14 @@ class Scalariser:
 
     def clash(self, value: Load, base: str, index: Index) -> bool:
         """Whether a store could change what it still has to read: NumPy reads all first."""
-        if value.buffer == base:
-            return value.index != index
-        return bool(value.index) and self.shares(value.buffer, base)
+        return value.index != index if value.buffer == base else bool(value.index) and self.shares(value.buffer, base)
 
     def shares(self, a: str, b: str) -> bool:
-        private = [n for n in (a, b) if n in self.buffers and n not in self.exposed]
-        return not private and self.classes.find(a) == self.classes.find(b)
+        return self.place(a) == self.place(b)
+
+    def place(self, name: str) -> Hashable:
+        """One for all names that may share memory; a buffer that nothing else can reach has its own."""
+        return (name,) if name in self.buffers and name not in self.exposed else self.classes.find(name)
 
     def _buffered(self, value: Load, stmt: Store, region: View, space: tuple[Dim, ...], places: list[Entry]) -> Expr:
         name = self.temporary("_t", Type(value.dtype, region.dims, array=True))

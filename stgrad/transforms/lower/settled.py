@@ -15,7 +15,7 @@ from stgrad.analysis.affine import Affine, number
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import Extents, parameter_extents
 from stgrad.analysis.integers import EXTENT, Integers
-from stgrad.ir import Assign, Block, Const, Dim, For, Function, Pack, Slice, Var, blocks
+from stgrad.ir import Assign, Block, Const, Dim, For, Function, Slice, Var, blocks, entries_of
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.views import items_of
@@ -67,7 +67,7 @@ class _Search:
         """Each axis of a new array or view, and its extent where that can be told."""
         dims = self.integers.types[stmt.target.name].dims
         if operation(stmt.op).kind == "creation" and stmt.args:
-            sizes = stmt.args[0].items if isinstance(stmt.args[0], Pack) else (stmt.args[0],)
+            sizes = entries_of(stmt.args[0])
             if len(sizes) == len(dims) and all(map(self.integers.stable, sizes)):
                 yield from zip(dims, map(self.integers.value, sizes), strict=True)
         elif stmt.op == "getitem" and isinstance(stmt.args[0], Var) and dims:

@@ -91,6 +91,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     blocks,
+    entries_of,
     map_blocks,
     reads,
     walk,
@@ -278,7 +279,7 @@ def _reads(stmt: Assign, name: str, index: Operand) -> bool:
 
 
 def _items(index: Operand) -> tuple[Operand, ...]:
-    return index.items if isinstance(index, Pack) else (index,)
+    return entries_of(index)
 
 
 def _tail(index: Operand, skip: int) -> Operand:

@@ -98,6 +98,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigned,
+    entries_of,
     reads,
     rename,
     walk,
@@ -203,7 +204,7 @@ class _State:
         """What the store leaves out, if it is a margin of constant width."""
         rank = self.fn.types[self.name].rank
         index = self.restore.index
-        items = index.items if isinstance(index, Pack) else (index,)
+        items = entries_of(index)
         if index == Const(Ellipsis):
             items = (Slice(NONE, NONE, NONE),) * rank
         found = [_ends(i) for i in (*items, *(Slice(NONE, NONE, NONE),) * (rank - len(items)))]
@@ -284,7 +285,7 @@ class _Writer:
         assert isinstance(value, Store)
         out += ahead
         index = store.index if store.index != Const(Ellipsis) else Slice(NONE, NONE, NONE)
-        items = index.items if isinstance(index, Pack) else (index,)
+        items = entries_of(index)
         out.append(replace(value, index=Pack((following, *items))))
         return (*out, *self.seen(loop.body[at + 1 :], following, "next"))
 

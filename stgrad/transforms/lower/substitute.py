@@ -32,11 +32,11 @@ then, which takes less than a loop of its own. What the temporary reads must not
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from stgrad.ir.ops import operation
-from stgrad.transforms.lower.fuse import Same, disjoint
+from stgrad.transforms.lower.fuse import Memory, disjoint
 from stgrad.transforms.lower.nest import (
     Axis,
     Buffer,
@@ -59,7 +59,7 @@ SMALL = 6  # nodes of an expression that may be written twice
 WORK = 12  # operations that all readers of a temporary together may repeat
 
 
-def substitute(units: list[Unit], buffers: Mapping[str, Buffer], shares: Same) -> list[Unit]:
+def substitute(units: list[Unit], buffers: Mapping[str, Buffer], shares: Memory) -> list[Unit]:
     """Write single-use temporaries where they are read."""
     state = _Substitution(buffers, shares, count_readers(units), repeatable(units))
     for unit in units:
@@ -96,10 +96,11 @@ class _Substitution:
     """`pending`: definitions that may still be written elsewhere; `place`: where they stand in `result`."""
 
     buffers: Mapping[str, Buffer]
-    shares: Same
+    shares: Memory
     readers: dict[str, int]
     repeatable: frozenset[str]
     pending: dict[str, Kernel] = field(default_factory=dict)
+    reads: dict[str, set[Hashable]] = field(default_factory=dict)  # where the operands of a definition are
     place: dict[str, int] = field(default_factory=dict)
     result: list[Unit | None] = field(default_factory=list)
 
@@ -109,6 +110,7 @@ class _Substitution:
         self.displace(unit)
         if isinstance(unit, Kernel) and self.candidate(unit):
             self.pending[unit.target] = unit
+            self.reads[unit.target] = {self.shares.place(load.buffer) for load in loads(unit.expr)}
             self.place[unit.target] = len(self.result)
         self.result.append(unit)
 
@@ -120,10 +122,10 @@ class _Substitution:
 
     def displace(self, unit: Unit) -> None:
         """Temporaries whose operands a statement writes must stay where they are."""
-        written = [a.buffer for a in unit.accesses() if a.write]
-        for name, waiting in list(self.pending.items()):
-            if any(load.buffer == w or self.shares(load.buffer, w) for load in loads(waiting.expr) for w in written) or name in written:
-                del self.pending[name]
+        written = {a.buffer for a in unit.accesses() if a.write}
+        places = self.shares.of(unit)[1]
+        for name in [n for n in self.pending if n in written or not places.isdisjoint(self.reads[n])]:
+            del self.pending[name]
 
     def absorb(self, unit: Kernel) -> Kernel:
         """The statement with the expressions of temporaries in place of them."""
@@ -159,7 +161,7 @@ def _once(index: Index, source: Kernel, reader: Kernel) -> bool:
     return len(depths) == len(reader.space)
 
 
-def _clash(source: Kernel, reader: Kernel, index: Index, shares: Same) -> bool:
+def _clash(source: Kernel, reader: Kernel, index: Index, shares: Memory) -> bool:
     """Whether the reader writes, at another place, what the temporary reads."""
     moved = shift(source.expr, source.index, index)
     if moved is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from stgrad.ir import Const, Dim, Operand, Pack, Slice, Type, Var
+from stgrad.ir import Const, Dim, Operand, Slice, Type, Var, entries_of
 from stgrad.transforms.lower.nest import (
     ZERO,
     Axis,
@@ -87,7 +87,7 @@ def _compose_axis(entry: Axis, place: Entry, add: Add) -> Entry | None:
 
 def items_of(index: Operand, rank: int) -> list[Operand] | None:
     """The items of an index, the ellipsis written out; None where it has too many or an unknown kind."""
-    items = list(index.items) if isinstance(index, Pack) else [index]
+    items = list(entries_of(index))
     used = sum(not (isinstance(i, Const) and (i.value is None or i.value is Ellipsis)) for i in items)
     dots = [k for k, i in enumerate(items) if isinstance(i, Const) and i.value is Ellipsis]
     if len(dots) > 1 or used > rank:
