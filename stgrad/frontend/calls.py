@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import collections
-import dis
-import enum
 import functools
 import inspect
 import itertools
-import operator
 import types
 from typing import Any
 
@@ -16,14 +13,12 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.contents import holds_arrays
 from stgrad.frontend import (
     agreement,
     boxes,
     builtins,
     draws,
     growing,
-    iterators,
     library,
     numba_calls,
     objects,
@@ -36,7 +31,7 @@ from stgrad.frontend.arrays import call_method
 from stgrad.frontend.choices import holds_choices, passed
 from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import raise_where
-from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of, over_elements, python_function_of
+from stgrad.frontend.elementwise_calls import over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
@@ -46,6 +41,7 @@ from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
+from stgrad.frontend.source_calls import call_source, computed
 from stgrad.frontend.standard import computes, only_says, say, shows_progress
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.values import (
@@ -64,12 +60,10 @@ from stgrad.frontend.values import (
     rebuild,
     static_of,
 )
-from stgrad.ir import Type
-from stgrad.lookups import called, look, root_of
+from stgrad.lookups import look, root_of
 from stgrad.registered import registration_of
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
-from stgrad.source import is_dispatcher
 
 
 @evaluates(gast.Call)
@@ -153,26 +147,11 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if isinstance(function, tuple):
         return objects.special(frame, function, "__call__", args, "cannot be called", kwargs)
     if not isinstance(function, _PYTHON) and function is not print:
-        plain = numbers_in if _reads_numbers(function) else unwrapped
-        args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
-        if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
-            args = tuple(iterated(frame, a) for a in args)
-        if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
-            args = tuple(_collected(frame, function, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
+        args, kwargs = _as_read(frame, function, args, kwargs)
     if isinstance(function, Method):
         return call_method(frame, function, args, kwargs)
     if isinstance(function, Record):
-        if hasattr(function.cls, "_stgrad_call_"):  # its Python method does not know what it means in a program
-            raise errors.UnsupportedSyntaxError(
-                f"`{function.cls.__name__}` of a function that is made here is not supported",
-                frame.builder.loc,
-                hint="define the function and its rule outside of this one, and pass what they read as arguments",
-            )
-        return (
-            objects.special(frame, function, "__call__", args, "cannot be called")
-            if not kwargs
-            else frame.call(look("raw", function.cls, "__call__"), (function, *args), kwargs)
-        )
+        return _call_object(frame, function, args, kwargs)
     hook = getattr(type(function), "_stgrad_call_", None)
     if hook is not None:
         return hook(function, frame, args, kwargs)
@@ -201,18 +180,34 @@ _ITERATING = {sum, list, tuple, set, sorted, any, all, zip, enumerate}  # they a
 _LAZY = {next, iter, enumerate, zip, map, filter, itertools.islice, itertools.filterfalse}  # they take items when theirs are asked for
 
 
+def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The arguments as what is not written in Python reads them: numbers out of their boxes, and items of those that it asks for items."""
+    plain = numbers_in if _reads_numbers(function) else unwrapped
+    args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
+    if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
+        args = tuple(iterated(frame, a) for a in args)
+    if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
+        args = tuple(_collected(frame, function, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
+    return args, kwargs
+
+
+def _call_object(frame: Frame, function: Record, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """The value of a call of an object that the program made."""
+    if hasattr(function.cls, "_stgrad_call_"):  # its Python method does not know what it means in a program
+        raise errors.UnsupportedSyntaxError(
+            f"`{function.cls.__name__}` of a function that is made here is not supported",
+            frame.builder.loc,
+            hint="define the function and its rule outside of this one, and pass what they read as arguments",
+        )
+    if not kwargs:
+        return objects.special(frame, function, "__call__", args, "cannot be called")
+    return frame.call(look("raw", function.cls, "__call__"), (function, *args), kwargs)
+
+
 def _collected(frame: Frame, function: Value, value: Value) -> Value:
     if not (_hashable(function) and function in STEPWISE):
         return collected(frame, value)
     return unseen(frame, lambda: collected(frame, value), f"`{function.__name__}`", None)
-
-
-def _computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
-    """The result of a call whose arguments are all known."""
-    try:
-        return function(*args, **kwargs) if kwargs else called(function, *args)
-    except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
-        raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
 
 def _with_arrays(frame: Frame, found: Any, *, every: bool) -> Value:
@@ -245,8 +240,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
         return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
-    special = numba_calls.meaning(function)
-    if special is not None:
+    if (special := numba_calls.meaning(function)) is not None:
         return special(frame, *args, **kwargs)
     body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
     if body is not None:
@@ -272,10 +266,10 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
-            return _with_arrays(frame, _computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
+            return _with_arrays(frame, computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
-    return _call_source(frame, function, args, kwargs)
+    return call_source(frame, function, args, kwargs)
 
 
 def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -293,62 +287,6 @@ def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[
     found = inline_rule(frame, rule.composite, args, kwargs)
     number = isinstance(found, Sym) and not found.type.array or is_number(found)
     return boxes.made(frame, found) if number and function in boxes.MAKERS else found
-
-
-def _call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    """The value of a call of what is written in Python."""
-    if function is object.__init__:
-        return None
-    if function in (np.finfo, np.iinfo) or isinstance(function, type) and function.__name__ == "__array_namespace_info__":  # of NumPy, and of SciPy's copy
-        return function(*static_of(args), **static_of(kwargs))
-    if function in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
-        return function(*static_of(args))
-    if isinstance(function, (operator.itemgetter, operator.attrgetter, operator.methodcaller)):
-        return iterators.getter(frame, function, args)
-    if isinstance(function, functools._lru_cache_wrapper):  # other objects with a `__wrapped__` may do anything with it
-        return frame.call(frame.look("attribute", function, "__wrapped__"), args, kwargs)
-    if isinstance(function, np.vectorize):
-        return frame.call(frame.call(np.vectorize, (frame.look("attribute", function, "pyfunc"),), options_of(function)), args, kwargs)
-    if is_compiled_ufunc(function):
-        return call_compiled_ufunc(frame, function, args, kwargs)
-    if isinstance(function, type):
-        return _construct(frame, function, args, kwargs)
-    if isinstance(function, functools.partial):
-        held, inner, named = (frame.look("attribute", function, name) for name in ("args", "func", "keywords"))
-        return frame.call(inner, (*held, *args), {**named, **kwargs})
-    if isinstance(function, types.MethodType):
-        if isinstance(function.__self__, BaseException) and function.__name__ in ("__str__", "__repr__"):  # what its class keeps for that was not made
-            return RunTimeText(UNKNOWN)
-        owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
-        return frame.call(function.__func__, (owner, *args), kwargs)
-    if isinstance(function, types.MethodDescriptorType) and args and isinstance(args[0], (Sym, list, dict, Growing)):  # `np.ndarray.sum(x)`
-        return frame.call(Method(args[0], function.__name__), args[1:], kwargs)
-    if is_dispatcher(function):
-        frame.builder.compiled += 1
-        try:
-            return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
-        finally:
-            frame.builder.compiled -= 1
-    if isinstance(function, types.FunctionType):
-        return function(*args, **kwargs) if _only_binds(function.__code__) else inline_function(frame, function, args, kwargs)
-    if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
-        return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
-    raise errors.UnknownFunctionError(
-        f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
-        frame.builder.loc,
-        reason="it has no Python source that could be differentiated",
-        hint="write a rule for it (`stgrad help extending`), or use a function listed by `stgrad rules`",
-    )
-
-
-@functools.cache
-def _only_binds(code: types.CodeType) -> bool:
-    """Whether a function that has no text gives back its arguments in tuples: how SciPy's distributions tell shapes from `loc` and `scale`."""
-    return code.co_filename == "<string>" and {i.opname for i in dis.get_instructions(code)} <= _BINDING
-
-
-_BINDING = frozenset({"RESUME", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_CONST",
-                      "BUILD_TUPLE", "RETURN_VALUE"})  # fmt: skip
 
 
 def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -416,34 +354,4 @@ def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ..
         return array
     raise errors.UnsupportedSyntaxError(
         f"`np.{function.__name__}` of a list that grows in a loop is not supported here", frame.builder.loc, hint="use np.array(...) of the list"
-    )
-
-
-def _construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    """`Cls(...)`: a NumPy scalar type is a cast, a NamedTuple a tuple."""
-    if issubclass(cls, np.generic):
-        if np.dtype(cls).kind not in "biufc":
-            raise errors.UnsupportedSyntaxError(f"values of `{cls.__name__}` are not supported", frame.builder.loc, hint="pass them in as numbers")
-        (value,) = args or (0,)  # `np.float64()` is zero
-        if is_static(static_of(value)) and not isinstance(value, (list, tuple)):
-            return cls(static_of(value))
-        if isinstance(value, Sym) and value.type.rank:
-            return frame.call(Method(value, "astype"), (cls,), {})
-        return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
-    if issubclass(cls, Exception):
-        parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
-        return objects.exception(cls, " ".join(parts))
-    if issubclass(cls, (enum.Enum, np.dtype)) and is_static(static_of((args, kwargs))):  # a member that has a value
-        return _computed(frame, cls, static_of(args), static_of(kwargs))
-    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        objects.check_tuple(frame, cls)
-        try:
-            made = cls(*args, **kwargs)
-        except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items
-            raise errors.TypeInferenceError(f"a `{cls.__name__}` cannot be made: {error}", frame.builder.loc, hint="use a plain tuple") from None
-        return made
-    if objects.constructible(cls):
-        return objects.construct(frame, cls, args, kwargs)
-    raise errors.UnknownFunctionError(
-        f"making a `{cls.__name__}` inside a differentiated function is not supported", frame.builder.loc, hint="pass the object in, or use a tuple"
     )

@@ -217,13 +217,7 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         inner = count_items(frame, value.inner, node)
         return Counted(inner.length, lambda k: (_affine(frame, value.start, k, 1), inner.item(k)))
     if isinstance(value, Zip):
-        inners = [count_items(frame, v, node) for v in value.inners]
-        ends = [i for i in inners if i.length is not None] or inners
-        length = ends[0].length
-        for other in ends[1:]:
-            if not (isinstance(length, Sym) and isinstance(other.length, Sym) and length.type.value == other.length.type.value is not None):
-                length = frame.call(min, (length, other.length), {})
-        return Counted(length, lambda k: tuple(i.item(k) for i in inners))
+        return _zipped(frame, [count_items(frame, v, node) for v in value.inners])
     if isinstance(value, Mapped):
         arguments = count_items(frame, value.inners, node)
         return Counted(arguments.length, lambda k: frame.call(value.function, tuple(arguments.item(k)), {}))
@@ -240,6 +234,16 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         return count_items(frame, frame.call(np.concatenate, (value.inners,), {}), node)
     items = known_items(frame, value, node)
     raise errors.NeedStaticError("this loop mixes known items and items of unknown number", frame.loc(node), reason=f"{len(items or ())} known items")
+
+
+def _zipped(frame: Frame, inners: list[Counted]) -> Counted:
+    """Items side by side, as many as the shortest has."""
+    ends = [i for i in inners if i.length is not None] or inners
+    length = ends[0].length
+    for other in ends[1:]:
+        if not (isinstance(length, Sym) and isinstance(other.length, Sym) and length.type.value == other.length.type.value is not None):
+            length = frame.call(min, (length, other.length), {})
+    return Counted(length, lambda k: tuple(i.item(k) for i in inners))
 
 
 def _product(frame: Frame, inners: list[Counted]) -> Counted:

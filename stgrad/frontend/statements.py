@@ -182,6 +182,11 @@ def augmented(frame: Frame, node: Any) -> None:
                 else:
                     store(frame, owner, index, new, node.target)
         return
+    _update_attribute(frame, node, kind)
+
+
+def _update_attribute(frame: Frame, node: Any, kind: Any) -> None:
+    """`obj.attr += v`."""
     owner = frame.evaluate(node.target.value)
     old = frame.evaluate(gast.Attribute(value=node.target.value, attr=node.target.attr, ctx=gast.Load()))
     if isinstance(old, Sym) and old.type.array and not TENSORS.get():

@@ -1,0 +1,123 @@
+"""Calls of what is written in Python, and of classes: each is read at its call."""
+
+from __future__ import annotations
+
+import dis
+import enum
+import functools
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from stgrad import errors
+from stgrad.contents import holds_arrays
+from stgrad.frontend import iterators, objects
+from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.inlining import inline_function
+from stgrad.frontend.text import UNKNOWN, RunTimeText
+from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+from stgrad.ir import Type
+from stgrad.lookups import called, look
+from stgrad.source import is_dispatcher
+
+_GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+
+
+def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
+    """The result of a call whose arguments are all known."""
+    try:
+        return function(*args, **kwargs) if kwargs else called(function, *args)
+    except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
+        raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
+
+
+def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """The value of a call of what is written in Python."""
+    if function is object.__init__:
+        return None
+    if function in (np.finfo, np.iinfo, *_GETTERS) or isinstance(function, type) and function.__name__ == "__array_namespace_info__":
+        return function(*static_of(args), **static_of(kwargs))
+    if isinstance(function, _GETTERS):
+        return iterators.getter(frame, function, args)
+    if isinstance(function, functools._lru_cache_wrapper):  # other objects with a `__wrapped__` may do anything with it
+        return frame.call(frame.look("attribute", function, "__wrapped__"), args, kwargs)
+    if isinstance(function, np.vectorize):
+        return frame.call(frame.call(np.vectorize, (frame.look("attribute", function, "pyfunc"),), options_of(function)), args, kwargs)
+    if is_compiled_ufunc(function):
+        return call_compiled_ufunc(frame, function, args, kwargs)
+    if isinstance(function, type):
+        return construct(frame, function, args, kwargs)
+    if isinstance(function, functools.partial):
+        held, inner, named = (frame.look("attribute", function, name) for name in ("args", "func", "keywords"))
+        return frame.call(inner, (*held, *args), {**named, **kwargs})
+    if isinstance(function, types.MethodType):
+        return _call_method(frame, function, args, kwargs)
+    if isinstance(function, types.MethodDescriptorType) and args and isinstance(args[0], (Sym, list, dict, Growing)):  # `np.ndarray.sum(x)`
+        return frame.call(Method(args[0], function.__name__), args[1:], kwargs)
+    if is_dispatcher(function):
+        frame.builder.compiled += 1
+        try:
+            return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
+        finally:
+            frame.builder.compiled -= 1
+    if isinstance(function, types.FunctionType):
+        return function(*args, **kwargs) if _only_binds(function.__code__) else inline_function(frame, function, args, kwargs)
+    if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
+        return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
+    raise errors.UnknownFunctionError(
+        f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
+        frame.builder.loc,
+        reason="it has no Python source that could be differentiated",
+        hint="write a rule for it (`stgrad help extending`), or use a function listed by `stgrad rules`",
+    )
+
+
+def _call_method(frame: Frame, function: types.MethodType, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """A method of an object from outside."""
+    if isinstance(function.__self__, BaseException) and function.__name__ in ("__str__", "__repr__"):  # what its class keeps for that was not made
+        return RunTimeText(UNKNOWN)
+    owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
+    return frame.call(function.__func__, (owner, *args), kwargs)
+
+
+@functools.cache
+def _only_binds(code: types.CodeType) -> bool:
+    """Whether a function that has no text gives back its arguments in tuples: how SciPy's distributions tell shapes from `loc` and `scale`."""
+    return code.co_filename == "<string>" and {i.opname for i in dis.get_instructions(code)} <= _BINDING
+
+
+_BINDING = frozenset({"RESUME", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_CONST",
+                      "BUILD_TUPLE", "RETURN_VALUE"})  # fmt: skip
+
+
+def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """`Cls(...)`: a NumPy scalar type is a cast, a NamedTuple a tuple."""
+    if issubclass(cls, np.generic):
+        if np.dtype(cls).kind not in "biufc":
+            raise errors.UnsupportedSyntaxError(f"values of `{cls.__name__}` are not supported", frame.builder.loc, hint="pass them in as numbers")
+        (value,) = args or (0,)  # `np.float64()` is zero
+        if is_static(static_of(value)) and not isinstance(value, (list, tuple)):
+            return cls(static_of(value))
+        if isinstance(value, Sym) and value.type.rank:
+            return frame.call(Method(value, "astype"), (cls,), {})
+        return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
+    if issubclass(cls, Exception):
+        parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
+        return objects.exception(cls, " ".join(parts))
+    if issubclass(cls, (enum.Enum, np.dtype)) and is_static(static_of((args, kwargs))):  # a member that has a value
+        return computed(frame, cls, static_of(args), static_of(kwargs))
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        objects.check_tuple(frame, cls)
+        try:
+            made = cls(*args, **kwargs)
+        except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items
+            raise errors.TypeInferenceError(f"a `{cls.__name__}` cannot be made: {error}", frame.builder.loc, hint="use a plain tuple") from None
+        return made
+    if objects.constructible(cls):
+        return objects.construct(frame, cls, args, kwargs)
+    raise errors.UnknownFunctionError(
+        f"making a `{cls.__name__}` inside a differentiated function is not supported", frame.builder.loc, hint="pass the object in, or use a tuple"
+    )
