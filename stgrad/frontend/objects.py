@@ -34,7 +34,7 @@ _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Super:
-    """`super()` in a method: attributes of the classes behind one."""
+    """`super()` in a method: attributes of the classes behind one, as `record` has them: an instance, or a class in a class method."""
 
     after: type
     record: Value
@@ -44,6 +44,8 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     """`record.name`: its own attribute, else that of its class."""
     record = owner.record if isinstance(owner, Super) else owner
     cls = _class_of(record)
+    if isinstance(owner, Super) and _of_a_class(owner):
+        return _bound_to_class(frame, record, _behind(owner, name))
     if isinstance(owner, Record) and name in owner.fields:
         return partly.read(frame, owner, name)
     if name == "__class__":
@@ -68,9 +70,24 @@ def _class_of(record: Value) -> type:
     return record.cls if isinstance(record, Record) else look("class", record)  # type: ignore[no-any-return]
 
 
+def _of_a_class(owner: Super) -> bool:
+    """Whether `super()` is that of a class method: it is bound to a class, not to an instance."""
+    return isinstance(owner.record, type) and owner.after in lineage(owner.record)
+
+
+def _bound_to_class(frame: Frame, cls: Value, lookup: Lookup) -> Value:
+    """What `super().name` gives in a class method, and in `__new__`: functions stay as they are."""
+    found = lookup.value
+    if isinstance(found, (classmethod, staticmethod)):
+        return types.MethodType(found.__func__, cls) if isinstance(found, classmethod) else found.__func__
+    return found if callable(found) or isinstance(found, property) else frame.stand_in(lookup)
+
+
 def _behind(owner: Super, name: str) -> Lookup:
     """What `super().name` finds."""
-    order = lineage(_class_of(owner.record))
+    order = lineage(owner.record) if _of_a_class(owner) else lineage(_class_of(owner.record))  # type: ignore[arg-type]
+    if owner.after not in order:
+        raise TypeError("super(type, obj): obj must be an instance or subtype of type")
     for cls in order[order.index(owner.after) + 1 :]:
         found = read("own", cls, name) if root_of(cls) in LIBRARIES else look("own", cls, name)
         if found is not ABSENT:
@@ -157,10 +174,20 @@ def constructible(cls: Any) -> bool:
 
 
 def _made_empty(cls: type) -> bool:
-    """Whether `object.__new__` makes the instances of a class."""
+    """Whether `object.__new__` makes the instances of a class, by itself or called by a `__new__` in Python."""
     if cls is types.SimpleNamespace:
         return True
-    return look("raw", cls, "__new__") is object.__new__ and root_of(cls) not in ("numpy", "builtins", "functools", "numba")
+    if root_of(cls) in ("numpy", "builtins", "functools", "numba"):
+        return False
+    makers = [look("own", c, "__new__") for c in lineage(cls)[:-1]] if _own_new(cls) is not None else [look("raw", cls, "__new__")]
+    return all(m is ABSENT or m is object.__new__ or isinstance(m, staticmethod) for m in makers)
+
+
+def _own_new(cls: type) -> types.FunctionType | None:
+    """The `__new__` of a class that is written in Python."""
+    found = look("raw", cls, "__new__")
+    function = found.__func__ if isinstance(found, staticmethod) else None
+    return function if isinstance(function, types.FunctionType) else None
 
 
 @handles(object.__new__)
@@ -172,9 +199,18 @@ def _new(frame: Frame, cls: Value) -> Record:
     return Record(cls, {})
 
 
-def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Record:
+def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`Cls(*args, **kwargs)`."""
-    record = Record(cls, {})
+    made_by = _own_new(cls)
+    made = frame.call(made_by, (cls, *args), kwargs) if made_by is not None else Record(cls, {})
+    if not isinstance(made, Record) or cls not in lineage(made.cls):
+        return made
+    return _initialised(frame, made, args, kwargs)
+
+
+def _initialised(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Record:
+    """What `__init__` makes of an instance."""
+    cls = record.cls
     name = frame.hidden_name("self")
     frame.env[name] = record
     if cls is types.SimpleNamespace:
@@ -301,8 +337,10 @@ def _super(frame: Frame, *args: Value) -> Value:
         owner = owner.parent
     if owner is None:
         raise errors.UnsupportedSyntaxError("`super()` outside of a method", frame.builder.loc)
-    first = owner.source.tree.args.args[0].id
-    return Super(owner.source.resolve("__class__"), frame.lookup(first))
+    named = owner.source.tree.args
+    if not (first := [*named.posonlyargs, *named.args]):
+        raise errors.UnsupportedSyntaxError("`super()` in a method without a named first parameter", frame.builder.loc, hint="name it `self`")
+    return Super(owner.source.resolve("__class__"), frame.lookup(first[0].id))
 
 
 @handles(type)
