@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import enum
 import functools
 import math
 import operator
@@ -21,15 +22,16 @@ import numpy as np
 from stgrad import errors, source
 from stgrad.checkpoints import checkpointed
 from stgrad.hooks import insert_grad_of
+from stgrad.plain import protocols
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
-from stgrad.plain.rewriting import ATTRIBUTE, CALL, ITEM, MOD, SET, rewritten
+from stgrad.plain.rewriting import ATTRIBUTE, CALL, ITEM, MOD, rewritten
 from stgrad.plain.tracked import Tracked, plain, running
 from stgrad.registered import registration_of
 
 _PASSING = frozenset({
-    "builtins", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
+    "builtins", "types", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
     "abc", "_abc",
 })  # fmt: skip
 _CALLABLE = (types.FunctionType, types.MethodType, functools.partial, functools._lru_cache_wrapper, Bound)
@@ -123,12 +125,12 @@ def _instance(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return numpy_call(cls, args, kwargs)
     if issubclass(cls, BaseException):
         return cls(*args, **kwargs)
-    init = cls.__init__
-    if isinstance(init, types.FunctionType) and cls.__new__ is object.__new__ and type(cls) is type:
-        made: Any = cls.__new__(cls)
-        called(init, made, *args, **kwargs)
-        return made
-    if cls.__module__ in _PASSING or isinstance(init, types.FunctionType) or issubclass(cls, tuple):
+    making = type(cls).__call__
+    if isinstance(making, types.FunctionType) and not issubclass(cls, enum.Enum):  # of a metaclass
+        return called(making, cls, *args, **kwargs)
+    if making is type.__call__ and protocols.is_made_in_python(cls):
+        return protocols.instance(cls, args, kwargs)
+    if cls.__module__ in _PASSING or isinstance(cls.__init__, types.FunctionType) or issubclass(cls, tuple):
         return cls(*_ready(args), **kwargs)
     return _outside(cls, args, kwargs)
 
@@ -140,6 +142,10 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(f, np.vectorize):
         return _vectorized(f.pyfunc, args)
     owner = getattr(f, "__self__", None)
+    if isinstance(f, types.WrapperDescriptorType) and args and type(args[0]) is not Tracked:  # `object.__setattr__(self, ...)`
+        return called(f.__get__(args[0]), *args[1:], **kwargs)
+    if isinstance(f, types.MethodWrapperType) and protocols.is_of_objects(f):
+        return protocols.by_slot(f, _ready(args), kwargs)
     if isinstance(f, (np.ufunc, _ARRAYS)) or _module(f).startswith("numpy") and (owner is None or isinstance(owner, types.ModuleType)):
         return numpy_call(f, args, kwargs)
     if not tracked_in((args, kwargs)):
@@ -236,18 +242,19 @@ def _modulo(a: Any, b: Any) -> Any:
     if isinstance(a, (str, bytes)) and tracked_in(b):
         running().texts = True
         return a % plain(b)
-    return a % b
+    return protocols.binary("mod", a, b)
 
 
-def _item(owner: Any, key: Any) -> Any:
+def item(owner: Any, key: Any) -> Any:
+    """`owner[key]`."""
     if isinstance(owner, dict) and tracked_in(key):
         _own_key(owner, key)
     if owner is np.r_ and tracked_in(key):
         return numpy_call(np.concatenate, ([numpy_call(np.atleast_1d, (part,), {}) for part in (key if isinstance(key, tuple) else (key,))],), {})
-    return owner[key]
+    return protocols.taken(owner, key)
 
 
-def _attribute(owner: Any, name: str) -> Any:
+def attribute(owner: Any, name: str) -> Any:
     """`owner.name`; what a property does is part of the program."""
     known = _property(type(owner), name)
     if isinstance(known, property):
@@ -255,7 +262,7 @@ def _attribute(owner: Any, name: str) -> Any:
     if known is None or name in vars(owner):
         return getattr(owner, name)
     found = vars(owner)[name] = called(known.func, owner)
-    _set(owner, name)
+    protocols.changed(owner, name)
     return found
 
 
@@ -273,11 +280,6 @@ def _own_key(owner: dict[Any, Any], key: Any) -> None:
     own = [t for t in tracked_in(found) if t.buffer.tape is running()]
     if len(own) != len(tracked_in(key)) and key in owner:
         raise running().refuse("a number that is differentiated finds an item of a dict that was there before")
-
-
-def _set(owner: Any, name: str | None = None) -> None:
-    if type(owner) is not Tracked and (name is not None or isinstance(owner, (list, dict))):
-        running().changed.append((owner, name))
 
 
 def _fsum(items: Any) -> Any:
@@ -311,8 +313,9 @@ def _words() -> dict[Any, Any]:
 
     own = {
         float: functools.partial(_number, float), int: functools.partial(_number, int), complex: _complex, type: _type, getattr: _getattr,
-        hasattr: _hasattr, isinstance: _isinstance, range: _range, math.fsum: _fsum, warnings.warn: _ignored, abs: lambda x: abs(x),
-        bool: bool, str: str, repr: repr, operator.getitem: _tuple_getitem, contextlib.nullcontext: contextlib.nullcontext,
+        hasattr: _hasattr, isinstance: _isinstance, range: _range, math.fsum: _fsum, sum: protocols.summed, setattr: protocols.set_attribute,
+        warnings.warn: _ignored, abs: lambda x: abs(x), bool: bool, str: str, repr: repr,
+        operator.getitem: _tuple_getitem, contextlib.nullcontext: contextlib.nullcontext,
         builtins.id: builtins.id, np.nditer: _nditer, _CONVERTER: Converter, checkpointed: _checkpointed,
     }  # fmt: skip
     return own | _numba_words()
@@ -335,4 +338,4 @@ class _Special:
 
 
 _SPECIAL = _Special()
-HOOKS = {CALL: called, MOD: _modulo, SET: _set, ITEM: _item, ATTRIBUTE: _attribute}
+HOOKS = {CALL: called, MOD: _modulo, ITEM: item, ATTRIBUTE: attribute, **protocols.OPERATIONS}

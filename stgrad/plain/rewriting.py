@@ -4,8 +4,11 @@
     "%s" % x           ->   _stgrad_mod_("%s", x)
     d[x]               ->   _stgrad_item_(d, x)
     self.area          ->   _stgrad_attribute_(self, "area")
-    self.a = x         ->   self.a = x; _stgrad_set_(self, "a")
-    d[k] = x           ->   d[k] = x; _stgrad_set_(d)
+    self.a = x         ->   _stgrad_place_(self, "a").value = x
+    d[k] = x           ->   _stgrad_slot_(d, k).value = x
+    a + b, a < b, -a   ->   _stgrad_binary_("add", a, b), ...
+    a += b             ->   a = _stgrad_in_place_("add", a, b)
+    for x in items     ->   for x in _stgrad_iterated_(items)
 
 The text keeps its lines and columns, so tracebacks show the user's code. Free variables, defaults and globals are those of the function itself.
 """
@@ -23,7 +26,15 @@ import gast  # type: ignore[import-untyped,unused-ignore]
 from stgrad import errors
 from stgrad.source import load
 
-CALL, MOD, SET, ITEM, ATTRIBUTE = "_stgrad_call_", "_stgrad_mod_", "_stgrad_set_", "_stgrad_item_", "_stgrad_attribute_"
+CALL, MOD, ITEM, ATTRIBUTE, PLACE, SLOT = "_stgrad_call_", "_stgrad_mod_", "_stgrad_item_", "_stgrad_attribute_", "_stgrad_place_", "_stgrad_slot_"
+BINARY, UNARY, IN_PLACE, ITERATED, SLICE = "_stgrad_binary_", "_stgrad_unary_", "_stgrad_in_place_", "_stgrad_iterated_", "_stgrad_slice_"
+_HOOKS = (CALL, MOD, ITEM, ATTRIBUTE, PLACE, SLOT, BINARY, UNARY, IN_PLACE, ITERATED, SLICE)
+_TARGET = "_stgrad_target_"
+_OPERATORS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul",
+    ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
+    ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+}  # fmt: skip
 _LOOK_AT_FRAMES = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 _NAME = "_stgrad_function_"
 
@@ -57,7 +68,7 @@ def _rewritten_code(function: types.FunctionType) -> types.CodeType:
     tree.name, tree.decorator_list = _NAME, []
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
-    free = [*function.__code__.co_freevars, CALL, MOD, SET, ITEM, ATTRIBUTE]
+    free = [*function.__code__.co_freevars, *_HOOKS]
     outer: Any = ast.FunctionDef("_stgrad_outer_", _arguments(free), [tree, ast.Return(ast.Name(_NAME, ast.Load()))], [], None)
     outer.type_params = []  # since Python 3.12
     module = ast.fix_missing_locations(ast.Module([outer], []))
@@ -85,22 +96,55 @@ class _Calls(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         self.generic_visit(node)
-        if not isinstance(node.op, ast.Mod):
+        if isinstance(node.op, ast.Mod):
+            return _hooked(node, MOD, node.left, node.right)
+        return _hooked(node, BINARY, _name_of(node.op), node.left, node.right)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in _OPERATORS:
             return node
-        return ast.copy_location(ast.Call(ast.Name(MOD, ast.Load()), [node.left, node.right], []), node)
+        return _hooked(node, BINARY, _name_of(node.ops[0]), node.left, node.comparators[0])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        self.generic_visit(node)
+        if type(node.op) not in _OPERATORS or isinstance(node.operand, ast.Constant):
+            return node
+        return _hooked(node, UNARY, _name_of(node.op), node.operand)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        if not isinstance(node.ctx, ast.Load) or not _may_be_a_key(node.slice):
+        if isinstance(node.ctx, ast.Del) or any(isinstance(n, ast.Starred) for n in _parts(node.slice)):
             return node
-        return ast.copy_location(ast.Call(ast.Name(ITEM, ast.Load()), [node.value, node.slice], []), node)
+        if isinstance(node.ctx, ast.Load):
+            return _hooked(node, ITEM, node.value, _as_value(node.slice))
+        return ast.copy_location(ast.Attribute(_hooked(node, SLOT, node.value, _as_value(node.slice)), "value", node.ctx), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
         node.attr = self._mangled(node.attr)
-        if not isinstance(node.ctx, ast.Load):
+        if isinstance(node.ctx, ast.Del):
             return node
-        return ast.copy_location(ast.Call(ast.Name(ATTRIBUTE, ast.Load()), [node.value, ast.Constant(node.attr)], []), node)
+        if isinstance(node.ctx, ast.Load):
+            return _hooked(node, ATTRIBUTE, node.value, ast.Constant(node.attr))
+        return ast.copy_location(ast.Attribute(_hooked(node, PLACE, node.value, ast.Constant(node.attr)), "value", node.ctx), node)
+
+    def visit_match_case(self, node: ast.match_case) -> Any:
+        """Patterns stay as they are: no calls may stand in them."""
+        pattern, node.pattern = node.pattern, ast.MatchAs()
+        self.generic_visit(node)
+        node.pattern = pattern
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        node.iter = _hooked(node.iter, ITERATED, node.iter)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        self.generic_visit(node)
+        node.iter = _hooked(node.iter, ITERATED, node.iter)
+        return node
 
     def visit_Name(self, node: ast.Name) -> Any:
         node.id = self._mangled(node.id)
@@ -130,34 +174,39 @@ class _Calls(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        self.generic_visit(node)
-        return [node, *(note for target in node.targets for note in _notes(target))]
-
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """`a.b += c` looks for `a` once, before `c`."""
+        name = _name_of(node.op)
         self.generic_visit(node)
-        return [node, *_notes(node.target)]
+        if isinstance(node.target, ast.Name):
+            target: Any = node.target
+            first: list[ast.stmt] = []
+        elif isinstance(node.target, ast.Attribute) and isinstance(node.target.value, ast.Call):
+            first = [ast.copy_location(ast.Assign([ast.Name(_TARGET, ast.Store())], node.target.value), node)]
+            target = ast.copy_location(ast.Attribute(ast.Name(_TARGET, ast.Load()), "value", ast.Store()), node)
+        else:  # `a[*i] += b`
+            return node
+        read = copy.copy(target)
+        read.ctx = ast.Load()
+        return [*first, ast.copy_location(ast.Assign([target], _hooked(node, IN_PLACE, name, read, node.value)), node)]
 
 
-def _may_be_a_key(index: ast.expr) -> bool:
-    """Whether a float may stand in brackets: no constants, no slices."""
-    items = index.elts if isinstance(index, ast.Tuple) else [index]
-    return not any(isinstance(i, (ast.Slice, ast.Starred)) for i in items) and not all(isinstance(i, ast.Constant) for i in items)
+def _hooked(node: ast.AST, hook: str, *args: ast.expr) -> ast.expr:
+    return ast.copy_location(ast.Call(ast.Name(hook, ast.Load()), list(args), []), node)  # type: ignore[type-var,return-value]
 
 
-def _notes(target: ast.expr) -> list[ast.stmt]:
-    """What tells of attributes and items that were set, of objects that have a name."""
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [note for item in target.elts for note in _notes(item)]
-    if not isinstance(target, (ast.Attribute, ast.Subscript)) or not _is_dotted(target.value):
-        return []
-    owner = copy.deepcopy(target.value)
-    names = [ast.Constant(target.attr)] if isinstance(target, ast.Attribute) else []
-    call = ast.Call(ast.Name(SET, ast.Load()), [owner, *names], [])
-    return [ast.copy_location(ast.Expr(call), target)]
+def _name_of(op: ast.AST) -> ast.Constant:
+    return ast.Constant(_OPERATORS[type(op)])
 
 
-def _is_dotted(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ATTRIBUTE:
-        return _is_dotted(node.args[0])
-    return isinstance(node, ast.Name)
+def _parts(index: ast.expr) -> list[ast.expr]:
+    return index.elts if isinstance(index, ast.Tuple) else [index]
+
+
+def _as_value(index: ast.expr) -> ast.expr:
+    """What stands in brackets, as an argument."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_as_value(i) for i in index.elts], ast.Load()), index)
+    if isinstance(index, ast.Slice):
+        return _hooked(index, SLICE, *(end or ast.Constant(None) for end in (index.lower, index.upper, index.step)))
+    return index
