@@ -19,6 +19,7 @@ from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
+from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
 from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_constant, is_static, static_of
 from stgrad.ir import Type
@@ -181,8 +182,7 @@ def _packed(name: str, args: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _astype(frame: Frame, x: Sym, dtype: Value, *_: Value, copy: Value = True, **__: Value) -> Value:
-    dtype = static_of(dtype)
-    name = str(np.dtype(dtype))
+    name = dtype_name(frame, dtype)
     if not x.type.array:
         box = boxes.is_box(frame, x)
         if box and name == x.type.dtype and not static_of(copy):

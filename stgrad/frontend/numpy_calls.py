@@ -22,6 +22,7 @@ from stgrad.frontend.indexing import load, store
 from stgrad.frontend.inlining import inline_rule
 from stgrad.frontend.iteration import Range
 from stgrad.frontend.library import unit
+from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
 
@@ -170,7 +171,7 @@ def _copies(copy: Value) -> bool:
 @handles(np.asarray, np.asanyarray)
 def _asarray(frame: Frame, a: Value, dtype: Value = None, order: Value = None, *, copy: Value = None, **_: Value) -> Value:
     """The array itself where nothing has to change."""
-    same = isinstance(a, Sym) and (a.type.array or boxes.is_box(frame, a)) and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
+    same = isinstance(a, Sym) and (a.type.array or boxes.is_box(frame, a)) and (dtype is None or a.type.dtype == dtype_name(frame, dtype))
     if same and not _copies(copy) and static_of(order) in (None, "K", "A"):
         return a
     return _array(frame, a, dtype) if _copies(copy) or not same else operations.operation(frame, np.asarray, (a,), {"order": order})
@@ -179,7 +180,7 @@ def _asarray(frame: Frame, a: Value, dtype: Value = None, order: Value = None, *
 @handles(np.ascontiguousarray, np.asfortranarray)
 def _ascontiguousarray(frame: Frame, a: Value, dtype: Value = None, **_: Value) -> Value:
     """The array itself or a copy, by its strides."""
-    same = isinstance(a, Sym) and a.type.rank and (dtype is None or a.type.dtype == str(np.dtype(static_of(dtype))))
+    same = isinstance(a, Sym) and a.type.rank and (dtype is None or a.type.dtype == dtype_name(frame, dtype))
     return operations.operation(frame, np.ascontiguousarray, (a,)) if same else _array(frame, a, dtype, ndmin=1)
 
 
@@ -211,7 +212,7 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
     if isinstance(value, np.ndarray):
         value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
     if isinstance(value, Sym):
-        if dtype is not None and value.type.dtype != str(np.dtype(static_of(dtype))):
+        if dtype is not None and value.type.dtype != dtype_name(frame, dtype):
             cast = frame.call(Method(value, "astype"), (dtype,), {})
             return cast if value.type.array else boxes.made(frame, cast)
         return operations.operation(frame, np.copy, (value,)) if value.type.array else boxes.made(frame, value)
@@ -272,7 +273,7 @@ def _from_items(frame: Frame, value: Value, shape: tuple[int, ...], dtype: Value
     if shape == ():
         return items[0] if dtype is None else frame.call(Method(items[0], "astype"), (dtype,), {})
     if dtype is not None:
-        name = str(np.dtype(static_of(dtype)))
+        name = dtype_name(frame, dtype)
     else:
         name = str(np.result_type(*[type_of(v).dtype for v in items])) if items else "float64"
     known = [static_of(v) for v in items]

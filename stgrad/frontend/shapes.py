@@ -54,7 +54,15 @@ def dtype_of(frame: Frame, dtype: Value, default: str) -> str:
         return default
     if isinstance(dtype, Sym):
         raise errors.NeedStaticError("a dtype must be known at compile time", frame.builder.loc)
-    return str(np.dtype(dtype))
+    return dtype_name(frame, dtype)
+
+
+def dtype_name(frame: Frame, dtype: Value) -> str:
+    """The name of the element type of an array; records and vectors in elements have none."""
+    found = np.dtype(static_of(dtype))
+    if found.kind == "V":
+        raise errors.UnsupportedSyntaxError("arrays of records are not supported", frame.builder.loc, hint="write an array for each field")
+    return str(found)
 
 
 def _check_order(frame: Frame, a: Value, order: Value) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.plain.holders import converted
 from stgrad.plain.operations import _recorded, copied, fresh, item, move, places_of
 from stgrad.plain.tracked import Tracked, plain, running
 
@@ -68,7 +69,7 @@ def as_type(t: Tracked, dtype: Any, *_: Any, copy: bool = True, **__: Any) -> An
     """`t.astype(dtype)`: integers and flags have no derivative."""
     dtype = np.dtype(dtype)
     if dtype.kind not in "fc":
-        return np.asarray(t.value).astype(dtype)[()]
+        return converted(t, dtype)[()]
     if dtype == t.dtype and type(t.value) is np.ndarray:
         return copied(t) if copy else t
     value = np.asarray(t.value).astype(dtype)

@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import enum
 import functools
+import itertools
 import math
 import operator
 import sys
@@ -22,11 +23,11 @@ import numpy as np
 from stgrad import errors, source
 from stgrad.checkpoints import checkpointed
 from stgrad.hooks import insert_grad_of
-from stgrad.plain import protocols
+from stgrad.plain import protocols, texts
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
-from stgrad.plain.rewriting import ATTRIBUTE, CALL, ITEM, MOD, rewritten
+from stgrad.plain.rewriting import ATTRIBUTE, CALL, EXECUTED, ITEM, MOD, rewritten
 from stgrad.plain.tracked import Tracked, plain, running
 from stgrad.registered import registration_of
 
@@ -96,7 +97,8 @@ def _python(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
         if not tracked_in((args, kwargs)) and module.startswith("numpy"):
             return numpy_call(f, args, kwargs)
         if _has_rule(f):
-            return differentiated(f, args, kwargs) if is_active((args, kwargs)) else numpy_call(f, args, kwargs)
+            own = is_active((args, kwargs)) and f not in _numpy_names()
+            return differentiated(f, args, kwargs) if own else numpy_call(f, args, kwargs)
         if module.startswith("numpy") and f in _numpy_names():
             return numpy_call(f, args, kwargs)
     return (by_text(f) or f)(*args, **kwargs)
@@ -130,6 +132,8 @@ def _instance(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return called(making, cls, *args, **kwargs)
     if making is type.__call__ and protocols.is_made_in_python(cls):
         return protocols.instance(cls, args, kwargs)
+    if cls in (map, filter, itertools.starmap) and args and isinstance(args[0], type):
+        return cls(functools.partial(called, args[0]), *args[1:])
     if cls.__module__ in _PASSING or isinstance(cls.__init__, types.FunctionType) or issubclass(cls, tuple):
         return cls(*_ready(args), **kwargs)
     return _outside(cls, args, kwargs)
@@ -149,7 +153,9 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(f, (np.ufunc, _ARRAYS)) or _module(f).startswith("numpy") and (owner is None or isinstance(owner, types.ModuleType)):
         return numpy_call(f, args, kwargs)
     if not tracked_in((args, kwargs)):
-        return numpy_call(f, args, kwargs) if _module(f).startswith("numpy") else f(*_ready(args), **kwargs)
+        if _module(f).startswith("numpy"):
+            return numpy_call(f, args, kwargs)
+        return _passed(f, owner, args, kwargs)
     if isinstance(owner, np.ndarray) and is_active((args, kwargs)):
         return numpy_call(getattr(np, f.__name__), (owner, *args), kwargs)
     if f in _READING:
@@ -161,6 +167,13 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str)) or isinstance(f, _SELECTING):
         return f(*_ready(args), **{k: _ready((v,))[0] for k, v in kwargs.items()})
     return _outside(f, args, kwargs)
+
+
+def _passed(f: Any, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call without tracked values; those of Python's own functions of anything hand on what they got."""
+    found = f(*_ready(args), **kwargs)
+    own = _module(f) in _PASSING and f is not compile and owner not in (float, int) or isinstance(owner, (list, dict, set, tuple, str, bytes))
+    return found if own or isinstance(f, _SELECTING) else texts.left((owner, args, list(kwargs.values())), found)
 
 
 def _module(f: Any) -> str:
@@ -197,8 +210,7 @@ def _vectorized(f: Any, args: tuple[Any, ...]) -> Any:
 
 def _number(cls: Any, *args: Any) -> Any:
     """`float(x)`, `np.float64(x)`."""
-    if args and isinstance(args[0], str) and running().texts:
-        raise running().refuse("a number is made of a text")
+    texts.read(args)
     if not args or type(args[0]) is not Tracked or issubclass(cls, (int, np.integer, np.bool_)):
         return cls(*plain(args))
     if np.size(args[0].value) != 1 or np.ndim(args[0].value) and cls is not float:
@@ -207,7 +219,9 @@ def _number(cls: Any, *args: Any) -> Any:
 
 
 def _complex(real: Any = 0.0, imag: Any = 0.0) -> Any:
-    if isinstance(real, str) or not tracked_in((real, imag)):
+    if isinstance(texts.read(real), str):
+        return complex(real)
+    if not tracked_in((real, imag)):
         return complex(real, imag)
     return real + imag * 1j
 
@@ -338,4 +352,4 @@ class _Special:
 
 
 _SPECIAL = _Special()
-HOOKS = {CALL: called, MOD: _modulo, ITEM: item, ATTRIBUTE: attribute, **protocols.OPERATIONS}
+HOOKS = {CALL: called, MOD: _modulo, ITEM: item, ATTRIBUTE: attribute, EXECUTED: texts.read, **protocols.OPERATIONS}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from stgrad.errors import StgradError
+from stgrad.plain import holders, texts
 from stgrad.plain.attributes import as_type
 from stgrad.plain.operations import apply, change, fresh, is_active, move, tracked_in
 from stgrad.plain.tracked import Tracked, plain, running
@@ -46,6 +48,10 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return array(*args, **kwargs)
     if not tracked_in((args, kwargs)):
         return _untouched(function, args, kwargs)
+    if function is np.rec.fromarrays:
+        return holders.from_arrays(*args, **kwargs)
+    if isinstance(function, np.ufunc) and any(map(holders.is_of_objects, args)) and not kwargs:
+        return holders.by_elements(functools.partial(_on_items, function), args)
     if isinstance(function, np.ufunc) and len(args) > function.nin:
         args, kwargs = args[: function.nin], {**kwargs, "out": args[function.nin :]}
     if kwargs.get("out") is not None:
@@ -75,13 +81,23 @@ def _is_data(value: Any) -> bool:
     return value is None or isinstance(value, (int, float, complex, str, np.generic, np.ndarray, np.dtype, type))
 
 
+def _on_items(function: Any, *items: Any) -> Any:
+    return numpy_call(function, items, {})
+
+
 def _untouched(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call without tracked values; what it makes is tracked, what it hands on or shows a part of is not."""
+    if function in _MOVING and any(map(holders.is_of_objects, args)):  # of the arrays in it
+        lists = tuple([list(a) if holders.is_of_objects(a) and a.ndim == 1 else a for a in args])
+        if tracked_in(lists):
+            return numpy_call(function, lists, kwargs)
     value = function(*args, **kwargs)
     given = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray)]
     parts = value if isinstance(value, (tuple, list)) else [value]
     shared = any(isinstance(p, np.ndarray) and (p is a or np.may_share_memory(p, a)) for p in parts for a in given)
-    return value if shared else fresh(value)
+    texts.left((getattr(function, "__self__", None), args, list(kwargs.values())), value)
+    made = holders.held(value)
+    return value if shared else fresh(value) if made is None else made
 
 
 def _positional(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -168,7 +184,7 @@ def as_array(a: Any, dtype: Any = None, *_: Any, **kwargs: Any) -> Any:
     if type(a) is Tracked and type(a.value) is np.ndarray:
         return a if dtype is None else as_type(a, dtype, copy=False)
     if isinstance(a, np.ndarray):
-        return np.asarray(a, dtype, **kwargs)
+        return texts.left(a, np.asarray(a, dtype, **kwargs))
     return array(a, dtype)
 
 
@@ -177,10 +193,12 @@ def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwar
     if hasattr(type(a), "__iter__") and not isinstance(a, (list, tuple, np.ndarray, str, dict, set)) and type(a) is not Tracked and not hasattr(a, "__len__"):
         return _untouched(np.array, (a, dtype), {"copy": copy, "ndmin": ndmin, **kwargs})
     if not tracked_in(a):
-        value = np.array(a, dtype, copy=copy, ndmin=ndmin, **kwargs)
+        value = texts.left(a, np.array(a, dtype, copy=copy, ndmin=ndmin, **kwargs))
         return value if isinstance(a, np.ndarray) and np.may_share_memory(value, a) else fresh(value)
+    if dtype is not None and np.dtype(dtype).names is not None:
+        return holders.records(a, dtype)
     if dtype is not None and np.dtype(dtype).kind not in "fc":
-        return np.array(plain(a), dtype, ndmin=ndmin)
+        return np.array(holders.converted(a, dtype), ndmin=ndmin)
     made = move(np.array, _FIRST, (_listed(a),), {"ndmin": ndmin, "order": kwargs.get("order", "K")})
     return made if dtype is None else as_type(made, dtype, copy=False)
 
@@ -199,16 +217,15 @@ def _from_buffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int =
 def _full_like(a: Any, value: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
     like = np.empty_like(plain(a), dtype=dtype, shape=shape)
     if like.dtype.kind not in "fc":
-        return np.full_like(like, plain(value))
+        like[...] = holders.converted(value, like.dtype)
+        return like
     made = fresh(like)
     made[...] = value
     return made
 
 
 def _full(shape: Any, value: Any, dtype: Any = None, **_: Any) -> Any:
-    made = fresh(np.empty(plain(shape), np.result_type(plain(value)) if dtype is None else dtype))
-    made[...] = value
-    return made
+    return _full_like(np.empty(plain(shape), np.result_type(plain(value)) if dtype is None else dtype), value)
 
 
 def _at_least(ndim: int) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from stgrad.plain import holders
 from stgrad.plain.rewriting import BINARY, IN_PLACE, ITERATED, PLACE, SLICE, SLOT, UNARY
 from stgrad.plain.tracked import Tracked, running
 
@@ -155,7 +156,9 @@ class Slot:
     @value.setter
     def value(self, value: Any) -> None:
         setter = _method(self.owner, "__setitem__")
-        if setter is None:
+        if holders.is_of_objects(self.owner):
+            holders.put(self.owner, self.key, value)
+        elif setter is None:
             self.owner[self.key] = value
         else:
             called_by_text(setter, self.owner, self.key, value)
@@ -175,7 +178,7 @@ def taken(owner: Any, key: Any) -> Any:
 
 def changed(owner: Any, name: str | None = None) -> None:
     """Note what may hold numbers of this run."""
-    if type(owner) is not Tracked and (name is not None or isinstance(owner, (list, dict))):
+    if type(owner) not in (Tracked, holders.Records) and (name is not None or isinstance(owner, (list, dict))):
         running().changed.append((owner, name))
 
 

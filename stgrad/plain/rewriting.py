@@ -9,6 +9,7 @@
     a + b, a < b, -a   ->   _stgrad_binary_("add", a, b), ...
     a += b             ->   a = _stgrad_in_place_("add", a, b)
     for x in items     ->   for x in _stgrad_iterated_(items)
+    eval(text)         ->   eval(_stgrad_executed_(text))
 
 The text keeps its lines and columns, so tracebacks show the user's code. Free variables, defaults and globals are those of the function itself.
 """
@@ -28,7 +29,8 @@ from stgrad.source import load
 
 CALL, MOD, ITEM, ATTRIBUTE, PLACE, SLOT = "_stgrad_call_", "_stgrad_mod_", "_stgrad_item_", "_stgrad_attribute_", "_stgrad_place_", "_stgrad_slot_"
 BINARY, UNARY, IN_PLACE, ITERATED, SLICE = "_stgrad_binary_", "_stgrad_unary_", "_stgrad_in_place_", "_stgrad_iterated_", "_stgrad_slice_"
-_HOOKS = (CALL, MOD, ITEM, ATTRIBUTE, PLACE, SLOT, BINARY, UNARY, IN_PLACE, ITERATED, SLICE)
+EXECUTED = "_stgrad_executed_"
+_HOOKS = (CALL, MOD, ITEM, ATTRIBUTE, PLACE, SLOT, BINARY, UNARY, IN_PLACE, ITERATED, SLICE, EXECUTED)
 _TARGET = "_stgrad_target_"
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul",
@@ -91,6 +93,8 @@ class _Calls(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _LOOK_AT_FRAMES:
+            if node.func.id in ("eval", "exec") and node.args and not isinstance(node.args[0], ast.Starred):
+                node.args[0] = _hooked(node.args[0], EXECUTED, node.args[0])
             return node
         return ast.copy_location(ast.Call(ast.Name(CALL, ast.Load()), [node.func, *node.args], node.keywords), node)
 
