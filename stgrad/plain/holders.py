@@ -52,6 +52,11 @@ def is_of_objects(array: Any) -> bool:
     return type(array) is np.ndarray and array.dtype.kind == "O"
 
 
+def is_holder(value: Any) -> bool:
+    """Whether it is an array that holds numbers without being numbers."""
+    return type(value) is Records or isinstance(value, np.ndarray) and value.dtype.kind in "OV"
+
+
 def put(array: Any, key: Any, value: Any) -> None:
     """`array[key] = value` of an array of objects: where the key is one place, the value is the item."""
     places = key if isinstance(key, tuple) else (key,)

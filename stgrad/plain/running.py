@@ -17,6 +17,7 @@ import numpy as np
 
 from stgrad import source
 from stgrad.errors import NotDifferentiableError, StgradError
+from stgrad.plain import holders
 from stgrad.plain.calls import called
 from stgrad.plain.operations import made, places_of, tracked_in
 from stgrad.plain.tape import Tape
@@ -81,6 +82,8 @@ def recorded(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any
         if tape.refused is not None:
             raise tape.refused
         value = opened(_without_numba(found))
+        if any(map(holders.is_holder, leaves(value))):
+            raise tape.refuse("the result is an array of objects or of records")
     finally:
         _RUNNING.pop()
         _restore(tape)

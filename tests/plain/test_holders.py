@@ -103,6 +103,8 @@ def test_derivatives_are_those_of_differences(function):
         lambda x: np.array([x, x]).astype(PAIR[:1])["a"][0],
         lambda x: np.array([x, x]).view(PAIR)["a"][0],
         lambda x: np.sort(np.array([(x, 1.0)], dtype=PAIR), order="a")["a"][0],
+        lambda x: np.array([x, x], dtype=object),
+        lambda x: (x, np.array([(x, x)], dtype=PAIR)),
         lambda x: np.array([(x, (1.0, 2.0))], dtype=[("a", float), ("b", float, 2)])["a"][0],
     ],
 )
