@@ -113,7 +113,7 @@ class _Contents:
 
     def same(self, other: Any) -> bool:
         alike = isinstance(other, np.ndarray) and other.dtype == self.array.dtype and other.shape == self.array.shape
-        if not alike or self.array.dtype.kind in "OV":
+        if not alike or self.array.dtype.hasobject:
             return alike and bool(np.array_equal(other, self.array))
         return bool(other.tobytes() == self.array.tobytes())
 

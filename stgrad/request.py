@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import types
@@ -218,6 +219,8 @@ def signature_of(target: Any) -> inspect.Signature:
         target = target.derivative.function
     if sources.is_dispatcher(target):
         target = target.py_func
+    if isinstance(target, functools._lru_cache_wrapper):
+        target = target.__wrapped__
     if isinstance(target, types.FunctionType) and "__signature__" in target.__dict__:  # of what it wraps: its own code takes other names
         named = target
         target = types.FunctionType(named.__code__, named.__globals__, named.__name__, named.__defaults__, named.__closure__)

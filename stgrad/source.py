@@ -109,7 +109,9 @@ def load(fn: Callable[..., Any]) -> Source:
 
 
 def lines_of(file: str, around: dict[str, Any]) -> tuple[str, ...]:
-    """The lines of a file, by the loader of the module whose names are `around` where there is one."""
+    """The lines of a file, by the loader of the module whose names are `around` where there is one; what is frozen into Python has a file, too."""
+    if file.startswith("<frozen "):
+        file = around.get("__file__") or file
     return tuple(linecache.getlines(file, around))
 
 
@@ -169,6 +171,8 @@ def unwrap(fn: Any, look: Callable[[str, Any, Any], Any] = lookups.look) -> Unwr
             fn = fn.__func__
         elif is_dispatcher(fn):
             fn = look("attribute", fn, "py_func")
+        elif isinstance(fn, functools._lru_cache_wrapper):
+            fn = look("attribute", fn, "__wrapped__")
         elif _is_callable_object(fn):
             fn, args = look("raw", look("class", fn, None), "__call__"), (fn, *args)
         else:

@@ -67,10 +67,11 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
             return _missing(frame, owner, name, node) if value is ABSENT else value
     if isinstance(owner, tuple) and is_static(owner) and hasattr(type(owner), "n_sequence_fields") and hasattr(owner, name):
         return getattr(owner, name)  # `sys.float_info.max`
-    if isinstance(owner, set) and name in _CHANGING:
+    by_name = isinstance(owner, set) and name in _CHANGING or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
+    if by_name or isinstance(owner, (list, dict, Growing)):
         return Method(owner, name)
-    if isinstance(owner, (list, dict, Growing)) or (isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())):
-        return Method(owner, name)
+    if isinstance(owner, np.recarray) and name in (owner.dtype.names or ()):
+        return frame.captured.field(frame.builder, owner, name)
     if isinstance(owner, np.ndarray) and not frame.unroll and name not in ("shape", "ndim", "dtype", "size"):
         return get(frame, frame.call(np.array, (owner,), {}), name, node)  # an array that was computed at compile time
     if isinstance(owner, Closure):

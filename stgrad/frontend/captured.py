@@ -98,5 +98,10 @@ class Captures:
             self.found[lookup.key] = (lookup.carried_by(variable.name), variable)
         return self.found[lookup.key][1]  # type: ignore[no-any-return]
 
+    def field(self, builder: Builder, records: np.ndarray[Any, Any], name: str) -> Value:
+        """A field of an array of records, which is compiled in as a whole."""
+        numbers = np.ascontiguousarray(records[name])
+        return self.table(builder, numbers) if records.ndim == 1 and is_numeric(numbers) and numbers.ndim == 1 else numbers
+
     def __iter__(self) -> Iterator[Lookup]:
         return (lookup for lookup, _ in self.found.values())

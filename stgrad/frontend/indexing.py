@@ -82,14 +82,14 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
 
 def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
     """An item, or a slice, of what is known when compiling."""
+    if isinstance(owner, np.ndarray) and isinstance(index, str) and index in (owner.dtype.names or ()):
+        return frame.captured.field(frame.builder, owner, index)
     if not is_static(index):
-        found = _above("rolling").picked(frame, owner, index)
-        if found is not None:
+        if (found := _above("rolling").picked(frame, owner, index)) is not None:
             return found
         if _above("selection").selectable(owner, index):
             return _above("selection").select(frame, owner, index, lambda key: owner[key])
-        table = table_for(frame, owner, index)
-        if table is not None:
+        if (table := table_for(frame, owner, index)) is not None:
             return load(frame, table, index, node)
         empty = isinstance(owner, list) and not owner
         if empty and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
