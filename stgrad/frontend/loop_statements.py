@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -167,6 +168,8 @@ class Counting:
 
 
 UNROLL = 64
+WRITTEN = 1024  # trips that one program writes out where no body stands for all of a loop
+_NO_BODY = (errors.NeedStaticError, errors.TypeInferenceError, errors.UnsupportedSyntaxError)
 
 
 def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
@@ -175,18 +178,44 @@ def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
     state = State(frame)
     try:
         read()
-    except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
+    except _NO_BODY as problem:
         if known is None or len(known) > UNROLL:
             raise
         state.restore()
         try:
             for item in known:
-                frame.assign(node.target, item)
-                frame.execute(node.body)
-        except errors.TypeInferenceError:
+                _written_out(frame, problem, functools.partial(_iteration, frame, node, item))
+        except (errors.TypeInferenceError, errors.UnsupportedSyntaxError):
             if isinstance(problem, errors.NeedStaticError):
                 raise
             raise problem  # noqa: B904  (of the loop, with its own cause)
+
+
+def _written_out(frame: Frame, problem: errors.StgradError, trip: Callable[[], None]) -> None:
+    """One trip, for want of a body that stands for all; a program has a limit of them."""
+    frame.builder.trips_written += 1
+    if frame.builder.trips_written > WRITTEN:
+        raise problem
+    frame.builder.written_out += 1
+    try:
+        trip()
+    finally:
+        frame.builder.written_out -= 1
+
+
+def _known_trips(frame: Frame, test: Callable[[], Value], body: Callable[[], None], read: Callable[[], None], problem: errors.StgradError) -> None:
+    """The trips of a `while` whose condition is known, one after the other; behind them the loop, where that is not known any more."""
+    for done in range(UNROLL + 1):
+        going = static_of(test())
+        if isinstance(going, Sym):
+            if not done:
+                raise problem
+            read()
+            return
+        if not going:
+            return
+        _written_out(frame, problem, body)
+    raise problem
 
 
 def _range_loop(frame: Frame, node: Any, value: Range, snapshots: Operand | None = None) -> None:
@@ -257,6 +286,9 @@ def while_statement(frame: Frame, node: Any) -> None:
     except TestChanges:
         state.restore()
         frame.execute(_tested_inside(frame, node))
+    except _NO_BODY as problem:
+        state.restore()
+        _known_trips(frame, test, body, lambda: or_first_alone(frame, read, apart), problem)
 
 
 def _tested_inside(frame: Frame, node: Any) -> list[Any]:

@@ -85,7 +85,10 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if is_static(a) and is_static(b):
         return _of_constants(frame, python, a, b)
     known = [static_of(v) for v in (a, b)]
-    if all(type(k) is int for k in known) and (kind in _TOTAL or kind in _BY and known[1] != 0):  # variables whose values here are known
+    wide = frame.builder.written_out > 0  # a condition of such numbers may end a loop
+    if all(type(k) is int or type(k) is float and wide for k in known) and (
+        kind in _TOTAL or (kind in _BY or kind is gast.Div and wide) and known[1] != 0
+    ):  # variables whose values here are known
         return python(*known)
     _numeric(frame, (a, b), python.__name__)
     if op is np.matmul:
