@@ -14,7 +14,7 @@ from stgrad.frontend.choices import passed
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.operations import COMPARE, binary, truth
-from stgrad.frontend.values import Chosen, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Chosen, Growing, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called
 
@@ -72,6 +72,15 @@ def compared_items(frame: Frame, node: Any, kind: type, left: Value, right: Valu
     return same if kind is gast.Eq else unary_not(frame, same)
 
 
+def with_nothing(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+    """`rows == []` where the running program decides how long `rows` is; no other comparison of such lists, or of dicts."""
+    for held, other in ((left, right), (right, left)) if kind in (gast.Eq, gast.NotEq) else ():
+        if isinstance(held, Growing) and isinstance(other, (tuple, list)) and not other:
+            same = binary(frame, gast.Eq, frame.call(len, (held,), {}), 0) if issubclass(held.cls, type(other)) else False
+            return same if kind is gast.Eq else unary_not(frame, same)
+    frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
+
+
 def equal(frame: Frame, node: Any, a: Value, b: Value) -> Value:
     """`a == b` of two items; one object equals itself."""
     if a is b and isinstance(a, Record):
@@ -100,4 +109,4 @@ def unary_not(frame: Frame, cond: Value) -> Value:
     return frame.builder.call("not", (cond,), Type("bool", weak=True)) if isinstance(cond, Sym) else not cond
 
 
-__all__ = ["among", "comparable", "compared_items", "equal", "equal_objects", "unary_not"]
+__all__ = ["among", "comparable", "compared_items", "equal", "equal_objects", "unary_not", "with_nothing"]

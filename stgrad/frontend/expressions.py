@@ -14,7 +14,7 @@ from stgrad.frontend.alternatives import may_be_one
 from stgrad.frontend.arrays import call_method, get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
-from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not
+from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not, with_nothing
 from stgrad.frontend.comprehensions import TEST, comprehension, element_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.edits import number_of
@@ -156,7 +156,7 @@ def compare(frame: Frame, node: Any) -> Value:
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
             return compared_items(frame, node, kind, left, right)
         if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
-            frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
+            return with_nothing(frame, node, kind, left, right)
         if is_number(static_of(left)) and is_number(static_of(right)):  # a name that stands for a constant here
             left, right = static_of(left), static_of(right)
         if is_static(left) and is_static(right) or not comparable(left) or not comparable(right):
