@@ -104,6 +104,7 @@ class StgradError(Exception):
         self.hint = hint
         self.anchor = type(self).anchor if anchor is None else anchor
         self.certain = True  # whether the code around it always comes to this
+        self.plainly = True  # whether a run in plain Python, of copies of the arguments, is what the program means
         self.once = False  # whether it is about a constant that is kept outside, which a run in plain Python leaves there
         super().__init__(message)
 

@@ -35,8 +35,11 @@ def hidden_of(ready: Ready) -> list[Any]:
 
 def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     fn = program.function
-    written = fn.written | {pair.left for pair in program.reading.apart}
-    params = tuple(Param(p.name, fn.types[p.name].array, p.name in written) for p in fn.params)
+    apart = program.reading.apart
+    written = fn.written | {pair.left for pair in apart if pair.left != pair.right}
+    changed = fn.written | {pair.left for pair in apart if pair.left == pair.right}
+    params = tuple(Param(p.name, fn.types[p.name].array, p.name in written, p.name in changed) for p in fn.params)
     captures = lookups.carried(record, program.reading.captures)
     then = None if program.then is None else ready_program(program.then, {})
-    return Ready(fn.name, program.text, params, program.reading.result, captures, program.optimistic, program.short, program.plain, then)
+    reading = program.reading
+    return Ready(fn.name, program.text, params, reading.result, captures, program.optimistic, program.short, program.plain, then, reading.distinct)

@@ -86,7 +86,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     for loop in walk(inner.function.body):
         if isinstance(loop, (For, While)) and loop.snapshots is not None:
             refuse_draws(replace(inner.function, body=loop.body), "a marked loop runs more than once, and would draw other numbers each time")
-    return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)))
+    return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)), distinct=inner.distinct)
 
 
 def _read(function: Any, specs: Mapping[str, Spec]) -> Reading:

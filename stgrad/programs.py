@@ -17,6 +17,7 @@ from stgrad import errors, lookups, progress
 from stgrad.calls import calling, program_cache, wrapper
 from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, likenesses, passed
 from stgrad.calls.compilations import Compilation, Lazy
+from stgrad.calls.distinct import refuse_shared
 from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
 from stgrad.calls.guards import guards
 from stgrad.calls.later import Later
@@ -77,7 +78,7 @@ class Programs:
     def _found(self, args: tuple[Any, ...]) -> tuple[Program, list[Any]]:
         """The program for these arguments and their leaves: by a generated wrapper, from the second time on."""
         if self._finder is None and self._known:
-            cases = [(p.nodes, functools.partial(_with_leaves, p)) for p in self._known.values()]
+            cases = [(p.nodes, functools.partial(_with_leaves, p)) for p in self._known.values() if not p.ready.distinct]
             self._table, tests = self._guards(any_case=True)
             self._finder = wrapper.make_wrapper(self.__name__, self._signature, cases[:MAX_CASES], self._search, tests)
         found: tuple[Program, list[Any]] = (self._finder or self._search)(*args)
@@ -128,6 +129,8 @@ class Programs:
                 if self.options.plain and self._key(arguments) in self._refused:
                     raise self._refused[self._key(arguments)].with_traceback(None)
                 known = self._known.get(self._key(arguments)) or self._made(arguments)
+        if known.ready.distinct:
+            refuse_shared(arguments if self.derivative.around is None else self.derivative.around.own(arguments))
         return known
 
     def _made(self, arguments: dict[str, Any]) -> Program:
@@ -145,7 +148,7 @@ class Programs:
     def _wrap(self, program: Program, flat: list[Any]) -> None:
         """Let the generated function know a program, called through native code where that can read arguments like these."""
         with self._lock:
-            if not program.wrapped and program in self._known.values():
+            if not program.wrapped and not program.ready.distinct and program in self._known.values():
                 program.run = self._native(program, flat) or program.run
                 self._cases.append((program.nodes, program.run))
                 program.wrapped = True
@@ -241,7 +244,7 @@ class Programs:
         return self._called_by(self._load(ready, jit), ready, nodes, hidden, jit)
 
     def _called_by(self, compiled: Callable[..., Any], ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool) -> calling.Run:
-        compiled = calling.guarded(compiled, ready.params)
+        compiled = calling.guarded(calling.writing(compiled, ready.params), ready.params)
         if jit and draws_of_numpy(ready):
             from stgrad.runtime.draws import synchronised
 
@@ -295,7 +298,8 @@ class Programs:
             if self._entry is not None:  # its functions are called from a wrapper now, which makes the test
                 self._entry.guard_by(None)
             self._entry = entry if called == described else make(called)
-        otherwise = calling.Run(compiled, [], [], result, True) if whole else compiled
+        checked = calling.writing(compiled, ready.params)
+        otherwise = calling.Run(checked, [], [], result, True) if whole else checked
         return calling.Run(entry.function(otherwise), [], hidden, result, True, whole=whole)
 
     def _load(self, ready: Ready, jit: bool = True) -> Callable[..., Any]:

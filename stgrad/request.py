@@ -134,6 +134,15 @@ class Around:
             known = [*known[: max(count - len(self.behind), 0)], *self.behind]
         return [f"{name}_dot" for name in known] if parameter == "tangents" else known
 
+    def own(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Of the arguments of the program those that go to the function, as it calls them."""
+        found = {name: value for name, value in arguments.items() if name not in ("args", "primals", "tangents")}
+        for parameter in arguments.keys() & {"args", "primals"}:
+            items = arguments[parameter]
+            items = items[: len(items) - len(self.behind)] if parameter == "args" else items
+            found.update(zip(self.names(parameter, len(arguments[parameter])), items, strict=False))
+        return found
+
 
 def public_signature(target: Any) -> inspect.Signature:
     """The parameters of what is called, those of the user's function where the program around it takes any."""

@@ -29,9 +29,9 @@ def written_parameters(fn: Function) -> frozenset[str]:
 
 
 def of_copies(fn: Function, loc: Loc | None = None) -> Iterator[Apart]:
-    """What a derivative asks for: it copies the parameters that the program writes to."""
+    """What a derivative asks for: it copies the parameters that the program writes to; a pair of one says that."""
     arrays = [p.name for p in fn.params if fn.types[p.name].array]
-    return (Apart(a, b, loc) for a in arrays if a in fn.written for b in arrays if a != b and not (b in fn.written and b < a))
+    return (Apart(a, b, loc) for a in arrays if a in fn.written for b in arrays if not (b in fn.written and b < a))
 
 
 def asked(fn: Function, pairs: Iterable[Apart]) -> tuple[Apart, ...]:
@@ -47,6 +47,9 @@ def asked(fn: Function, pairs: Iterable[Apart]) -> tuple[Apart, ...]:
     found: dict[tuple[str, str], Apart] = {}
     for pair in pairs:
         if pair.copies and not any(classes.find(c) in changed for c in pair.copies):
+            continue
+        if pair.left == pair.right:
+            found.update({(a, a): Apart(a, a, pair.loc) for a in _parameters(fn, classes, pair.left)})
             continue
         if classes.same(pair.left, pair.right):
             raise refused(pair)

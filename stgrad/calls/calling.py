@@ -139,7 +139,7 @@ def guarded(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable
 
     def checked(*flat: Any) -> Any:
         for i, j in pairs:
-            if _overlap(flat[i], flat[j]):
+            if overlap(flat[i], flat[j]):
                 raise errors.AliasingError(
                     f"the arguments `{params[i].name}` and `{params[j].name}` share memory, and the function writes to `{params[i].name}`",
                     reason="the derivative would depend on how they overlap",
@@ -150,10 +150,38 @@ def guarded(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable
     return checked
 
 
-def _overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def writing(compiled: Callable[..., Any], params: tuple[Param, ...]) -> Callable[..., Any]:
+    """Compiled code that refuses arguments to which it cannot write as NumPy does; what native code reads by itself is none of those."""
+    written = [i for i, p in enumerate(params) if p.array and p.changed]
+
+    def checked(*flat: Any) -> Any:
+        for i in written:
+            flags = flat[i].flags
+            if not flags.writeable or not flags.forc and overlaps_itself(flat[i]):
+                what = "has elements that are one place in memory" if flags.writeable else "is read-only"
+                raise errors.AliasingError(f"the argument `{params[i].name}` {what}, and the function writes to it", hint="pass a copy of it")
+        return compiled(*flat)
+
+    return checked if written else compiled
+
+
+def overlap(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays share memory, as far as can be told without much work."""
     if not np.may_share_memory(a, b):
         return False
     try:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
+
+
+def overlaps_itself(a: np.ndarray[Any, Any]) -> bool:
+    """Whether two elements of an array are one piece of memory, as `np.broadcast_to` and windows have them."""
+    if a.flags.c_contiguous or a.flags.f_contiguous:
+        return False
+    reach = 0
+    for step, extent in sorted((abs(s), n) for s, n in zip(a.strides, a.shape, strict=True) if n > 1):
+        if step <= reach:
+            return True
+        reach += step * (extent - 1)
+    return False

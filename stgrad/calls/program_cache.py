@@ -38,11 +38,12 @@ VARIANTS = 8  # programs kept for one key: the same code with other captured val
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a generated function."""
+    """A parameter of a generated function: `written`, where others must not share its memory, and `changed`, where the function writes to it."""
 
     name: str
     array: bool
     written: bool
+    changed: bool
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Ready:
     short: bool = False  # whether it may mean that an array is shorter than what a slice leaves out
     plain: str = ""  # of a program that was made now and is to run at once: its text before it was lowered
     then: Ready | None = None  # the program that takes what this one keeps (see `request.Options.apart`)
+    distinct: bool = False  # whether lists, dicts and objects among the arguments must be different ones (see `stgrad.calls.distinct`)
 
     @property
     def second_try(self) -> bool:
@@ -174,10 +176,11 @@ def _described_program(ready: Ready) -> dict[str, Any]:
     return {
         "name": ready.name,
         "text": ready.text,
-        "params": [[p.name, p.array, p.written] for p in ready.params],
+        "params": [[p.name, p.array, p.written, p.changed] for p in ready.params],
         "result": _structure(ready.result),
         "optimistic": ready.optimistic,
         "short": ready.short,
+        "distinct": ready.distinct,
         "sum": _sum(ready.text),
     }
 
@@ -255,7 +258,7 @@ def _program(entry: Any, classes: dict[str, type]) -> Ready:
     if entry["sum"] != _sum(entry["text"]):
         raise ValueError(entry["name"])
     params = tuple(Param(*p) for p in entry["params"])
-    return Ready(entry["name"], entry["text"], params, _value(entry["result"], classes), (), entry["optimistic"], entry["short"])
+    return Ready(entry["name"], entry["text"], params, _value(entry["result"], classes), (), entry["optimistic"], entry["short"], distinct=entry["distinct"])
 
 
 def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:

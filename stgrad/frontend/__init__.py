@@ -31,6 +31,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     numpy_calls,
     operations,
     ordered,
+    passed,
     questions,
     scattered,
     sequences,
@@ -102,6 +103,7 @@ class Reading:
     puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.analysis.held` asks for
     moves: tuple[Stmt, ...] = ()
     apart: tuple[Apart, ...] = ()  # arrays that must share no memory; of a prepared program, parameters
+    distinct: bool = False  # whether lists, dicts and objects among the arguments must be different ones
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -135,6 +137,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     values = {name: _argument(builder, called[name], spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, function), **values})
     given = _as_given(values)
+    passed.note(builder, values.values())
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     with frame.active():
         frame.execute(tree.body)
@@ -153,6 +156,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
     inner = Closure(closure.tree, copied.frame(outer), copied.value(closure.defaults), copied.value(closure.kw_defaults))
     values = {name: _argument(builder, name, spec) for name, spec in arguments.items()}
     given = _as_given(values)
+    passed.note(builder, values.values())
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     frame = Frame(builder, outer.source, {}, inner.frame, {}, outer.depth + 1, captured=inner.frame.captured)
     builder.loc = outer.builder.loc
@@ -169,7 +173,8 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
 
 def _held(builder: Builder) -> dict[str, Any]:
     looks = {n: base for n, base in builder.boxed.items() if base and n in builder.types and builder.types[n].rank == 0} if builder.boxed else {}
-    return {"puts": tuple(builder.puts), "moves": tuple(builder.moves), "replaced": tuple(builder.replaced), "looks": looks, "apart": tuple(builder.apart)}
+    lists = {name: tuple(getattr(builder, name)) for name in ("puts", "moves", "replaced", "apart")}
+    return {**lists, "looks": looks, "distinct": builder.distinct}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:
@@ -374,6 +379,7 @@ def _own_symbols(builder: Builder, fn: Function, reading: Reading, arguments: Ma
 def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Value:
     """Write a finished program into the one being read, in place of its call; the value of its result."""
     builder, fn = frame.builder, reading.function
+    passed.inlined(frame, reading, arguments.values())
     types = _own_symbols(builder, fn, reading, arguments)
     names = {name: builder.variable(name, t).name for name, t in types.items()}
     builder.tested |= set(names.values())

@@ -82,6 +82,8 @@ class Builder:
     sealing: dict[str, tuple[str, str]] = field(default_factory=dict)  # names that get such arrays, how these are sealed, and by which operation
     things: dict[str, Thing] = field(default_factory=dict)  # the objects that names mean (see `stgrad.frontend.identities`)
     tabled: dict[str, tuple[Any, ...] | None] = field(default_factory=dict)  # numbers from tables, and all in these; None: made of such (see `rolling`)
+    passed: dict[int, Value] = field(default_factory=dict)  # lists, dicts and objects among the arguments (see `stgrad.frontend.passed`)
+    distinct: bool = False  # whether it matters that they are different objects
     merged: dict[int, tuple[Value, Value, bool]] = field(
         default_factory=dict
     )  # containers that stand for one of several: it, one of those, whether that has other names

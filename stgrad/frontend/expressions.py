@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import growing, objects, tables
+from stgrad.frontend import growing, objects, passed, tables
 from stgrad.frontend.alternatives import may_be_one
 from stgrad.frontend.arrays import call_method, get
 from stgrad.frontend.bindings import WALRUS, binding_counts
@@ -20,6 +20,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
+from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import static_items, used_once
@@ -168,6 +169,9 @@ def compare(frame: Frame, node: Any) -> Value:
     return membership(frame, node, kind, static_of(left), static_of(right))
 
 
+CONTAINERS = (tuple, *MUTABLE)
+
+
 def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`is`: of what is known at compile time, and of a flag of the running program with True or False."""
     known, other = static_of(left), static_of(right)
@@ -180,6 +184,10 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
         return _is_flag(frame, node, asked, const, kind is gast.Is)
     if may_be_one(frame.builder, left, right):
         frame.unsupported(node, "`is` of a list, dict or object that is one of several is not supported", hint="compare what they hold, or a number of each")
+    if isinstance(left, CONTAINERS) and isinstance(right, CONTAINERS):
+        if (found := passed.one_object(frame, left, right)) is None:
+            passed.refuse(frame.loc(node))
+        return found if kind is gast.Is else not found
     same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
     same = same or isinstance(known, Sym) and isinstance(other, Sym)
     return same if kind is gast.Is else not same

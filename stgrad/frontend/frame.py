@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from stgrad import errors, lookups
+from stgrad.frontend import passed
 from stgrad.frontend.alternatives import refuse_unseen
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
@@ -178,6 +179,7 @@ class Frame:
         `through`: lists of run-time length that hold it are told behind it. `constant`: it gets what is the same in each call, where nothing was.
         """
         changing(self, container, through)
+        passed.changing(self.builder, container)
         if isinstance(container, Attributes) and container.record is not None:
             message = "a change of what `vars(...)` returns is not supported"
             raise errors.UnsupportedSyntaxError(message, self.builder.loc, hint="set the attribute: setattr(...)")

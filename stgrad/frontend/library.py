@@ -135,8 +135,11 @@ def copyto(dst, src, casting="same_kind", where=True):  # type: ignore[no-untype
 
 @means(np.putmask)
 def putmask(a, mask, values):  # type: ignore[no-untyped-def]
-    refuse(np.ndim(values) not in (0, np.ndim(a)), "np.putmask that repeats its values is not supported", "write a[mask] = ...")
-    a[...] = np.where(mask, values, a)
+    if np.ndim(values) == 0:
+        a[...] = np.where(np.reshape(mask, np.shape(a)), values, a)
+    elif np.size(values) > 0:  # those at the places of the mask, in the order of all elements, from the first again behind the last
+        taken = np.ravel(values)[np.arange(np.size(a)) % np.size(values)]
+        a[...] = np.where(np.reshape(mask, np.shape(a)), np.reshape(taken, np.shape(a)), a)
 
 
 @means(np.place)
@@ -155,8 +158,9 @@ def place(arr, mask, vals):  # type: ignore[no-untyped-def]
 @means(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):  # type: ignore[no-untyped-def]
     refuse(np.ndim(a) != 2 or wrap, "np.fill_diagonal is supported for matrices alone", "write a[i, i] = ... in a loop")
+    taken = val if np.ndim(val) == 0 else np.ravel(val)
     for i in range(min(np.shape(a)[0], np.shape(a)[1])):
-        a[i, i] = val if np.ndim(val) == 0 else val[i]
+        a[i, i] = taken if np.ndim(val) == 0 else taken[i % np.size(val)]
 
 
 @means(np.put_along_axis)

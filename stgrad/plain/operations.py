@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.calls.calling import overlaps_itself
 from stgrad.errors import InternalError, StgradError, TypeInferenceError
 from stgrad.plain.tape import Buffer, Places
 from stgrad.plain.tracked import Tracked, plain, running
+from stgrad.plain.twins import laid_out
 
 _FLOATS = "fc"
 
@@ -56,7 +58,7 @@ def has_floats(value: Any) -> bool:
 
 def counted(like: Any, start: int) -> Any:
     """Integers from `start` on in the shape of an array, and in its layout, so that views of both are alike."""
-    found = np.empty_like(like, dtype=int)
+    found = np.empty_like(like, int) if overlaps_itself(like) else laid_out(like, int)
     found[...] = np.arange(start, start + found.size).reshape(found.shape)
     return found
 

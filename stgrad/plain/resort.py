@@ -16,7 +16,6 @@ import numpy as np
 
 from stgrad import errors, source
 from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
-from stgrad.points import copies
 from stgrad.request import Derivative, Options, function_name, signature_of
 from stgrad.runtime.generators import Draws, generator_of, is_address
 from stgrad.values import Record, closed, leaves, opened, rebuild
@@ -26,7 +25,7 @@ _SAID: dict[Any, Any] = {}  # warnings that were shown, as Python's `__warningre
 
 def can_run(derivative: Derivative, options: Options, refused: errors.StgradError) -> bool:
     """Whether a refused program is to run in plain Python."""
-    return options.falls_back and not isinstance(refused, errors.NotDifferentiableError) and _of_the_user(derivative)
+    return options.falls_back and refused.plainly and not isinstance(refused, errors.NotDifferentiableError) and _of_the_user(derivative)
 
 
 def ran(derivative: Derivative, arguments: dict[str, Any]) -> bool:
@@ -53,7 +52,7 @@ def called(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
     if derivative.mode == "primal":
         return _value(derivative, arguments, refused)
     if derivative.mode == "vjp":  # the value, nothing that a program would keep, and the pullback
-        found = record(derivative, {name: copies((value,))[0] for name, value in arguments.items()}, refused)
+        found = record(derivative, arguments, refused)
         return found.value, (), lambda _, cotangents, __: found.pullback((cotangents, None) if derivative.has_aux else cotangents)
     found = record(derivative, arguments, refused)
     value, aux = found.value if derivative.has_aux else (found.value, None)

@@ -6,8 +6,7 @@ tens of microseconds for each operation, and right or refused: see `stgrad.plain
 
 from __future__ import annotations
 
-import copy
-import inspect
+import contextlib
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from stgrad.plain.calls import called
 from stgrad.plain.operations import made, places_of, tracked_in
 from stgrad.plain.tape import Tape
 from stgrad.plain.tracked import _RUNNING, Tracked, plain
+from stgrad.plain.twins import Twins, twins
 from stgrad.values import closed, leaves, map_leaves, opened, rebuild
 
 
@@ -39,8 +39,12 @@ class Recorded:
 
 def run(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The value of a function in plain Python, of copies of its arguments."""
+    return _run(function, twins((positional, keywords)))
+
+
+def _run(function: Any, copies: Twins) -> Any:
     unwrapped = source.unwrap(function)
-    args, kwargs = copied(positional), copied(keywords)
+    args, kwargs = copies.value
     return _without_numba(unwrapped.function(*unwrapped.args, *args, **{**unwrapped.kwargs, **kwargs}))
 
 
@@ -51,11 +55,6 @@ def _without_numba(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return rebuild(value, [_without_numba(v) for v in value])
     return {k: _without_numba(v) for k, v in value.items()} if type(value) is dict else value
-
-
-def copied(value: Any) -> Any:
-    """A structure with arrays of its own."""
-    return closed(map_leaves(lambda leaf, _: copy.copy(leaf) if isinstance(leaf, np.ndarray) else leaf, opened(value)))
 
 
 def recorded(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any], chosen: tuple[tuple[Any, ...], ...]) -> Recorded:
@@ -87,16 +86,20 @@ def recorded(function: Any, positional: tuple[Any, ...], keywords: dict[str, Any
     finally:
         _RUNNING.pop()
         _restore(tape)
+    copies = twins((positional, keywords))
     try:  # afterwards: what the program keeps for later calls must not be there when it is recorded
-        expected = run(function, positional, keywords)
+        expected = _run(function, copies)
     except Exception as error:  # noqa: BLE001  (Numba's own types, for one, refuse what Python takes)
         raise tape.refuse(f"the program by itself raised {type(error).__name__}") from error
+    if copies.shows_sharing():  # the record is of arguments that share nothing
+        raise tape.refuse("the program changes what stands at two places of its arguments")
     _compare(plain_leaves(value), opened(expected), tape)
     return Recorded(expected, lambda cotangents: _pulled(tape, value, inputs, cotangents))
 
 
 def _array(leaf: Any) -> Any:
-    return made(leaf.copy()) if type(leaf) is np.ndarray and leaf.dtype.kind in "fc" else leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+    copy = twins(leaf).value
+    return made(copy) if type(leaf) is np.ndarray and leaf.dtype.kind in "fc" else copy
 
 
 def _started(given: Any, path: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -158,18 +161,23 @@ def _restore(tape: Tape) -> None:
                 owner.update(items)
         elif name is None:
             owner[:] = plain(list(owner))
+        elif isinstance(owner, type):
+            if tracked_in(value := getattr(owner, name)):
+                setattr(owner, name, plain(value))
         else:
-            for attribute in _stored(owner, name):
-                if tracked_in(value := getattr(owner, attribute, None)):
-                    setattr(owner, attribute, plain(value))
+            _restore_object(owner)
 
 
-def _stored(owner: Any, name: str) -> list[str]:
-    """The attributes that setting one may have changed: all that an object stores, where that runs the code of a property."""
-    if not isinstance(inspect.getattr_static(type(owner), name, None), property):
-        return [name]
-    slots = [slot for cls in type(owner).__mro__ for slot in getattr(cls, "__slots__", ()) if isinstance(slot, str) and slot[:2] != "__"]
-    return [*vars(owner), *slots] if hasattr(owner, "__dict__") else slots
+def _restore_object(owner: Any) -> None:
+    """All that an object stores, where it stores it: a descriptor may keep what is set elsewhere, and its code is not to run again."""
+    stored = getattr(owner, "__dict__", {})
+    for name, value in list(stored.items()):
+        if tracked_in(value):
+            stored[name] = plain(value)
+    for slot in (s for cls in type(owner).__mro__ for s in vars(cls).values() if isinstance(s, types.MemberDescriptorType)):
+        with contextlib.suppress(AttributeError):  # it is empty
+            if tracked_in(value := slot.__get__(owner)):
+                slot.__set__(owner, plain(value))
 
 
 def _pulled(tape: Tape, value: Any, inputs: list[Any], cotangents: Any) -> tuple[Any, ...]:

@@ -622,6 +622,18 @@ np.putmask(y, y > 0, 0.0)
 r = y
 ---
 y = x.copy()
+np.putmask(y, y > 0, v)
+r = y
+---
+y = x.copy()
+np.putmask(y, y > -9, np.stack((v[:1], v[1:2])))
+r = y
+---
+y = np.vstack((x, x))
+np.fill_diagonal(y, v[:2])
+r = y
+---
+y = x.copy()
 np.place(y, y > 0, [0.0])
 r = y
 ---
