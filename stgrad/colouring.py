@@ -19,7 +19,7 @@ def columns(pattern: Any) -> Colours:
     by_column = pattern.tocsc()
     rows = np.split(pattern.indices, pattern.indptr[1:-1])
     degrees = np.diff(pattern.indptr)
-    of_column = np.split(by_column.indices, by_column.indptr[1:-1])
+    of_column = np.split(by_column.indices, by_column.indptr[1:-1])[: pattern.shape[1]]  # one of none is one piece
     weight = np.array([degrees[r].sum() for r in of_column]) if of_column else np.zeros(0)
     colours = np.full(pattern.shape[1], -1)
     for j in np.argsort(-weight, kind="stable"):
@@ -38,7 +38,8 @@ def _first_free(taken: Any) -> int:
 
 def star(pattern: Any) -> Colours:
     """Colours of the columns of a symmetric CSR pattern: neighbours differ, and no path of four has two colours."""
-    near = [[int(k) for k in row if k != i] for i, row in enumerate(np.split(pattern.indices, pattern.indptr[1:-1]))]
+    rows = np.split(pattern.indices, pattern.indptr[1:-1])[: pattern.shape[0]]
+    near = [[int(k) for k in row if k != i] for i, row in enumerate(rows)]
     colours = [-1] * pattern.shape[0]
     for v in sorted(range(len(near)), key=lambda v: -len(near[v])):
         colours[v] = _first_free(np.array(list(_forbidden(v, near, colours)), dtype=np.int64))

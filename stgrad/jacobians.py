@@ -53,7 +53,7 @@ def numbers(tree: Any) -> list[Any]:
         for item in tree:
             found = found + numbers(item)
         return found
-    return [tree]
+    return [tree] if np.issubdtype(np.result_type(tree), np.inexact) else []
 
 
 class Filled:

@@ -203,3 +203,12 @@ def test_functions_that_write_to_their_arguments(structure):
     v = structure(np.array([1.0, 2.0, -1.0])) if not isinstance(structure(x), tuple) else (np.array([1.0, 2.0, -1.0]), 0.0)
     np.testing.assert_allclose(stgrad.jvp(f, (structure(x),), (v,), jit=False)[1], wanted @ [1.0, 2.0, -1.0], rtol=1e-6)
     np.testing.assert_array_equal(x, X)
+
+
+@pytest.mark.parametrize("make", [stgrad.jacfwd, stgrad.jacrev, stgrad.jacobian])
+@pytest.mark.parametrize("jit", [False, True])
+def test_results_without_a_derivative_have_none(make, jit):
+    x = np.array([0.4, 0.9, -0.2])
+    flag, order, most, twice = make(lambda x: (x[0] > 0.5, np.argsort(x), np.argmax(x), 2.0 * x), jit=jit)(x)
+    assert flag is order is most is None
+    np.testing.assert_array_equal(twice, 2.0 * np.eye(3))

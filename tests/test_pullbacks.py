@@ -421,3 +421,12 @@ def test_extents_of_what_a_loop_carried_are_those_of_each_trip(jit):
     b, y_bar = np.array([0.3, 0.2, 0.5, 0.7, 0.1]), np.arange(1.0, 6.0)
     _, pullback = stgrad.vjp(rows, b, jit=jit)
     np.testing.assert_allclose(pullback(y_bar)[0], [6.2, 0.6, 0.9, 1.2, 1.5])
+
+
+def test_none_is_a_cotangent_of_zeros():
+    x, y = np.array([1.0, 2.0]), np.array([0.5, 0.25])
+    _, pullback = stgrad.vjp(lambda x, y: (x * y, x @ y, 2.0 * x), x, y, jit=False)
+    for got, want in zip(pullback((None, None, np.ones(2))), ([2.0, 2.0], [0.0, 0.0]), strict=True):
+        np.testing.assert_array_equal(got, want)
+    for got, want in zip(pullback((np.ones(2), None, None)), (y, x), strict=True):
+        np.testing.assert_array_equal(got, want)

@@ -162,3 +162,11 @@ def test_refusals():
         stgrad.sparse_jacobian(sliced, mode="sideways")
     with pytest.raises(TypeError, match="argnums is one argument"):
         stgrad.sparse_hessian(rosenbrock, (0, 1))
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_results_and_arguments_without_elements(mode):
+    x, empty = np.array([0.4, 0.9, -0.2]), np.zeros(0)
+    for f, given, shape in ((lambda x: x[:0], x, (0, 3)), (lambda x: 2.0 * x, empty, (0, 0)), (lambda x: np.concatenate((x, np.ones(2))), empty, (2, 0))):
+        assert stgrad.sparse_jacobian(f, mode=mode, jit=False)(given).shape == shape
+    assert stgrad.sparse_hessian(lambda x: np.sum(x**2), jit=False)(empty).shape == (0, 0)

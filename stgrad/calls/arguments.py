@@ -83,7 +83,7 @@ def seeds(cotangents: Any, value: Any) -> list[Any]:
         dtype = np.result_type(v)
         if dtype.kind not in "fc":
             continue
-        array = np.asarray(0.0 if g is None else g, dtype=dtype)
+        array = np.zeros(np.shape(v), dtype) if g is None else np.asarray(g, dtype=dtype)
         if array.shape != np.shape(v):
             raise ValueError(f"a cotangent has shape {array.shape}, its value has {np.shape(v)}")
         found.append(array if array.ndim else dtype.type(array) if dtype != np.float64 else float(array))

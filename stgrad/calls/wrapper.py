@@ -161,7 +161,7 @@ def make_wrapper(
         name: what the function is called, in tracebacks too.
         signature: of the user's function; defaults and keywords work as there.
         cases: for each, one description per parameter (`*args` is a tuple, `**kwargs` a dict) and what to call with the leaves.
-        slow: called with the arguments as they came.
+        slow: called with the arguments as they came; without cases, and where a guard does not hold, MISSING stands for what the caller left out.
         guards: expressions that must all be true for any case to be tried, and the names in them.
     """
     text, namespace = wrapper_text(name, signature, cases, slow, guards)
@@ -176,7 +176,7 @@ def wrapper_text(
     """The text of a wrapper and the names it needs."""
     writer = _Writer([name, *signature.parameters])
     tests, names = guards
-    header = f"def {name}({', '.join(writer.parameters(signature, late=bool(tests)))}):"
+    header = f"def {name}({', '.join(writer.parameters(signature, late=bool(tests) or not cases))}):"
     body = [line for nodes, compiled in cases for line in writer.case(list(signature.parameters), nodes, compiled)]
     passed = ", ".join(_passed(parameter) for parameter in signature.parameters.values())
     otherwise = f"    return {writer.bind('slow', slow)}({passed})"

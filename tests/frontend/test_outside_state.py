@@ -158,3 +158,19 @@ def test_shapes_are_compared_when_the_program_runs():
     g = stgrad.grad(by_shape, jit=False)
     assert g(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
     assert g(np.ones(2)).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_defaults_that_are_set_between_calls(jit):
+    """Also before the second call, whose wrapper knows of no program yet."""
+
+    def power(x, k=2.0, *, scale=1.0):
+        return scale * x**k
+
+    gradient = stgrad.grad(power, jit=jit)
+    assert gradient(1.5) == 3.0
+    power.__defaults__ = (3.0,)
+    assert gradient(1.5) == 6.75
+    power.__kwdefaults__ = {"scale": 2.0}
+    for _ in range(3):
+        assert gradient(1.5) == 13.5
