@@ -3,7 +3,8 @@
 A zero cotangent says that nothing depends on an element. It arises in two ways, and both can be seen in the program:
 
 - a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`. So does a constant that is stored over
-  what was computed (`np.fill_diagonal(1.0 / d, 0.0)`), behind operations with poles: for `y = x * x; y[0] = 0.0` nothing is guarded;
+  what was computed (`np.fill_diagonal(1.0 / d, 0.0)`), behind operations with poles: for `y = x * x; y[0] = 0.0` nothing is guarded; and what a branch does
+  not read: `r = x / n; return r if n > 0 else x`;
 - an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
 
 Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
@@ -21,6 +22,7 @@ beyond 1. Choices select, they do not multiply (`chosen`).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, TypeGuard
 
@@ -29,7 +31,7 @@ import numpy as np
 from stgrad.analysis.activity import flows, reached
 from stgrad.analysis.alias import Classes, sharing
 from stgrad.frontend.values import Sym, Value
-from stgrad.ir import Assign, Const, Function, Operand, Pack, Stmt, Store, Type, gathers, operand_vars, walk
+from stgrad.ir import Assign, Const, Function, If, Operand, Pack, Stmt, Store, Type, certain, gathers, operand_vars, read, walk
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 
@@ -47,7 +49,11 @@ def guarded(fn: Function, active: Set[str]) -> frozenset[str]:
     picked = reached({classes.find(n) for s in statements for n in _left_out(s, fn.types)}, backward)
     replaced = {classes.find(s.target.name) for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const)}
     poles = reached({classes.find(t.name) for s in statements if _singular(s, active) for t in s.targets}, forward)
-    picked |= reached(replaced & _computed(statements, fn, classes), backward) & poles
+    replaced &= _computed(statements, fn, classes)
+    picked |= reached(replaced, backward) & poles
+    ends = {classes.find(s.targets[0].name) for s in statements if _singular(s, active) and operation(s.op).poles and not fn.types[s.targets[0].name].weak}
+    if ends:  # of Python's numbers, the program raises at a pole
+        picked |= reached({classes.find(n) for n in _on_some_paths(statements, fn.types)}, backward) & reached(ends, forward)
     infinite = reached({classes.find(n) for s in statements for n in _infinities(s)}, forward)
     return frozenset(n for n in fn.types if classes.find(n) in picked | infinite)
 
@@ -61,6 +67,21 @@ def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
             yield from (n for a in stmt.args for n in operand_vars(a) if types[n].is_float)
         case Store(mode="set") if gathers(stmt.index, types):
             yield stmt.target.name
+
+
+def _on_some_paths(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
+    """Names that some paths alone read, or bind again: what they hold before is left out on the others."""
+    everywhere = _bindings(statements)
+    for stmt in statements:
+        if isinstance(stmt, If):
+            inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
+            again = inside.keys() - (certain(stmt.then) & certain(stmt.orelse))
+            yield from (n for n in read(stmt.then) ^ read(stmt.orelse) | again if everywhere[n] > inside[n] and types[n].is_float)
+
+
+def _bindings(statements: Sequence[Stmt]) -> Counter[str]:
+    """How often names are bound to what is computed."""
+    return Counter(t.name for s in statements if isinstance(s, Assign) and operation(s.op).kind != "copy" for t in s.targets)
 
 
 def _computed(statements: Sequence[Stmt], fn: Function, classes: Classes) -> set[str]:
@@ -82,17 +103,21 @@ def _computed(statements: Sequence[Stmt], fn: Function, classes: Classes) -> set
 def _singular(stmt: Stmt, active: Set[str]) -> TypeGuard[Assign]:
     """Whether an operation on finite numbers, or its partials, may be infinite: quotients, powers, logarithms, exponentials.
 
-    Not so where it is linear in what is active, or a power with a constant exponent from 1 on: `(a - b) / h`, `x**2`.
+    Not so where it is linear in what is active, or a power with a known whole exponent from 1 on: `(a - b) / h`, `x**2`.
     """
     if not isinstance(stmt, Assign):
         return False
     rule, known = lookup(stmt.op), operation(stmt.op)
     if rule is None or rule.partials is None or known.total:
         return False
-    if known.symbol == "**" and isinstance(stmt.args[1], Const) and np.real(stmt.args[1].value) >= 1:
+    if known.symbol == "**" and isinstance(stmt.args[1], Const) and _is_count(stmt.args[1].value):
         return False
     varies = {k for k, a in enumerate(stmt.args) if not active.isdisjoint(operand_vars(a))}
     return not any(varies <= together for together in known.linear)
+
+
+def _is_count(value: Any) -> bool:
+    return bool(np.real(value) >= 1 and value == np.floor(np.real(value)))
 
 
 def _infinities(stmt: Stmt) -> Iterator[str]:

@@ -75,6 +75,7 @@ class Operation:
         draws: whether it changes the state of a generator of random numbers, so that a second run gives others.
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
+        poles: whether numbers of common size have an infinite partial, or none: a zero divisor, the logarithm of zero.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
         integers: 'grows' where the result of two integers may be larger than both, 'unbounded' where it outgrows any word.
         natural: 'always' where the result is never negative, 'kept' where it is not if no argument is; `positive`: the same for more than 0.
@@ -112,6 +113,7 @@ class Operation:
     zeros: str = ""
     combine: str = ""
     picks: bool = False
+    poles: bool = False
     symbol: str = ""
     call: str = ""
     python: Callable[..., Any] | None = None

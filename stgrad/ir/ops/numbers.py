@@ -23,13 +23,14 @@ define("np.square", "arithmetic", natural="always", **_PLAIN)
 define("np.maximum", "arithmetic", picks=True, **_PLAIN)
 define("np.minimum", "arithmetic", natural="kept", positive="kept", picks=True, **_PLAIN)
 define("np.positive", "arithmetic", signs=(1,), linear=FIRST, symbol="+", python=operator.pos, cost=1, total=True, fused=True, vector=True)
-define("np.divide", "arithmetic", linear=FIRST, natural="kept", symbol="/", python=operator.truediv, cost=10, fused=True, unrolled=True, vector=True)
-define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator.truediv, cost=10, fused=True)
+define("np.divide", "arithmetic", linear=FIRST, natural="kept", symbol="/", python=operator.truediv, cost=10, fused=True, unrolled=True, vector=True,
+       poles=True)
+define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator.truediv, cost=10, fused=True, poles=True)
 define("np.floor_divide", "arithmetic", symbol="//", python=operator.floordiv, cost=4, fused=True)
 define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True)
 define("np.mod", "arithmetic", symbol="%", python=operator.mod, fused=True)
 define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow",
-       exponent=1)
+       exponent=1, poles=True)
 define("max", "arithmetic", picks=True, cost=1, total=True, python=max)
 define("min", "arithmetic", natural="kept", positive="kept", picks=True, cost=1, total=True, python=min)
 define("np.left_shift", "arithmetic", fused=True, own=True, symbol="<<", python=operator.lshift, integers="grows")
@@ -39,7 +40,7 @@ define("np.bitwise_or", "arithmetic", fused=True, symbol="|", python=operator.or
 define("np.bitwise_xor", "arithmetic", fused=True, symbol="^", python=operator.xor)
 define("np.invert", "arithmetic", fused=True, symbol="~", python=operator.invert)
 define("np.fmod np.copysign np.heaviside", "arithmetic", fused=True)
-define("np.float_power", "arithmetic", fused=True, exponent=1)
+define("np.float_power", "arithmetic", fused=True, exponent=1, poles=True)
 define("np.fmax np.fmin", "arithmetic", picks=True, fused=True)
 
 # --------------------------------------------------------------------------- comparisons and truth
@@ -73,7 +74,8 @@ define("np.sign", "function", cost=1, fused=True)
 define("np.exp", "function", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.exp", natural="always")
 define("math.exp", "function", cost=FUNCTION, vector="runtime.exp", natural="always")
 for _short in ("expm1", "log", "log1p", "sin", "cos", "tan", "tanh"):
-    define(f"np.{_short}", "function", cost=FUNCTION, fused=True, unrolled=_short in ("sin", "cos", "tan", "tanh"), vector=f"runtime.{_short}")
+    define(f"np.{_short}", "function", cost=FUNCTION, fused=True, unrolled=_short in ("sin", "cos", "tan", "tanh"), vector=f"runtime.{_short}",
+           poles=_short in ("log", "log1p"))  # fmt: skip
     define(f"math.{_short}", "function", cost=FUNCTION, vector=f"runtime.{_short}")
 define("math.erf", "function", cost=FUNCTION, vector="runtime.erf")
 define("scipy.special.erf", "function", cost=FUNCTION, fused=True, real=True, vector="runtime.erf")
@@ -91,7 +93,8 @@ define("np.cosh", "function", cost=FUNCTION, fused=True, unrolled=True, natural=
 define("math.cosh", "function", cost=FUNCTION, natural="always", positive="always")
 define("np.hypot", "function", cost=FUNCTION, fused=True, natural="always")
 define("math.hypot", "function", cost=FUNCTION, natural="always")
-define("np.exp2 np.log2 np.log10 np.cbrt np.reciprocal np.arcsin np.arccos np.arcsinh np.arccosh np.arctanh np.arctan2 np.logaddexp "
+define("np.log2 np.log10 np.reciprocal np.arcsin np.arccos np.arccosh np.arctanh np.arctan2", "function", cost=FUNCTION, fused=True, poles=True)
+define("np.exp2 np.cbrt np.arcsinh np.logaddexp "
        "np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees", "function", cost=FUNCTION, fused=True)  # fmt: skip
 define("np.arctan np.sinh", "function", cost=FUNCTION, fused=True, unrolled=True)
 define("math.asin math.acos math.atan math.atan2 math.sinh math.asinh math.acosh math.atanh math.log2 math.log10 math.gamma math.lgamma math.erfc",

@@ -1,0 +1,80 @@
+"""What a branch does not read has a zero cotangent there, also behind a pole: a quotient by zero, the logarithm of a negative number."""
+
+import numpy as np
+import pytest
+
+import stgrad
+from stgrad.plain import recorded
+
+ZERO = np.zeros(2)
+
+
+def judged_before(x):
+    n = np.sum(x * x)
+    inv = 1.0 / n
+    return x[0] * inv if n > 0 else x[0]
+
+
+def normalised(x):
+    r = x / np.linalg.norm(x)
+    if np.isnan(r).any():
+        return np.sum(x)
+    return r[0]
+
+
+def early(x):
+    q = np.log(x)
+    if x[0] > 0:
+        return q[0] * q[1]
+    return x[0] * 2 + x[1]
+
+
+def bound_again(x):
+    n = np.sum(x * x)
+    inv = 1.0 / n
+    if n == 0:
+        inv = 0.0
+    return inv * x[0] + x[1]
+
+
+def replaced(x):
+    r = x**0.25 * np.log(x)
+    if not np.isfinite(r).all():
+        r = x * 3
+    return r.sum()
+
+
+def skipped(x):
+    s = 0.0
+    for v in x:
+        w = 1.0 / v
+        if v == 0:
+            continue
+        s += w
+    return s + x[0]
+
+
+def broken_power(x):
+    a = (x[0] - 0.2) ** 1.5
+    return x[1] if np.isnan(a) else a
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [judged_before, normalised, early, bound_again, replaced, skipped, broken_power])
+def test_it_is_zero_in_every_mode(function, jit):
+    with np.errstate(all="ignore"):
+        (wanted,) = recorded(function, (ZERO,), {}, ((0, 0),)).pullback(1.0)
+        gradient = stgrad.grad(function, jit=jit)(ZERO)
+        _, tangent = stgrad.jvp(function, (ZERO,), (np.array([1.0, 2.0]),), jit=jit)
+        hessian = stgrad.hessian(function, jit=jit)(ZERO)
+    np.testing.assert_array_equal(gradient, wanted)
+    assert tangent == wanted @ [1.0, 2.0]
+    np.testing.assert_array_equal(hessian, np.zeros((2, 2)))
+
+
+def test_functions_of_python_raise_at_their_poles_and_pay_nothing():
+    def f(x, y):
+        q = y / x
+        return q if x > 1.0 else y
+
+    assert "isfinite" not in stgrad.grad(f, (0, 1), jit=False).lowered(2.0, 1.0)
