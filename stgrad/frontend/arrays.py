@@ -14,11 +14,12 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import boxes
+from stgrad.frontend.axisless import item
 from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import lists, store
-from stgrad.frontend.operations import binary, cast_scalar, operation, shape_of
+from stgrad.frontend.operations import binary, operation, shape_of
 from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
 from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_constant, is_static, static_of
@@ -199,17 +200,6 @@ def _fill(frame: Frame, x: Sym, value: Value) -> None:
     store(frame, x, Ellipsis, value, None)
 
 
-def _item(frame: Frame, x: Sym, *index: Value) -> Value:
-    from stgrad.frontend.indexing import load
-
-    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-    if len(index) == 1 and x.type.rank > 1:
-        x = frame.call(np.ravel, (x,), {})
-    scalar = load(frame, x, tuple(index) if index else (0,) * x.type.rank, None) if x.type.array and x.type.rank else x
-    kind = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex"}[np.dtype(x.type.dtype).kind]
-    return cast_scalar(frame, scalar, kind)
-
-
 def _sort(frame: Frame, x: Sym, axis: Value = -1, kind: Value = None, order: Value = None, **_: Value) -> None:
     store(frame, x, Ellipsis, frame.call(np.sort, (x,), {"axis": axis}), None)
 
@@ -254,9 +244,9 @@ METHODS: dict[str, Callable[..., Value]] = {
     "clip": _clip,
     "astype": _astype,
     "fill": _fill,
-    "item": _item,
+    "item": item,
     "flatten": _flatten,
-    "tolist": lambda frame, x: lists().from_array(frame, x, rows=False) if x.type.rank else _item(frame, x),
+    "tolist": lambda frame, x: lists().from_array(frame, x, rows=False) if x.type.rank else item(frame, x),
     "view": _view,
 }
 

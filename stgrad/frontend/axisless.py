@@ -9,6 +9,7 @@ A flag in an index stands for an axis of its own, with one item or none:
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import gast
 import numpy as np
@@ -74,3 +75,20 @@ def store(frame: Frame, owner: Sym, index: Value, value: Value, write: Callable[
             under(flags[1:])
 
     under([e for e in entries if indexing.is_flag(e)])
+
+
+def item(frame: Frame, x: Sym, *index: Value) -> Value:
+    """`x.item()` of an array with one item, and `x.item(i)`: a number of Python's."""
+    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    if not index and any(dim.constant != 1 for dim in x.type.dims):
+        frame.call(_must_be_one, (x,), {})
+    if len(index) == 1 and x.type.rank > 1:
+        x = frame.call(np.ravel, (x,), {})
+    scalar = indexing.load(frame, x, tuple(index) if index else (0,) * x.type.rank, None) if x.type.array and x.type.rank else x
+    kind = {"f": "float", "i": "int", "u": "int", "b": "bool", "c": "complex"}[np.dtype(x.type.dtype).kind]
+    return operations.cast_scalar(frame, scalar, kind)
+
+
+def _must_be_one(x: Any) -> None:
+    if np.size(x) != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")

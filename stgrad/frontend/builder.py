@@ -76,7 +76,7 @@ class Builder:
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
-    flags: set[Operand] = field(default_factory=set)  # truth values that are Python's own on some paths, and NumPy's on others
+    flags: set[Operand] = field(default_factory=set)  # numbers that are Python's own on some paths, and NumPy's on others
     apart: list[Apart] = field(default_factory=list)  # arrays that must share no memory
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     sealing: dict[str, tuple[str, str]] = field(default_factory=dict)  # names that get such arrays, how these are sealed, and by which operation
@@ -244,8 +244,8 @@ class Builder:
             self.assign(target, "alias", operand)
 
     def note_flag(self, target: Operand, type_: Type, value: Value) -> None:
-        """Note where a truth value becomes one that may be of Python or of NumPy."""
-        if type_.dtype == "bool" and not type_.weak and (type_of(value).weak or operand_of(value) in self.flags):
+        """Note where a number becomes one that may be of Python or of NumPy."""
+        if not type_.array and not type_.weak and (type_of(value).weak or operand_of(value) in self.flags):
             self.flags.add(target)
 
     @contextmanager

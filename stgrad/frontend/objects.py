@@ -20,6 +20,7 @@ from stgrad.frontend import partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import LACKS
+from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
 from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
@@ -354,8 +355,8 @@ def _type(frame: Frame, value: Value, *made_of: Value, **_: Value) -> Value:
     if isinstance(value, Sym):
         import numpy as np
 
-        weak = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[np.dtype(value.type.dtype).kind]
-        return np.ndarray if value.type.array else weak if value.type.weak else np.dtype(value.type.dtype).type
+        number = np.dtype(value.type.dtype).type(0)
+        return np.ndarray if value.type.array else asked(frame, value, type, number.item() if value.type.weak else number)
     return look("class", value)
 
 

@@ -16,6 +16,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
+from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import ABSENT, called, look
 
@@ -27,7 +28,7 @@ def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
             return called(issubclass, getattr(value.cls, "stands_for", value.cls), classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
-    return isinstance(_example(frame, value), classes)
+    return asked(frame, value, lambda example: isinstance(example, classes), _example(frame, value))
 
 
 def _example(frame: Frame, value: Sym) -> Any:
@@ -61,7 +62,7 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
         found = not flag or look("raw", owner.cls, name) is not ABSENT
         return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
     if isinstance(owner, Sym):
-        return hasattr(_example(frame, owner), name)
+        return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 

@@ -6,6 +6,7 @@ to the operator: Python's become integers, and for NumPy's the operation is writ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,20 @@ def _is_numpys(frame: Frame, value: Value) -> bool:
 
 
 def may_be_either(frame: Frame, value: Value) -> bool:
-    """Whether a truth value may be Python's in one run, and NumPy's in another."""
+    """Whether a number may be Python's in one run, and NumPy's in another."""
     if not isinstance(value, Sym) or value.type.weak or value.type.array:
         return False
     carried = isinstance(value.operand, Var) and any(frame.owned.get(value.name) in names for _, names, _ in frame.builder.loops)
     return carried or operand_of(value) in frame.builder.flags
+
+
+def asked(frame: Frame, value: Sym, question: Callable[[Any], Any], example: Any) -> Any:
+    """What a question about the class of a value gives, which must be the same for Python's and NumPy's numbers where it may be either."""
+    found = question(example)
+    if isinstance(example, np.generic) and may_be_either(frame, value) and question(example.item()) != found:
+        message = "the class of what may be a number of Python or of NumPy is asked for"
+        raise errors.UnsupportedSyntaxError(message, frame.builder.loc, hint="write float(...) of it first, or isinstance(x, float)")
+    return found
 
 
 def counted(frame: Frame, name: str, args: tuple[Value, ...], result: Any, *, operator: bool = True) -> tuple[str, tuple[Value, ...]]:

@@ -11,6 +11,8 @@ import pytest
 
 import stgrad
 from stgrad import errors
+from stgrad.errors import UnsupportedSyntaxError
+from stgrad.plain import recorded
 
 X = np.array([0.4, 0.7, 0.2])
 
@@ -109,3 +111,56 @@ def test_what_tells_of_memory_is_refused(name):
         with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="of an array is not supported"):
             stgrad.grad(f, jit=True)(np.ones(3))
     assert np.all(stgrad.grad(lambda x: np.sum(x) * (2.0 if hasattr(x, name) else 3.0), jit=True)(np.ones(3)) == 2.0)
+
+
+def larger(x: Any, y: Any) -> Any:
+    return x * y[0] * (2 if type(max(x, y[0])) is float else 3)
+
+
+def of_one_path(x: Any, y: Any) -> Any:
+    t = 0.0
+    if x > 0:
+        t = y[0]
+    return t * x * (2 if isinstance(t, np.floating) else 3)
+
+
+def of_the_first_trip(x: Any, y: Any) -> Any:
+    s = 0.0
+    for v in y:
+        if type(s) is float:
+            s += x
+        s += v
+    return s
+
+
+def of_both(x: Any, y: Any) -> Any:
+    s = 0.0
+    for v in y:
+        s += v
+    return s * x * (2 if isinstance(s, float) else 3) * (2 if hasattr(s, "real") else 3)
+
+
+@pytest.mark.parametrize("function", [larger, of_one_path, of_the_first_trip])
+@pytest.mark.parametrize("x", [0.5, -0.3])
+def test_the_class_of_what_is_pythons_on_some_paths(function: Any, x: float) -> None:
+    """Only the running program knows it: refused, or right in plain Python."""
+    y = np.array([0.2, 0.9])
+    with pytest.raises(UnsupportedSyntaxError, match="number of Python or of NumPy"):
+        stgrad.grad(function, (0, 1), jit=True)(x, y)
+    value, pullback = (found := recorded(function, (x, y), {}, ((0, 0), (0, 1)))).value, found.pullback
+    assert value == function(x, y)
+    v = np.array([1.0, -0.5])
+    slope = (function(x + 1e-6, y + 1e-6 * v) - function(x - 1e-6, y - 1e-6 * v)) / 2e-6
+    assert np.isclose(pullback(1.0)[0] + pullback(1.0)[1] @ v, slope)
+
+
+def test_what_holds_of_both_is_answered() -> None:
+    assert stgrad.value_and_grad(of_both, jit=False)(0.5, np.array([0.2, 0.9]))[0] == of_both(0.5, np.array([0.2, 0.9]))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_the_item_of_an_array_with_more(jit: bool) -> None:
+    for take in (lambda x: x.item(), lambda x: (2.0 * x)[5:].item(), lambda x: x[x > 0.1].item()):
+        with pytest.raises(ValueError, match="array of size 1"):
+            stgrad.grad(take, jit=jit)(np.array([0.5, 0.3]))
+    assert stgrad.grad(lambda x: x[x > 0.4].item() ** 2, jit=jit)(np.array([0.5, 0.3])).tolist() == [1.0, 0.0]
