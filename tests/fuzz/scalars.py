@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .kinds import Array, Closure, Function, Int, Many, Text
+from .kinds import Array, Closure, Function, Int, Items, Keys, Many, Record, Text
 from .writer import Writer, is_bool, is_float, is_int
 
 
@@ -184,12 +184,18 @@ class Scalars(Writer):
                 (0.5, lambda: f"-0.6 < {self.scalar_leaf()} < 0.8"),
                 (0.5, lambda: f"{self.scalar_leaf()} > {self.scalar_leaf()}"),
                 (0.5, lambda: f"{self.rng.choice(['np.any', 'np.all'])}({self.array(0)[0]} > {self.constant()})"),
+                (0.5, self.one_object),
             ]
         )
 
     def truth(self) -> str | None:
         found = self.place(is_bool)
         return found.text if found else None
+
+    def one_object(self) -> str | None:
+        """Whether two names of lists, dicts or objects mean one."""
+        known = [n for n, k in self.scope.names.items() if isinstance(k, (Many, Keys, Record)) or isinstance(k, Items) and k.type == "list"]
+        return f"{self.rng.choice(known)} {self.rng.choice(['is', 'is not'])} {self.rng.choice(known)}" if known else None
 
     def compared_text(self) -> str | None:
         found = self.place(lambda k: isinstance(k, Text))
