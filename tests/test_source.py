@@ -2,9 +2,9 @@
 
 import ast
 import doctest
-import itertools
 import functools
 import importlib.util
+import itertools
 import linecache
 import types
 

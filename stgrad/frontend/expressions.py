@@ -11,19 +11,19 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import growing, objects, passed, tables
 from stgrad.frontend.alternatives import may_be_one
-from stgrad.frontend.arrays import call_method, get
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not, with_nothing
 from stgrad.frontend.comprehensions import TEST, comprehension, element_of
 from stgrad.frontend.control import branch
+from stgrad.frontend.displays import items_in, kept, kept_items
 from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
 from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
-from stgrad.frontend.iteration import static_items, used_once
+from stgrad.frontend.iteration import used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
@@ -32,14 +32,12 @@ from stgrad.frontend.values import (
     Chosen,
     Closure,
     Growing,
-    Method,
     Optional,
     Record,
     Sym,
     Value,
     is_number,
     is_static,
-    rebuild,
     static_of,
     type_of,
 )
@@ -320,79 +318,6 @@ def walrus(frame: Frame, node: Any) -> Value:
     return frame.lookup(node.target.id, node)
 
 
-@evaluates(gast.Tuple)
-def tuple_display(frame: Frame, node: Any) -> Value:
-    return tuple(_items(frame, node.elts)) if not _starred(node) else _made_of(frame, tuple, node)
-
-
-@evaluates(gast.List)
-def list_display(frame: Frame, node: Any) -> Value:
-    return _items(frame, node.elts) if not _starred(node) else _made_of(frame, list, node)
-
-
-def _starred(node: Any) -> bool:
-    return any(isinstance(e, gast.Starred) for e in node.elts)
-
-
-def _made_of(frame: Frame, kind: type, node: Any) -> Value:
-    """`[*values, v]` and `(*values, v)`, whose number may be unknown."""
-    parts = [frame.evaluate(e.value) if isinstance(e, gast.Starred) else [_kept(frame, e)] for e in node.elts]
-    if all(isinstance(part, (tuple, list)) for part in parts):
-        return kind(v for part in parts for v in part)
-    if len(parts) == 1:
-        return frame.call(kind, (parts[0],), {})
-    name = frame.hidden_name("list")
-    frame.env[name] = []
-    for part in parts:
-        call_method(frame, Method(frame.env[name], "extend"), (part,), {})
-    return frame.call(kind, (frame.env.pop(name),), {})
-
-
-def _items(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
-    items: list[Value] = []
-    for node in nodes:
-        if isinstance(node, gast.Starred):
-            value = frame.evaluate(node.value)
-            if not isinstance(value, (tuple, list)):
-                frame.unsupported(node, "`*` needs a tuple or list of known length")
-            items.extend(value)
-        else:
-            items.append(_kept(frame, node) if keep else frame.evaluate(node))
-    return items
-
-
-def _kept(frame: Frame, node: Any) -> Value:
-    """The value of an item of a container."""
-    value = frame.evaluate_raw(node)
-    bound_once = isinstance(node, gast.Name) and frame.counts.get(node.id, 0) == 1
-    return value if bound_once else frame.keep(value)
-
-
-def kept_items(frame: Frame, values: Value) -> Value:
-    """A new list or tuple, with items that stay what they are."""
-    return rebuild(values, [frame.keep(v) for v in values])
-
-
-@evaluates(gast.Dict)
-def dict_display(frame: Frame, node: Any) -> Value:
-    parts = [(None, frame.evaluate(v)) if k is None else (static_of(frame.evaluate(k)), _kept(frame, v)) for k, v in zip(node.keys, node.values, strict=True)]
-    if any(k is None and tables.is_table(part) for k, (_, part) in zip(node.keys, parts, strict=True)):
-        return tables.united(frame, [part if k is None else tables.of_pairs(frame, [(key, part)]) for k, (key, part) in zip(node.keys, parts, strict=True)])
-    pairs: list[Value] = []
-    for k, (key, part) in zip(node.keys, parts, strict=True):
-        pairs.extend([(key, part)] if k is not None else static_items(frame, frame.call(get(frame, part, "items", node), (), {}), node))
-    return tables.of_pairs(frame, pairs)
-
-
-@evaluates(gast.Set)
-def set_display(frame: Frame, node: Any) -> Value:
-    """A set of values that are known at compile time."""
-    items = static_of(_items(frame, node.elts))
-    if not is_static(items):
-        raise errors.NeedStaticError("the items of a set must be known at compile time", frame.loc(node), hint="use a list or a tuple")
-    return set(items)
-
-
 @evaluates(gast.Slice)
 def slice_display(frame: Frame, node: Any) -> Value:
     return slice(*(frame.evaluate(part) if part is not None else None for part in (node.lower, node.upper, node.step)))
@@ -401,7 +326,7 @@ def slice_display(frame: Frame, node: Any) -> Value:
 @evaluates(gast.Subscript)
 def subscript(frame: Frame, node: Any) -> Value:
     owner = frame.evaluate(node.value)
-    index = tuple(_items(frame, node.slice.elts, keep=False)) if isinstance(node.slice, gast.Tuple) else frame.evaluate(node.slice)
+    index = tuple(items_in(frame, node.slice.elts, keep=False)) if isinstance(node.slice, gast.Tuple) else frame.evaluate(node.slice)
     return load(frame, owner, index, node)
 
 
@@ -417,8 +342,8 @@ def lambda_(frame: Frame, node: Any) -> Value:
 
 def closure(frame: Frame, tree: Any) -> Closure:
     """A function defined here; defaults are evaluated now."""
-    defaults = tuple(_kept(frame, d) for d in tree.args.defaults)
-    kw_defaults = tuple(None if d is None else _kept(frame, d) for d in tree.args.kw_defaults)
+    defaults = tuple(kept(frame, d) for d in tree.args.defaults)
+    kw_defaults = tuple(None if d is None else kept(frame, d) for d in tree.args.kw_defaults)
     return Closure(tree, frame, defaults, kw_defaults)
 
 
