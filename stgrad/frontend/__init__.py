@@ -67,6 +67,7 @@ from stgrad.frontend.values import (
     Record,
     Sym,
     Value,
+    a_kind,
     is_number,
     leaves,
     map_leaves,
@@ -324,14 +325,15 @@ def _bind(frame: Frame, tree: Any, values: Mapping[str, Value]) -> None:
 
 def _result(frame: Frame, value: Value) -> Value:
     """The result with every number of the running program in a variable of its own."""
+    place = frame.source.loc(frame.source.tree.body[-1])
 
     def leaf(v: Value, path: str) -> Value:
         if isinstance(v, Sym) or is_number(v) or v is None or isinstance(v, str):
             return v
-        frame.no_bare_method((v,))
+        frame.no_bare_method((v,), place)
         if isinstance(v, Chosen):
             raise v.error
-        raise errors.TypeInferenceError(f"the function returns a {type(v).__name__}", None, hint="return numbers, arrays, or tuples, lists and dicts of them")
+        raise errors.TypeInferenceError(f"the function returns {a_kind(v)}", place, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
     refuse_circles(frame, [value])
     tables.refuse_result(frame, value)

@@ -55,6 +55,7 @@ from stgrad.frontend.values import (
     Sym,
     Value,
     Waiting,
+    a_kind,
     is_number,
     is_static,
     rebuild,
@@ -157,7 +158,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         return hook(function, frame, args, kwargs)
     if isinstance(function, (Sym, tuple, list, dict)) or not callable(function):
         what = str(function.type) if isinstance(function, Sym) else type(function).__name__
-        error = errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is a {what}")
+        error = errors.UnknownFunctionError("this value cannot be called", frame.builder.loc, reason=f"it is {a_kind(function)}")
         raise error from TypeError(f"'{what}' object is not callable")
     registration = registration_of(function)
     if registration is not None:
@@ -244,7 +245,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return special(frame, *args, **kwargs)
     body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
     if body is not None:
-        return _from_library(frame, body, args, kwargs)
+        return inline_function(frame, body, args, kwargs, unroll=False)
     if isinstance(getattr(function, "__self__", None), np.ufunc):
         return ufuncs.ufunc_method(frame, function, args, kwargs)
     element = python_function_of(function)
@@ -287,15 +288,6 @@ def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[
     found = inline_rule(frame, rule.composite, args, kwargs)
     number = isinstance(found, Sym) and not found.type.array or is_number(found)
     return boxes.made(frame, found) if number and function in boxes.MAKERS else found
-
-
-def _from_library(frame: Frame, body: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    """Read a function of `stgrad.frontend.library`; what is refused in it is refused where the user called it."""
-    try:
-        return inline_function(frame, body, args, kwargs, unroll=False)
-    except errors.StgradError as error:
-        error.loc = frame.builder.loc
-        raise
 
 
 def _is_native_of_scipy(function: Any) -> bool:

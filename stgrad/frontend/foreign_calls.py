@@ -10,7 +10,7 @@ from stgrad import errors
 from stgrad.frontend.custom_rules import Call, Site, backward_rule, forward_rule
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import describe, run, sample
-from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of, static_of
+from stgrad.frontend.values import Sym, Value, a_kind, is_number, leaves, map_leaves, operand_of, static_of
 from stgrad.ir import Assign, Const, Operand, Type, Var
 from stgrad.lookups import look
 from stgrad.registered import Registration, key_of
@@ -113,7 +113,7 @@ class _Writer:
             return repr(value)
         if is_number(value) or not any(isinstance(leaf, Sym) for leaf in leaves(value)):
             return f"runtime.kept({key_of(value)!r})"
-        raise errors.TypeInferenceError(f"a {type(value).__name__} cannot be passed to a foreign function", hint="pass numbers, arrays, and tuples of them")
+        raise errors.TypeInferenceError(f"{a_kind(value)} cannot be passed to a foreign function", hint="pass numbers, arrays, and tuples of them")
 
 
 def _name(registration: Registration) -> str:

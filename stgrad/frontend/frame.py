@@ -223,14 +223,14 @@ class Frame:
                 raise Grows(origin, depth, item, depth == len(self.builder.regions) - 1)
         self.mutate(container)
 
-    def no_bare_method(self, values: Iterable[Value]) -> None:
+    def no_bare_method(self, values: Iterable[Value], place: Loc | None = None) -> None:
         """Refuse `x.sum` without its parentheses, and attributes that arrays do not have: methods that wait for their call."""
         for value in values:
             if isinstance(value, Method) and isinstance(value.owner, Sym):
                 type_, known = value.owner.type, hasattr(np.ndarray, value.name)
                 owner = f"an array of {type_.dtype}" if type_.array else f"a {type_}"
                 problem = f"the method `{value.name}` is used as a value" if known else f"{owner} has no attribute `{value.name}`"
-                raise errors.UndefinedNameError(problem, self.builder.loc, hint=f"call it: `.{value.name}(...)`" if known else "")
+                raise errors.UndefinedNameError(problem, self.builder.loc or place, hint=f"call it: `.{value.name}(...)`" if known else "")
 
     def unsupported(self, node: Any, message: str, reason: str = "", hint: str = "") -> NoReturn:
         raise errors.UnsupportedSyntaxError(message, self.loc(node), reason=reason, hint=hint)

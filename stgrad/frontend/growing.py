@@ -36,6 +36,7 @@ from stgrad.frontend.values import (
     Record,
     Sym,
     Value,
+    a_kind,
     is_number,
     leaves,
     map_leaves,
@@ -359,7 +360,7 @@ def as_array(frame: Frame, value: Value) -> Value:
         return as_array(frame, Growing(whole.value, value.count))
     if isinstance(whole, (tuple, list)):
         return frame.call(np.stack, ([as_array(frame, Growing(part, value.count)) for part in whole],), {"axis": 1})
-    raise errors.TypeInferenceError(f"a list of {type(whole).__name__} is no array", frame.builder.loc, hint="append numbers or arrays")
+    raise errors.TypeInferenceError(f"a list is no array whose items are like {a_kind(whole)}", frame.builder.loc, hint="append numbers or arrays")
 
 
 def rows_of(frame: Frame, value: Value) -> Value:

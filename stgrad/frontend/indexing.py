@@ -259,7 +259,7 @@ def _whole(frame: Frame, entry: Value, node: Any) -> Value:
     if isinstance(entry, int) and not isinstance(entry, bool):
         return int(entry)  # members of an IntEnum are integers
     if not isinstance(entry, Sym) and not is_number(entry):
-        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is a {type(entry).__name__}")
+        raise errors.TypeInferenceError("an index must be an integer", frame.loc(node), reason=f"it is {a_kind(entry)}")
     t = type_of(entry)
     if t.dtype == "bool" and not t.array:
         raise errors.TypeInferenceError(

@@ -31,14 +31,23 @@ def desugared(source: sources.Source) -> Any:
 
 
 def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], *, unroll: bool | None = None) -> Value:
-    """Read a Python function in place of its call."""
+    """Read a Python function in place of its call. What one of ours cannot do is said of the call: it is the line that users know."""
+    here = frame.builder.loc
+    try:
+        return _function(frame, function, args, kwargs, frame.unroll if unroll is None else unroll)
+    except errors.StgradError as problem:
+        if here is not None and problem.loc is not None and ours(function) and problem.loc.file == function.__code__.co_filename:
+            problem.loc = here
+        raise
+
+
+def _function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], unroll: bool) -> Value:
     source = sources.load(function)
     tree = desugared(source)
     for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
         frame.captured.protect(f"a default of {function.__name__}", default)
     defaults, kw_defaults = _held(frame, function, "__defaults__") or (), _held(frame, function, "__kwdefaults__") or {}
     kws = tuple(kw_defaults.get(a.id) for a in tree.args.kwonlyargs)
-    unroll = frame.unroll if unroll is None else unroll
     return _inline(frame, tree, source, None, (defaults, kws, set(kw_defaults)), args, kwargs, unroll)
 
 
@@ -52,7 +61,7 @@ def inline_rule(frame: Frame, rule: Any, args: tuple[Value, ...], kwargs: dict[s
     """Read a rule or a composite: loops over known ranges are unrolled, its globals are not guarded. What it cannot do is said of the call."""
     here = frame.builder.loc
     try:
-        return inline_function(frame, rule, args, kwargs, unroll=True)
+        return _function(frame, rule, args, kwargs, unroll=True)
     except NotCovered as problem:
         raise errors.UnsupportedSyntaxError(str(problem), here, hint=problem.hint) from None
     except errors.StgradError as problem:

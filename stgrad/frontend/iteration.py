@@ -16,7 +16,7 @@ from stgrad.frontend.indexing import lists, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
 from stgrad.frontend.text import known_text
-from stgrad.frontend.values import Generator, Growing, Method, Record, Sym, Value, Waiting, is_static, operand_of, static_of
+from stgrad.frontend.values import Generator, Growing, Method, Record, Sym, Value, Waiting, a_kind, is_static, operand_of, static_of
 from stgrad.ir import Const, Effect, If
 from stgrad.lookups import ABSENT, called, look
 
@@ -164,7 +164,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return called(list, value)
-    raise errors.TypeInferenceError(f"a {type(value).__name__} cannot be iterated over", frame.loc(node))
+    raise errors.TypeInferenceError(f"{a_kind(value)} cannot be iterated over", frame.loc(node))
 
 
 def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:

@@ -97,7 +97,12 @@ def reads_a_printed_number(x):
     return float(f"{x[0]:.2f}")
 
 
+def asks_for_the_layout(x):
+    return x[0] if x.flags.c_contiguous else x[1]
+
+
 CASES = [
+    (asks_for_the_layout, errors.UnsupportedSyntaxError, "known to the running program alone"),
     (returns_a_growing_list, errors.NotDifferentiableError, "stgrad.vjp"),
     (deletes_every_second, errors.UnsupportedSyntaxError, "a slice with a step"),
     (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop"),
@@ -118,6 +123,7 @@ def test_refused(f, error, words):
     with pytest.raises(error) as found:
         stgrad.grad(f, jit=False)(np.array([1.0, 2.0]))
     assert words in str(found.value)
+    assert found.value.loc.file == __file__  # never a line of what reads it
 
 
 def test_star_element_that_is_not_there():
