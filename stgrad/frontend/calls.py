@@ -41,7 +41,7 @@ from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
-from stgrad.frontend.source_calls import call_source, computed
+from stgrad.frontend.source_calls import DATES, call_source, computed
 from stgrad.frontend.standard import computes, only_says, say, shows_progress
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.values import (
@@ -296,7 +296,7 @@ def _is_native_of_scipy(function: Any) -> bool:
     return native and (getattr(function, "__module__", "") or "").startswith("scipy.")
 
 
-_PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype)
+_PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype, *DATES)
 
 
 def _is_text_method(function: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import dis
 import enum
 import functools
@@ -23,6 +24,7 @@ from stgrad.ir import Type
 from stgrad.lookups import called, look
 from stgrad.source import is_dispatcher
 
+DATES = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)  # known values, like texts
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
@@ -107,7 +109,7 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
     if issubclass(cls, Exception):
         parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
         return objects.exception(cls, " ".join(parts))
-    if issubclass(cls, (enum.Enum, np.dtype)) and is_static(static_of((args, kwargs))):  # a member that has a value
+    if issubclass(cls, (enum.Enum, np.dtype, *DATES)) and is_static(static_of((args, kwargs))):  # a member that has a value
         return computed(frame, cls, static_of(args), static_of(kwargs))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         objects.check_tuple(frame, cls)
