@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stgrad.analysis.affine import Positions
-from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, blocks, entries_of
+from stgrad.ir import Assign, Block, For, Operand, Pack, Stmt, Store, blocks
 
 Path = tuple[For, ...]
 
@@ -18,11 +18,6 @@ def paths(block: Block, around: Path) -> Iterator[tuple[Path, Stmt]]:
             yield around, stmt
         for b in inner:
             yield from paths(b, (*around, stmt) if isinstance(stmt, For) else around)
-
-
-def places(index: Operand) -> tuple[Operand, ...]:
-    """The position on each axis that an index names."""
-    return entries_of(index)
 
 
 def index_of(stmt: Stmt) -> tuple[Operand, ...]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.alias import Classes
 from stgrad.analysis.definitions import Definitions
-from stgrad.analysis.elements import places
 from stgrad.analysis.trips import affine, mirrored, shape_of
 from stgrad.ir import (
     Assign,
@@ -111,14 +110,14 @@ class Workspaces:
             if not touching or not self._at_counters(touching, name, saved, counters, extents):
                 return False
             stmt = touching[0]
-        store = isinstance(stmt, Store) and stmt.mode == "set" and stmt.target == Var(name) and places(stmt.index) == tuple(counters)
+        store = isinstance(stmt, Store) and stmt.mode == "set" and stmt.target == Var(name) and entries_of(stmt.index) == tuple(counters)
         return bool(counters) and store and name not in operand_vars(stmt.value)  # type: ignore[union-attr]
 
     def _at_counters(self, touching: list[Stmt], name: str, saved: set[int], counters: list[Operand], extents: list[Affine]) -> bool:
         """Whether a loop around others does nothing but run them, and the innermost one sees its own element alone."""
         if len(counters) < len(extents):
             return len(touching) == 1
-        return all(places(index) == tuple(counters) for s in touching for index in indices(s, name, saved))
+        return all(entries_of(index) == tuple(counters) for s in touching for index in indices(s, name, saved))
 
     def _clears(self, stmt: Stmt, name: str, extents: list[Affine]) -> bool:
         """Whether a nest of loops ends with a zero in every element."""
@@ -132,7 +131,7 @@ class Workspaces:
                 return False
             stmt = touching[-1]
         clears = isinstance(stmt, Store) and stmt.mode == "set" and stmt.value == Const(0.0) and stmt.target == Var(name)
-        return bool(counters) and clears and places(stmt.index) == tuple(counters)  # type: ignore[union-attr]
+        return bool(counters) and clears and entries_of(stmt.index) == tuple(counters)  # type: ignore[union-attr]
 
     def _mirrors(self, fill: Stmt, last: Stmt) -> bool:
         """Whether a loop is the reversal of what fills an array."""

@@ -100,7 +100,7 @@ class _Tests:
 
     def positions(self, array: Var, index: Operand, loc: Loc | None) -> Block:
         out: list[Stmt] = []
-        for axis, entry in enumerate(entries(index)):
+        for axis, entry in enumerate(entries_of(index)):
             if not _is_position(entry, self.builder.types):
                 continue
             message = f"index is out of bounds for axis {axis}"
@@ -156,10 +156,6 @@ class _Tests:
         return target
 
 
-def entries(index: Operand) -> tuple[Operand, ...]:
-    return entries_of(index)
-
-
 def _is_position(entry: Operand, types: dict[str, Type]) -> bool:
     """Whether an entry of an index is one integer."""
     if isinstance(entry, Const):
@@ -190,7 +186,7 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
     for stmt in walk(tuple(block)):
         if id(stmt) in builder.sure:
             continue
-        if isinstance(stmt, Store) and catches(IndexError) and any(_is_gather(e, types) for e in entries(stmt.index)):
+        if isinstance(stmt, Store) and catches(IndexError) and any(_is_gather(e, types) for e in entries_of(stmt.index)):
             yield stmt, "a subscript", IndexError
         if isinstance(stmt, Custom) and raises_within(stmt, catches):
             yield stmt, "a function with its own derivative", Exception
@@ -201,7 +197,7 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
             yield from ((stmt, what, kind) for kind in (ValueError, OverflowError) if catches(kind))
         if "linalg." in op and op not in _FAILS and op not in ("np.linalg.norm", "np.linalg.det", "np.linalg.slogdet") and catches(np.linalg.LinAlgError):
             yield stmt, what, np.linalg.LinAlgError
-        if op == "getitem" and catches(IndexError) and any(_is_gather(e, types) for e in entries(stmt.args[1])):
+        if op == "getitem" and catches(IndexError) and any(_is_gather(e, types) for e in entries_of(stmt.args[1])):
             yield stmt, "a subscript", IndexError
         if catches(ValueError) and not _agrees(stmt, types):
             yield stmt, what, ValueError

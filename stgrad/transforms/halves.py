@@ -78,9 +78,9 @@ def halves(fn: Function, late: Sequence[str], values: int) -> Halves | None:
         values: the number of results of the first.
     """
     early, behind = divided(fn, late)
-    if _names(_results(fn)[:values]) & assigned(behind):
+    if _names(entries_of(fn.result)[:values]) & assigned(behind):
         return None
-    early, behind = _sunk(fn, early, behind, _results(fn)[:values])
+    early, behind = _sunk(fn, early, behind, entries_of(fn.result)[:values])
     return _Cut(fn, late, values).made(early, behind)
 
 
@@ -88,7 +88,7 @@ def repeated(fn: Function, late: Sequence[str], values: int) -> Halves:
     """The same where nothing is passed on but arguments: the second program does all over again."""
     classes = aliases(fn)
     early = divided(fn, late)[0]  # tests of the reverse sweep, which nothing reads, wait for it
-    early = eliminate_dead(early, _names(_results(fn)[:values]), fn.types, classes)
+    early = eliminate_dead(early, _names(entries_of(fn.result)[:values]), fn.types, classes)
     found = _Cut(fn, late, values).made(early, _silent(fn.body), again=True)
     assert found is not None, "arguments can be passed on"
     return found
@@ -97,10 +97,6 @@ def repeated(fn: Function, late: Sequence[str], values: int) -> Halves:
 def _silent(block: Block) -> Block:
     """A block without what it prints: that was seen once."""
     return tuple(map_blocks(_silent, s) for s in block if not (isinstance(s, Effect) and s.op == "print"))
-
-
-def _results(fn: Function) -> tuple[Operand, ...]:
-    return entries_of(fn.result)
 
 
 def _renaming(names: Mapping[str, str]) -> Callable[[Any], Any]:
@@ -119,7 +115,7 @@ def _sunk(fn: Function, early: Block, behind: Block, values: Sequence[Operand]) 
     classes, counts = aliases(fn), Counter(n for stmt in early for n in assigned((stmt,)))
     needed = _names(values)
     bound, written = set[str](), set[str]()  # by the early statements behind this one
-    wanted = exposed(behind) | _names(_results(fn))
+    wanted = exposed(behind) | _names(entries_of(fn.result))
     kept: list[Stmt] = []
     for stmt in reversed(early):
         names = set(assigns(stmt))
@@ -170,7 +166,7 @@ class _Cut:
 
     def made(self, early: Block, behind: Block, again: bool = False) -> Halves | None:
         """The two functions; `again`: the second does all that the first does, and is given the parameters, which share no memory."""
-        results = _results(self.fn)[self.values :]
+        results = entries_of(self.fn.result)[self.values :]
         behind = eliminate_dead(behind, _names(results), self.types, self.classes)
         made_early = {p.name for p in self.early_params()} | (set() if again else assigned(early))
         crossing = sorted((exposed(behind) | (_names(results) - certain(behind))) & made_early)
@@ -178,7 +174,7 @@ class _Cut:
             return None
         first, start, kept, params = self.passed(crossing, behind, results)
         defaults = self.defaults(crossing, early)
-        forward = self.function("forward", (*defaults, *early, *first), (*_results(self.fn)[: self.values], *kept), self.early_params())
+        forward = self.function("forward", (*defaults, *early, *first), (*entries_of(self.fn.result)[: self.values], *kept), self.early_params())
         named = self.later | {p.name: self._kept(p.name) for p in params if p.name.startswith("_")}
         leaf = _renaming(named)
         behind, results, params = rename((*start, *behind), named), tuple(map_operand(leaf, r) for r in results), [leaf(p) for p in params]

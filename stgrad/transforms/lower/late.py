@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import definitions
-from stgrad.analysis.elements import places
 from stgrad.analysis.statements import total
 from stgrad.ir import (
     Assign,
@@ -33,6 +32,7 @@ from stgrad.ir import (
     Var,
     assigns,
     blocks,
+    entries_of,
     map_blocks,
     map_operands,
     operand_vars,
@@ -79,7 +79,7 @@ def _removed(fn: Function, name: str, guards: frozenset[str]) -> Function | None
         assert isinstance(reader, Assign)
         fresh = {n: names.fresh(n) for s in chain for n in assigns(s)}
         types.update({new: types[old] for old, new in fresh.items()})
-        moved = dict(zip((c.name for c in found.counters), places(reader.args[1]), strict=True))
+        moved = dict(zip((c.name for c in found.counters), entries_of(reader.args[1]), strict=True))
         copied = tuple(_with(s, moved) for s in rename(chain, fresh) if isinstance(s, Assign))
         return (*copied, replace(reader, op="alias", args=copied[-1].targets))
 
@@ -151,9 +151,9 @@ class _Array:
             return None
         at, store = stores[0]
         loops = {s.var for s, _ in at if isinstance(s, For)}
-        counters = tuple(c for c in places(store.index) if c in loops and isinstance(c, Var))
+        counters = tuple(c for c in entries_of(store.index) if c in loops and isinstance(c, Var))
         own = isinstance(new[0], Assign) and new[0].op == "np.empty" and store.target == Var(name) and store.mode == "set"
-        if not own or len(set(counters)) != len(places(store.index)) or name in operand_vars(store.value):
+        if not own or len(set(counters)) != len(entries_of(store.index)) or name in operand_vars(store.value):
             return None
         return cls(fn, name, every, new[0], at, store, counters, readers, aliases(fn), definitions(fn).once)
 

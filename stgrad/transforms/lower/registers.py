@@ -50,7 +50,6 @@ from dataclasses import dataclass, field, replace
 from stgrad.analysis.affine import Positions
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import Definitions, definitions
-from stgrad.analysis.elements import places
 from stgrad.analysis.extents import parameter_extents
 from stgrad.ir import (
     Assign,
@@ -69,6 +68,7 @@ from stgrad.ir import (
     While,
     assigned,
     blocks,
+    entries_of,
     map_blocks,
     operand_vars,
     reads,
@@ -153,7 +153,7 @@ class Registers:
             if isinstance(stmt, Store) and self.stands(stmt, moving) and self.classes.find(stmt.target.name) not in spoilt:
                 key = (stmt.target.name, stmt.index)
                 if key not in found:
-                    found[key] = Var(self.names.fresh("_".join([stmt.target.name, *map(label, places(stmt.index))])))
+                    found[key] = Var(self.names.fresh("_".join([stmt.target.name, *map(label, entries_of(stmt.index))])))
         return found
 
     def stands(self, store: Store, moving: set[str]) -> bool:
@@ -161,7 +161,7 @@ class Registers:
         type_ = self.types[store.target.name]
         if store.mode != "add" or not type_.is_float or store.target.name in moving:
             return False
-        index = places(store.index)
+        index = entries_of(store.index)
         if len(index) != type_.rank or not all(self.is_scalar(p) for p in (*index, store.value)):
             return False
         return not moving.intersection(operand_vars(store.index))
@@ -205,7 +205,7 @@ class Registers:
 
     def exists(self, array: str, index: Operand, ranges: Ranges) -> bool:
         """Whether an index is that of one element which exists for sure."""
-        at, dims = places(index), self.types[array].dims
+        at, dims = entries_of(index), self.types[array].dims
         return len(at) == len(dims) and all(self.within(place, dim, ranges) for place, dim in zip(at, dims, strict=True))
 
     def within(self, place: Operand, extent: Dim, ranges: Ranges) -> bool:

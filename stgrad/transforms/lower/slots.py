@@ -205,7 +205,7 @@ class _Slots:
     def slot(self, block: str, name: str, copies: list[Store], loops: Loops) -> list[Operand] | None:
         """The leading positions of all copies, each of another loop; None where two trips may share a slot."""
         more = self.types[block].rank - self.types[name].rank
-        found = {tuple(_items(s.index)[:more]) for s in copies}
+        found = {tuple(entries_of(s.index)[:more]) for s in copies}
         inner = loops[len(self.around[block]) :]
         if len(found) != 1 or loops[: len(self.around[block])] != self.around[block] or len(inner) != more:
             return None
@@ -278,10 +278,6 @@ def _reads(stmt: Assign, name: str, index: Operand) -> bool:
     return stmt.op == "getitem" and stmt.args == (Var(name), index)
 
 
-def _items(index: Operand) -> tuple[Operand, ...]:
-    return entries_of(index)
-
-
 def _tail(index: Operand, skip: int) -> Operand:
-    items = _items(index)[skip:]
+    items = entries_of(index)[skip:]
     return items[0] if len(items) == 1 else Pack(items)
