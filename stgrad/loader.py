@@ -27,6 +27,7 @@ from stgrad.cache import directory, key, write_source
 from stgrad.errors import NotCompiledError, StgradError
 from stgrad.native import keep
 from stgrad.runtime import casts, shared  # noqa: F401  (Numba learns the casts)
+from stgrad.stack_slots import Compiler
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "boundscheck": False}
 
@@ -111,7 +112,7 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
     known = (str(path), function.__name__)
     if known not in _compiled:
         whole = compiled_units(function, options)
-        dispatcher: Any = numba.njit(**(OPTIONS | options))(whole)
+        dispatcher: Any = numba.njit(**(OPTIONS | options), pipeline_class=Compiler)(whole)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
             if whole is function:  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles
                 keep(dispatcher, path)
@@ -130,7 +131,7 @@ def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Ca
         return function
     scope = dict(function.__globals__)
     for name, unit in units.items():
-        scope[name] = numba.njit(**(OPTIONS | options | {"parallel": False}))(_in_scope(unit, scope))
+        scope[name] = numba.njit(**(OPTIONS | options | {"parallel": False}), pipeline_class=Compiler)(_in_scope(unit, scope))
     return _in_scope(function, scope)
 
 

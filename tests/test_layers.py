@@ -18,7 +18,7 @@ ROOT = Path(stgrad.__file__).parent
 LAYERS = [
     {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types"},
     {"rules", "budgets"},
-    {"ir", "lookups", "native", "generated"},
+    {"ir", "lookups", "native", "generated", "stack_slots"},
     {"source", "printer", "runtime", "verify", "values"},
     {"loader", "registered", "shipping"},
     {"calls"},

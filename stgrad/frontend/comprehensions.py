@@ -23,7 +23,7 @@ from stgrad.ir import Effect, Store, assigned, walk
 
 def _each(frame: Frame, value: Value, trip: Callable[[Value], None], node: Any, *, rolls: bool = False) -> None:
     """`trip` of each item; a few known ones are written out, and many constants unless the loop `rolls`."""
-    found = long(frame, value, node) if rolls else None
+    found = long(frame, value, node, ranges=True) if rolls else None
     if found is not None and roll(frame, found, trip, lambda: counted_loop(frame, found.length, lambda k: trip(found.item(k)), "k", set())):
         return
     if driver(value) is not None:

@@ -3,10 +3,10 @@
     for x, w in NODES:                  for k in range(64):
         s += w * f(x)         ->            s += w_table[k] * f(x_table[k])
 
-The items are numbers of one class, or tuples of one structure of such, and there are too many of them to write a trip for each. In the loop an item is a
-number of the running program. Where it has to be known while the program is made (a position in a list, an exponent, a shape), or where
-the trips do not treat all items alike, the trips are written out after all. So they are where a trip leaves nothing for the running
-program to do, and where one changes what the loop runs over.
+The items are numbers of one class, or tuples of one structure of such, and a trip for each would be too much to write: there are many of them, or a
+trip is long. In the loop an item is a number of the running program. Where it has to be known while the program is made (a position in a list, an exponent,
+a shape), or where the trips do not treat all items alike, the trips are written out after all. So they are where a trip leaves nothing for the
+running program to do, and where one changes what the loop runs over.
 """
 
 from __future__ import annotations
@@ -23,41 +23,55 @@ from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.heap import State, contents
 from stgrad.frontend.indexing import lists
-from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, known_items
+from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items
 from stgrad.frontend.operations import binary
 from stgrad.frontend.selection import SELECTS
 from stgrad.frontend.values import DictView, Growing, Sym, Value, is_number, leaves, rebuild, scalar_type
-from stgrad.ir import Assign, Const, Stmt
+from stgrad.ir import Assign, Const, Stmt, walk
 
-FEW = 16  # trips that are written out
+FEW = 16  # trips that are written out where they make no more than so many statements:
+MUCH = 160
+SHORTEST = 3
 
 
 @dataclass(frozen=True)
 class Long:
-    """What a long loop runs over: how many items there are, and the k-th, for numbers that are known and for those of the running program."""
+    """What a loop over constants runs over: how many items there are, and the k-th, for numbers that are known and for those of the running program."""
 
     length: Value
     item: Callable[[Value], Value]
     held: tuple[tuple[Value, dict[Any, Value]], ...] = ()  # the lists and dicts that the items are in, and what they held before
+    few: int = 0  # how many, where they are so few that it is for the trips to say whether they are written out
+    before: State | None = None  # with `few`, what it was before anything was asked of the items
 
 
-def long(frame: Frame, value: Value, node: Any) -> Long | None:
-    """What a loop over constants runs over; None where there are few of them, or none, or where they are not of one kind."""
-    if ASSUMPTION.get().written_out or frame.unroll or not _has_many(value):
+def long(frame: Frame, value: Value, node: Any, *, ranges: bool = False) -> Long | None:
+    """What a loop over constants runs over; None where there are too few of them, or where they are not of one kind. `ranges`: one may be a loop or not."""
+    many = _known_length(value, ranges)
+    if ASSUMPTION.get().written_out or frame.unroll or many < SHORTEST:
         return None
-    return _items(frame, value, node)
+    if many > FEW:
+        return _items(frame, value, node)
+    state = State(frame)
+    found = _items(frame, value, node)
+    if found is None:
+        state.restore()
+    return None if found is None else replace(found, few=many, before=state)
 
 
-def _has_many(value: Value) -> bool:
+def _known_length(value: Value, ranges: bool) -> int:
+    """How many constants a loop runs over; 0 where it runs over something else."""
     if isinstance(value, (Enumerate, Reversed)):
-        return _has_many(value.inner)
+        return _known_length(value.inner, ranges)
     if isinstance(value, Mapped):
-        return _has_many(value.inners)
+        return _known_length(value.inners, ranges)
     if isinstance(value, Zip):
-        return any(map(_has_many, value.inners))
+        return max((_known_length(v, False) for v in value.inners), default=0)
     if isinstance(value, Growing):
-        return type(value.count) is int and value.count > FEW
-    return isinstance(value, (list, tuple, dict)) and len(value) > FEW
+        return value.count if type(value.count) is int else 0
+    if isinstance(value, Range):
+        return len(value.known) if ranges and value.known is not None else 0
+    return len(value) if isinstance(value, (list, tuple, dict)) else 0
 
 
 def _items(frame: Frame, value: Value, node: Any) -> Long | None:
@@ -171,10 +185,11 @@ def picked(frame: Frame, owner: Value, index: Value) -> Value | None:
 def roll(frame: Frame, found: Long, trip: Callable[[Value], None], read: Callable[[], None]) -> bool:
     """Whether `read` has read a loop as one of the running program; where it cannot be one, nothing has been read."""
     state = State(frame)
+    before = found.before or state
     token = SELECTS.set(False)  # a position in a list is cheaper where it is known
     try:
         if not _works(frame, found, trip):
-            state.restore()
+            before.restore()
             return False
         state.restore()
         read()
@@ -185,14 +200,16 @@ def roll(frame: Frame, found: Long, trip: Callable[[Value], None], read: Callabl
         pass
     finally:
         SELECTS.reset(token)
-    state.restore()
+    before.restore()
     return False
 
 
 def _works(frame: Frame, found: Long, trip: Callable[[Value], None]) -> bool:
-    """Whether the first trip leaves something for the running program to do."""
+    """Whether the first trip leaves something for the running program to do, and with few trips, whether all of them would be much to write."""
     with frame.builder.block() as block:
         trip(found.item(0))
+    if found.few and found.few * sum(1 for _ in walk(tuple(block))) <= MUCH:
+        return False
     return not all(map(_is_known, block))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.line_costs import LineCost, Times, duration, percent
+from stgrad.stack_slots import Compiler
 
 if TYPE_CHECKING:
     from stgrad.explain import Explanation
@@ -154,7 +155,7 @@ class _Measurement:
         scope: dict[str, Any] = {"__name__": "stgrad_profile"}
         exec(compile(text, f"<stgrad profile of {name}>", "exec"), scope)  # noqa: S102
         options = {"parallel": self._g.options.parallel}
-        return numba.njit(**(loader.OPTIONS | options))(loader.compiled_units(scope[name], options))
+        return numba.njit(**(loader.OPTIONS | options), pipeline_class=Compiler)(loader.compiled_units(scope[name], options))
 
     def _leaves(self) -> list[Any]:
         """The arguments of a call; arrays that the program writes to are copies."""

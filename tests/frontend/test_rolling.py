@@ -243,6 +243,64 @@ def test_what_must_be_known_is(function: Callable[..., Any]) -> None:
     assert function not in KNOWN or "table[" not in stgrad.grad(function).lowered(0.7)
 
 
+FEW_ITEMS = [(0.5 + 0.1 * k, k + 1) for k in range(6)]
+
+
+def present_values(x: Any) -> Any:
+    """Few items, and a sum of few terms in each trip: together much to write."""
+    s = 0.0
+    for c, years in FEW_ITEMS:
+        value = sum(c * math.exp(-x * t) / (1.0 + x * t) ** 2 + math.sin(c * t * x) - math.cos(x - t) for t in range(1, years + 3))
+        s += (value - c) ** 2
+    return s
+
+
+def long_trips_beside_an_array(x: Any) -> Any:
+    s = 0.0
+    for (c, k), v in zip(FEW_ITEMS, np.arange(8.0) * x, strict=False):
+        a = math.sin(c * v) + math.cos(k * x) * v
+        b = a * math.exp(-c * x) + a * a - v
+        for _ in range(k):
+            b = b * math.tanh(a + b) + c
+        s += a * b + math.atan(a - b) * math.sin(s) + (a + c) * (b - k) * math.exp(-a * a) + math.sqrt(1.0 + b * b) + math.log(2.0 + b * b)
+    return s
+
+
+def short_trips(x: Any) -> Any:
+    s = 0.0
+    for c, k in FEW_ITEMS:
+        s += math.sin(c * x) * k
+    return s
+
+
+def must_be_known(x: Any) -> Any:
+    """Much to write, but a trip has to know its item."""
+    parts = [x * 2.0, x * x, math.sin(x)] * 3
+    s = 0.0
+    for c, k in FEW_ITEMS:
+        s += sum(c * math.exp(-x * t) / (1.0 + x * t) ** 2 + math.sin(c * t * x) for t in range(1, 9)) * parts[k]
+    return s
+
+
+@pytest.mark.parametrize("function", [present_values, long_trips_beside_an_array])
+def test_few_long_trips_are_a_loop(function: Callable[..., Any]) -> None:
+    check_gradient(function, (0.7,))
+    assert stgrad.value_and_grad(function)(0.7)[0] == pytest.approx(function(0.7), rel=1e-13)
+    text = stgrad.grad(function).lowered(0.7)
+    assert "table[" in text
+    assert len(text.splitlines()) < 200
+
+
+def test_few_short_trips_are_written_out() -> None:
+    check_gradient(short_trips, (0.7,))
+    assert "table[" not in stgrad.grad(short_trips).lowered(0.7)
+
+
+def test_few_long_trips_that_must_know_their_item() -> None:
+    check_gradient(must_be_known, (0.7,))
+    assert stgrad.value_and_grad(must_be_known)(0.7)[0] == pytest.approx(must_be_known(0.7), rel=1e-13)
+
+
 def test_other_exponents_stand_in_tables() -> None:
     def f(x: Any) -> Any:
         s = 0.0
