@@ -11,7 +11,8 @@
             x_bar[i] += top_bar * df(x[i])
             top_bar = 0.0
 
-Behind the last replacement the adjoint of the variable is zero, and what earlier ones would add is zero times something.
+Behind the last replacement the adjoint of the variable is zero, and what earlier ones would add is zero times something, in loops of the
+trip as well. Trips that set anything for what comes after the reversal are not left out.
 
     >>> import numpy as np
     >>> import stgrad
@@ -76,9 +77,10 @@ Behind the last replacement the adjoint of the variable is zero, and what earlie
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from stgrad.analysis.liveness import Liveness
+from stgrad.analysis.liveness import Liveness, observed
 from stgrad.ir import (
     Assign,
     Block,
@@ -114,16 +116,17 @@ def records(fn: Function) -> Function:
         return fn
     types, names = dict(fn.types), Names(fn.types)
     body = fn.body
-    while (found := _first(body)) is not None:
+    while (found := _first(body, observed(fn))) is not None:
         body = found.rewrite(body, types, names)
     return replace(fn, body=body, types=types)
 
 
-def _first(body: Block) -> _Record | None:
+def _first(body: Block, results: set[str]) -> _Record | None:
     loops = [s for s in walk(body) if isinstance(s, For)]
+    after = Liveness(body, results).after
     for reverse in loops:
         for branch in reverse.body:
-            found = _Record.find(loops, reverse, branch) if isinstance(branch, If) else None
+            found = _Record.find(loops, reverse, branch, after[id(reverse)]) if isinstance(branch, If) else None
             if found is not None:
                 return found
     return None
@@ -138,21 +141,23 @@ class _Record:
     test: Assign
     again: Assign | Pop  # computed again, or kept
     branch: If
+    carried: Set[str]  # names that a trip hands on: to the next one, or to what is behind the reversal
 
     @classmethod
-    def find(cls, loops: list[For], reverse: For, branch: If) -> _Record | None:
+    def find(cls, loops: list[For], reverse: For, branch: If, after: Set[str]) -> _Record | None:
         again = _definition(reverse.body, branch.cond)
         if again is None or reverse.step != Const(-1) or isinstance(again, Assign) and not again.op.startswith(("np.less", "np.greater")):
             return None
         popped = {s.target.name: s.stack for s in reverse.body if isinstance(s, Pop)}
         stacks = {again.stack} if isinstance(again, Pop) else {popped[n] for n in reads(again) if n in popped}
+        carried = (Liveness(reverse.body, ()).before | after) & assigned(reverse.body)
         for forward in loops:
             pushed = {s.stack: s.value for s in forward.body if isinstance(s, Push)}
             if not stacks or not stacks <= pushed.keys() or forward.step != Const(1) or forward.var != reverse.var:
                 continue
             conditions = [_definition(forward.body, s.cond) for s in forward.body if isinstance(s, If)]
             tests = [d for d in conditions if isinstance(d, Assign) and _alike(d, again, pushed)]
-            found = cls(forward, reverse, tests[0], again, branch) if len(tests) == 1 else None
+            found = cls(forward, reverse, tests[0], again, branch, carried) if len(tests) == 1 else None
             return found if found is not None and found.legal() else None
         return None
 
@@ -160,32 +165,29 @@ class _Record:
         """Whether the branch adds nothing but zeros once it has run, and nothing else touches the adjoint that it ends."""
         if any(isinstance(s, (Pop, Push, For, While)) for s in walk((self.branch,))):
             return False
-        carried = self._carried()
         ended = {s.target.name for s in self.branch.then if isinstance(s, Assign) and s.op == "alias" and s.args == (Const(0.0),)}
-        records = carried & ended
+        records = self.carried & ended
         within = [id(s) for s in walk(self.branch.then)]
         outside = [s for s in walk(self.reverse.body) if id(s) not in within]
         touched = {n for s in outside for n in (*reads(s), *assigns(s))}
         condition = self.branch.cond
         if not records or records & touched or [s for s in outside if set(operand_vars(condition)) & set(reads(s))] != [self.branch]:
             return False
-        zero = _zeros(self.branch.then, records, carried)
+        zero = _zeros(self.branch.then, records, self.carried)
         other = _cleared(self.branch.orelse)
         return zero is not None and other is not None and other <= zero and not (assigned(self.branch.then) - other) & touched
 
     def alone(self) -> bool:
         """Whether a trip without the branch adds nothing but zeros."""
         rest = tuple(s for s in self.reverse.body if s is not self.branch and not isinstance(s, Pop))
-        if any(isinstance(s, (If, For, While)) for s in rest):
+        cleared = _cleared(self.branch.orelse) or set()
+        if cleared & self.carried:
             return False
         for pop in (s for s in self.reverse.body if isinstance(s, Pop)):
             users = [s for s in walk(self.reverse.body) if pop.target.name in reads(s)]
             if pop is not self.again and any(s is not self.again for s in users):
                 return False
-        return _zeros(rest, _cleared(self.branch.orelse) or set(), self._carried()) is not None
-
-    def _carried(self) -> set[str]:
-        return set(Liveness(self.reverse.body, ()).before & assigned(self.reverse.body))
+        return _zeros(rest, cleared, self.carried) is not None
 
     # --------------------------------------------------------------- rewriting
 
@@ -256,19 +258,34 @@ def _is_zero(stmt: Assign, zero: set[str]) -> bool:
     return False
 
 
-def _zeros(block: Block, zero: set[str], carried: set[str]) -> set[str] | None:
+def _zeros(block: Block, zero: Set[str], carried: Set[str]) -> set[str] | None:
     """Names that are zero behind a block, if those in `zero` are ahead of it; None if it does more than add zeros to what is `carried`."""
     known = set(zero)
     for stmt in block:
-        if isinstance(stmt, Store):
+        if isinstance(stmt, For):
+            repeated = _zeros_of_trips(stmt, known, carried)
+            if repeated is None:
+                return None
+            known = repeated
+        elif isinstance(stmt, Store):
             if stmt.mode != "add" or not isinstance(stmt.value, Var) or stmt.value.name not in known:
                 return None
         elif not isinstance(stmt, Assign) or len(stmt.targets) != 1:
             return None
-        elif _is_zero(stmt, known):
+        elif _is_zero(stmt, known) and stmt.target.name not in carried - known:
             known.add(stmt.target.name)
         elif stmt.target.name not in carried:
             known.discard(stmt.target.name)
         elif stmt.op != "np.add" or stmt.args[0] != stmt.target or not isinstance(stmt.args[1], Var) or stmt.args[1].name not in known:
             return None
     return known
+
+
+def _zeros_of_trips(loop: For, zero: Set[str], carried: Set[str]) -> set[str] | None:
+    """The same of a loop: what stays zero in every trip, of which there may be none."""
+    known = set(zero) - {loop.var.name}
+    while (after := _zeros(loop.body, known, carried)) is not None:
+        if known <= after:
+            return known
+        known &= after
+    return None

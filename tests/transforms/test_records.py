@@ -122,7 +122,54 @@ def halved(x, m):
     return best
 
 
-PROGRAMS = [largest, smallest_product, viterbi, where_it_is, two_at_once, counted, faded, watched, costly, kept_or_new, halved]
+def begun_anew(x, m):
+    """Trips set what the first one is given, which the trip of the last replacement alone would not undo."""
+    best, shift = -1e10, x[0] * x[0]
+    for i in range(len(x)):
+        best = max(best, x[i] + shift)
+        shift = 2.0
+    return best * m[0, 0]
+
+
+def begun_anew_behind(x, m):
+    best, shift = -1e10, x[0] * x[0]
+    for i in range(len(x)):
+        if i > 1:
+            shift = 1.0
+        best = max(best, x[i] + shift)
+        shift = 0.5
+    return best * m[0, 0] + shift
+
+
+def nearest(x, m):
+    total = 0.0
+    for i in range(len(x)):
+        best = 1e10
+        for j in range(m.shape[0]):
+            distance = 0.0
+            for k in range(m.shape[1]):
+                distance += (x[i] - m[j, k]) ** 2
+            best = min(best, distance)
+        total += best
+    return total
+
+
+def nearest_of_products(x, m):
+    """What the inner loop multiplies is needed on the way back."""
+    best = 1e10
+    for j in range(m.shape[0]):
+        product, total = x[0], 0.0
+        for k in range(m.shape[1]):
+            product = product * m[j, k]
+            total += product * x[k]
+        best = min(best, total)
+    return best * best
+
+
+PROGRAMS = [
+    begun_anew, begun_anew_behind, nearest, nearest_of_products, largest, smallest_product, viterbi, where_it_is, two_at_once, counted, faded, watched,
+    costly, kept_or_new, halved,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=[f.__name__ for f in PROGRAMS])
@@ -138,6 +185,11 @@ def test_one_trip_is_kept_in_place_of_all_values(f):
     assert "top_stack" not in text and "low_stack" not in text and "at" in text, text
 
 
+def test_a_trip_with_loops_is_one_trip():
+    text = stgrad.grad(nearest, (0, 1)).lowered(X, M)
+    assert "range(at, max(at - 1, -1), -1)" in text, text
+
+
 def test_no_trip_and_ties():
     grad = stgrad.grad(largest, (0, 1), jit=False)
     np.testing.assert_array_equal(grad(np.ones(1), np.ones((1, 2)))[1], np.ones((1, 2)))
@@ -148,3 +200,5 @@ def test_no_trip_and_ties():
 def test_compiled_and_second_order():
     check_gradient(smallest_product, (X, M))
     check_gradient(largest, (X, M), order=2, jit=False)
+    check_gradient(nearest, (X, M), jit=True)
+    check_gradient(begun_anew, (X, M), jit=True)
