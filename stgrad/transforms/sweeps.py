@@ -80,6 +80,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import contents
 from stgrad.names import Names
+from stgrad.transforms.arms import joined
 
 
 def unite_sweeps(fn: Function) -> Function:
@@ -124,7 +125,7 @@ class _Sweeps:
             live = inside.before
         at = 0
         while at < len(statements):
-            united = self._unite_at(statements, at, out, block is self.fn.body)
+            united = self._unite_at(statements, at, out, block is self.fn.body) or self._join_at(statements, at, out)
             if united is not None:
                 statements = united
             at += 1
@@ -150,6 +151,15 @@ class _Sweeps:
                 result = [*statements[:at], *ahead, united, *behind, *statements[later + 1 :]]
                 gone = pair.replaced_stacks | pair.own_stacks
                 return [s for s in result if not (isinstance(s, Stack) and s.name in gone)]
+        return None
+
+    def _join_at(self, statements: list[Stmt], at: int, out: frozenset[str]) -> list[Stmt] | None:
+        """A branch and the later one of its condition as one, where that unites a loop in the first with its reversal in the second."""
+        for later, branch in joined(statements, at, lambda n: not self.types[n].array, self.classes.same):
+            live = frozenset(Liveness(tuple(statements[later + 1 :]), out).before)
+            then, orelse = self.block(branch.then, live), self.block(branch.orelse, live)
+            if (then, orelse) != (branch.then, branch.orelse):
+                return [*statements[:at], replace(branch, then=then, orelse=orelse), *statements[later + 1 :]]
         return None
 
     def _mirrors(self, forward: For, reverse: For, run: Sequence[Stmt]) -> bool:

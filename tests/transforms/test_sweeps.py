@@ -73,7 +73,52 @@ X = np.array([1.1, 0.4, 2.0, 0.7])
 A = np.array([[0.3, 1.2, 0.4], [0.8, 0.1, 0.9]])
 
 
-@pytest.mark.parametrize(("f", "args"), [(prices, (X, 1.0, 0.3)), (nested, (A,)), (descending, (X,))])
+def returns_early(x, n):
+    if n < 0.0:
+        return x[0]
+    total = 0.0
+    for i in range(len(x)):
+        total += n * math.exp(x[i])
+    return total
+
+
+def in_one_arm(x, a):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            for j in range(a.shape[1]):
+                total += math.exp(x[i] * a[0, j])
+        else:
+            total += x[i] * x[i]
+    return total
+
+
+def changed_between(x, a):
+    """The condition of the second sweep is about an array that the first has changed."""
+    y = x.copy()
+    total = 0.0
+    for i in range(len(x)):
+        if y[i] > 0.5:
+            for j in range(a.shape[1]):
+                total += math.exp(y[i] * a[0, j])
+            y[i] = -1.0
+        else:
+            y[i] = total * x[i]
+    return total + np.sum(y * y)
+
+
+def minors(m):
+    n = m.shape[0]
+    if n == 1:
+        return m[0, 0]
+    total, sign = 0.0, 1.0
+    for j in range(n):
+        total += sign * m[0, j] * minors(np.concatenate((m[1:, :j], m[1:, j + 1 :]), axis=1))
+        sign = -sign
+    return total
+
+
+@pytest.mark.parametrize(("f", "args"), [(prices, (X, 1.0, 0.3)), (nested, (A,)), (descending, (X,)), (returns_early, (X, 2.0)), (in_one_arm, (X, A))])
 def test_independent_trips_store_nothing(f, args):
     text = stgrad.grad(f).lowered(*args)
     assert "stack" not in text, text
@@ -102,3 +147,16 @@ def test_compiled(f, args):
     names = tuple(range(len(args)))
     for compiled, plain in zip(stgrad.grad(f, names)(*args), stgrad.grad(f, names, jit=False)(*args), strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("f", "args"), [(returns_early, (X, -1.0)), (changed_between, (X, A)), (in_one_arm, (X, A))])
+def test_branches_of_both_sweeps(f, args):
+    check_gradient(f, args)
+
+
+def test_each_call_of_a_recursion_goes_through_its_trips_once():
+    m = np.random.default_rng(0).standard_normal((4, 4))
+    text = stgrad.grad(minors).lowered(m)
+    assert "stack" not in text, text
+    np.testing.assert_allclose(stgrad.grad(minors, jit=False)(m), np.linalg.det(m) * np.linalg.inv(m).T)
+    check_gradient(minors, (m,))
