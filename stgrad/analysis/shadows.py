@@ -8,11 +8,32 @@ like a scalar's. Alias pairs are flow-sensitive, so `a, b = b, a` keeps two buff
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from stgrad.analysis.alias import sharing, viewed
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
 from stgrad.analysis.manager import kept
-from stgrad.ir import Assign, Block, Custom, For, Function, If, Pop, Push, Stmt, Store, Type, Var, While, assigned, assigns, stored
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    For,
+    Function,
+    If,
+    Pop,
+    Push,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    assigned,
+    assigns,
+    blocks,
+    stored,
+    walk,
+)
 
 Pairs = dict[str, frozenset[str]]  # the other names that may look into the array of a name; never changed in place
 NONE: frozenset[str] = frozenset()
@@ -35,6 +56,16 @@ def updated(fn: Function) -> frozenset[str]:
     """Representatives of the classes through which something is stored."""
     classes = sharing(fn)
     return frozenset(classes.find(n) for n in stored(fn.body))
+
+
+@kept
+def copied_at_once(fn: Function) -> frozenset[str]:
+    """Arrays that the next statement copies, and nothing else reads: whether they are views of others does not matter."""
+    every = definitions(fn).reads
+    runs = [fn.body, *(inner for s in walk(fn.body) for inner in blocks(s))]
+    pairs = [pair for run in runs for pair in pairwise(run)]
+    made = ((a.target.name, b) for a, b in pairs if isinstance(a, Assign) and len(a.targets) == 1 and isinstance(b, Assign) and b.op == "np.copy")
+    return frozenset(name for name, copy in made if copy.args[0] == Var(name) and every[name] == 1)
 
 
 class _Conflicts:

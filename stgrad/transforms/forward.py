@@ -32,7 +32,7 @@ from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import Liveness, result_names
-from stgrad.analysis.shadows import shadowed, updated
+from stgrad.analysis.shadows import copied_at_once, shadowed, updated
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.values import Sym, Value, operand_of
 from stgrad.ir import (
@@ -291,7 +291,7 @@ class Forward:
         source = viewed(stmt, self.fn.types)
         if source is None or not _either(stmt.op) or not moving or self.classes.find(source) not in self.in_conflict:
             return
-        if operation(stmt.op).made != "reshaped" or not (source in self.rows and rowwise(stmt)):
+        if stmt.target.name not in copied_at_once(self.fn) and (operation(stmt.op).made != "reshaped" or not (source in self.rows and rowwise(stmt))):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
                 stmt.loc,

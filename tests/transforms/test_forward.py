@@ -225,6 +225,23 @@ def test_a_reshape_that_may_copy_is_refused():
 
 
 @BOTH
+def test_what_is_flattened_is_a_copy(jit):
+    """Whether the array in between is a view does not matter."""
+
+    def f(x):
+        y = x.copy()
+        m = y.reshape(2, 2)
+        m[:, 1:] -= 2.0 * m[:, :-1]
+        z = m.T.flatten()
+        z[0] = 1.0
+        y[2] = z[1] * z[1]
+        return z + y
+
+    x = np.array([0.3, -0.2, 0.5, 0.7])
+    np.testing.assert_allclose(stgrad.jacfwd(f, jit=jit)(x), stgrad.jacrev(f, jit=jit)(x))
+
+
+@BOTH
 def test_the_gradient_in_forward_mode(jit):
     def f(p, n):
         y = p["x"]
