@@ -64,22 +64,27 @@ def seeds(colours: Colours) -> Any:
     return made
 
 
-def entries(compressed: Any, pattern: Any, colours: Colours) -> Any:
-    """The entries of a CSR pattern, in its order: `compressed` has a row for each colour, the sum of its columns."""
-    return compressed[colours[pattern.indices], _rows(pattern)]
+def positions(pattern: Any, colours: Colours) -> Any:
+    """Where the entries of a CSR pattern, in its order, stand in an array that has a row for each colour, the sum of its columns."""
+    return colours[pattern.indices] * pattern.shape[0] + _rows(pattern)
 
 
-def mirrored_entries(compressed: Any, pattern: Any, colours: Colours) -> Any:
+def row_positions(pattern: Any, colours: Colours) -> Any:
+    """The same where a colour stands for the sum of some rows."""
+    return colours[_rows(pattern)] * pattern.shape[1] + pattern.indices
+
+
+def mirrored_positions(pattern: Any, colours: Colours) -> Any:
     """The same for a star colouring: where a row has several columns of a colour, the mirror image is read."""
     rows, cols = _rows(pattern), pattern.indices
     place = rows * (int(colours.max(initial=0)) + 1) + colours[cols]
     _, inverse, counts = np.unique(place, return_inverse=True, return_counts=True)
     alone = counts[inverse.reshape(-1)] == 1
-    return np.where(alone, compressed[colours[cols], rows], compressed[colours[rows], cols])
+    return np.where(alone, colours[cols] * pattern.shape[0] + rows, colours[rows] * pattern.shape[0] + cols)
 
 
 def _rows(pattern: Any) -> Any:
     return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
 
 
-__all__ = ["columns", "entries", "mirrored_entries", "seeds", "star"]
+__all__ = ["columns", "mirrored_positions", "positions", "row_positions", "seeds", "star"]

@@ -97,10 +97,11 @@ def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, ha
 
 @dataclass(frozen=True)
 class Plan:
-    """The pattern of a Jacobian, a boolean CSR array, and the colours of its columns, or its rows."""
+    """The pattern of a Jacobian, a boolean CSR array, the colours of its columns, or its rows, and where its entries stand in the sums of these."""
 
     pattern: Any
     colours: Any
+    places: Any
     by_columns: bool
     seeds: tuple[Any, ...]
     lookups: tuple[Any, ...]
@@ -132,14 +133,9 @@ class Sparse:
 
         plan = self.plan(*args, **kwargs)
         run = self._forward if plan.by_columns else self._reverse
-        compressed = np.concatenate(run(plan.seeds, args, kwargs), axis=1) if plan.sweeps else np.zeros((1, max(plan.pattern.shape)))
+        blocks = run(plan.seeds, args, kwargs) if plan.sweeps else [np.zeros((1, max(plan.pattern.shape)))]
+        data = np.take(blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), plan.places)
         pattern = plan.pattern
-        if plan.by_columns:
-            read = colouring.mirrored_entries if self.symmetric else colouring.entries
-            data = read(compressed, pattern, plan.colours)
-        else:
-            rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-            data = compressed[plan.colours[rows], pattern.indices]
         return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
     @errors.presents
@@ -159,12 +155,12 @@ class Sparse:
             pattern = (pattern + pattern.T).tocsr().astype(bool)
             pattern.sort_indices()
             colours = colouring.star(pattern)
-            return Plan(pattern, colours, True, _split(colouring.seeds(colours), inputs), kept)
+            return Plan(pattern, colours, colouring.mirrored_positions(pattern, colours), True, _split(colouring.seeds(colours), inputs), kept)
         by_column = colouring.columns(pattern) if self.mode != "reverse" else None
         by_row = colouring.columns(pattern.T.tocsr()) if self.mode != "forward" else None
         if by_row is None or by_column is not None and by_column.max(initial=-1) <= 2 * (by_row.max(initial=-1) + 1):
-            return Plan(pattern, by_column, True, _split(colouring.seeds(by_column), inputs), kept)
-        return Plan(pattern, by_row, False, _split(colouring.seeds(by_row), outputs), kept)
+            return Plan(pattern, by_column, colouring.positions(pattern, by_column), True, _split(colouring.seeds(by_column), inputs), kept)
+        return Plan(pattern, by_row, colouring.row_positions(pattern, by_row), False, _split(colouring.seeds(by_row), outputs), kept)
 
 
 def _split(rows: Any, sizes: list[int]) -> tuple[Any, ...]:

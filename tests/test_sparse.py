@@ -151,10 +151,12 @@ def test_colourings():
         pattern = sparse.csr_array(a)
         values = np.random.default_rng(seed).normal(size=a.shape)
         values = (values + values.T) * a
-        for colour, read in ((colouring.columns, colouring.entries), (colouring.star, colouring.mirrored_entries)):
+        for colour, places in ((colouring.columns, colouring.positions), (colouring.star, colouring.mirrored_positions)):
             colours = colour(pattern)
             compressed = colouring.seeds(colours) @ values.T
-            np.testing.assert_allclose(read(compressed, pattern, colours), values[a])
+            np.testing.assert_allclose(compressed.ravel()[places(pattern, colours)], values[a])
+        rows = colouring.columns(pattern.T.tocsr())
+        np.testing.assert_allclose((colouring.seeds(rows) @ values).ravel()[colouring.row_positions(pattern, rows)], values[a])
 
 
 def test_refusals():
