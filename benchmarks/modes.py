@@ -18,6 +18,7 @@ import numba  # noqa: E402
 import numpy as np  # noqa: E402
 
 import stgrad  # noqa: E402
+from benchmarks import operators  # noqa: E402
 
 ROUNDS = 7
 
@@ -59,18 +60,6 @@ def rosenbrock(x):
     return total
 
 
-def determinant(m):
-    """By minors, with one call for each entry of the first row."""
-    n = m.shape[0]
-    if n == 1:
-        return m[0, 0]
-    total, sign = 0.0, 1.0
-    for j in range(n):
-        total += sign * m[0, j] * determinant(np.concatenate((m[1:, :j], m[1:, j + 1 :]), axis=1))
-        sign = -sign
-    return total
-
-
 def fastest(f: Callable[..., Any], *args: Any) -> float:
     """Seconds of the fastest of some calls, after those that compile."""
     times = []
@@ -92,9 +81,24 @@ def main() -> None:
     show("Jacobian of a 200 x 200 layer", ("by hand", layer_by_hand, (x, w, b)), *((m, stgrad.jacobian(layer, mode=m), (x, w, b)) for m in modes))
     show("Hessian of Rosenbrock's function, n = 100", *((m, hessian(rosenbrock, mode=m), (point[:100],)) for m in ("reverse", "forward")))
     show("hvp of it, n = 100000", ("gradient", grad(rosenbrock), (point,)), ("hvp", stgrad.hvp, (rosenbrock, (point,), (v,))))
-    m = rng.normal(size=(9, 9))
-    show("determinant of 9 x 9 by minors", ("value", stgrad.jit(determinant), (m,)), ("gradient", grad(determinant), (m,)))
+    after_others(rng)
     calls()
+
+
+def after_others(rng: np.random.Generator) -> None:
+    """Programs of ADBench and GradBench; particle and saddle have no other row to be compared with."""
+    o = operators
+    hand = o.hand_data(rng, 544)
+    show("Jacobian of a tracked hand", ("by hand", o.hand_jacobian_by_hand, hand), ("forward", stgrad.jacfwd(o.hand_residuals), hand))
+    for points, means in ((rng.normal(size=(10_000, 8)), rng.normal(size=(10, 8))), (rng.normal(size=(1000, 32)), rng.normal(size=(64, 32)))):
+        title = f"gradient and diagonal of the Hessian of k-means, {len(points)} points, {len(means)} means in {means.shape[1]} dimensions"
+        costs = (("loops", o.cost_of_means), ("arrays", o.cost_of_means_with_arrays))
+        show(title, ("by hand", o.means_by_hand, (means, points)), *((name, o.gradient_and_diagonal(cost), (means, points)) for name, cost in costs))
+    m = rng.normal(size=(9, 9))
+    value, gradient = ("value", stgrad.jit(o.determinant), (m,)), ("gradient", stgrad.grad(o.determinant), (m,))
+    show("determinant of 9 x 9 by minors", ("by hand", o.determinant_by_hand, (m, 1.0)), value, gradient)
+    show("particle: a descent over a path through a field", ("stgrad", stgrad.jit(o.particle), (0.0,)))
+    show("saddle: a descent over descents", ("stgrad", stgrad.jit(o.saddle), (np.ones(2),)))
 
 
 def calls() -> None:

@@ -75,6 +75,8 @@ def overwrites(x):
 CASES = {
     "elementwise": (lambda x: np.sin(x) * x + np.exp(-x), (X,)),
     "product": (lambda a, b: a @ b, (A, B)),
+    "products of matrices": (lambda a: np.tanh(a @ np.exp(a)) @ a[:, :1], (S,)),
+    "one row": (lambda a, b: (a[:1] * a[:1]) @ b, (A, B)),
     "outer": (lambda x: np.outer(x**2, np.cos(x)), (X,)),
     "items": (lambda x: np.array([x[0] * x[1], x[2] ** 2, x[-1]]), (X,)),
     "slices": (lambda x: x[1:] * x[:-1], (X,)),
@@ -106,6 +108,11 @@ def one_after_the_other(monkeypatch):
         monkeypatch.setattr(tangent_calls.Every, "_stgrad_call_", lambda *_: None)
 
     return switch
+
+
+def test_a_product_of_matrices_takes_all_directions_at_once():
+    text = stgrad.jacfwd(lambda a, b: np.sin(a) @ b).source(A, B)
+    assert "for " not in text, text
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -96,6 +96,11 @@ def rows_times_vector(a_dot: Any, b: Any) -> Any:
     return np.sum(a_dot * np.expand_dims(b, -1), axis=1)
 
 
+def rows_times_matrix(a_dot: Any, b: Any) -> Any:
+    """`a @ b` for two matrices: each row of a gives a product with b turned, whose columns are the directions."""
+    return np.transpose(b) @ a_dot
+
+
 def outer_left(a_dot: Any, b: Any) -> Any:
     return np.expand_dims(a_dot, 1) * np.expand_dims(b, -1)
 
@@ -215,7 +220,7 @@ def product(d: Directions, op: str, factors: tuple[Value, Value], i: int, argume
         return d.splice(d.builder, times_vector, (a, g), {}) if ranks[1] == 1 else d.splice(d.builder, times_matrix, (a, g, y, d.size()), {})
     if ranks[0] == 1:
         return d.splice(d.builder, vector_times, (g, b), {})
-    return d.splice(d.builder, rows_times_vector, (g, b), {}) if ranks[1] == 1 else NotImplemented
+    return d.splice(d.builder, rows_times_vector if ranks[1] == 1 else rows_times_matrix, (g, b), {})
 
 
 def structural(d: Directions, stmt: Assign, y: Sym) -> Value:
