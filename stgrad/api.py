@@ -153,7 +153,7 @@ def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: b
     program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
     if sweep == "forward":
         return program
-    backward = Transformed(Derivative(f, mode, names, single, has_aux))
+    backward = tangent_calls.Alone(Transformed(Derivative(f, mode, names, single, has_aux)))
     return pushforwards.lighter_of(program, backward, tangent_calls.Keeps(f, names, single, has_aux))
 
 

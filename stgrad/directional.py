@@ -141,7 +141,8 @@ def pushforward(f: Any, chosen: tuple[int, ...], has_aux: bool, options: Options
 
 
 def _pushforward(f: Any, names: tuple[str, ...], has_aux: bool, make: Callable[..., Any]) -> Callable[..., Any]:
-    made: Callable[..., Any] = make(tangent_calls.Tangent(f, names, False, has_aux))
+    tangent = tangent_calls.Tangent if make is pushforwards.linear_of else tangent_calls.Once
+    made: Callable[..., Any] = make(tangent(f, names, False, has_aux))
     return made
 
 

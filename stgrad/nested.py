@@ -20,15 +20,18 @@ from stgrad.transforms.pipeline import Trace
 from stgrad.values import Closure, Sym, Value, is_number, leaves, map_leaves
 
 
-def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None) -> Value:
-    """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`."""
-    given_, reading = read_inline(target, frame, args, kwargs)
+def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], seeds: Value = None, once: bool = False) -> Value:
+    """The value of a derivative that is called inside a function that is being read; of a 'vjp' derivative, with cotangents in `seeds`.
+
+    `once`: whether it is all that runs the function there, so that draws may stand in it.
+    """
+    given_, reading = read_inline(target, frame, args, kwargs, once)
     expected = [name for name in reading.arguments if name.startswith("_seed")]
     given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
     return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
 
 
-def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> tuple[dict[str, Value], Reading]:
+def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], once: bool = False) -> tuple[dict[str, Value], Reading]:
     """The arguments of a call inside a function that is being read, by name, and the program of what is called for their types."""
     signature = signature_of(target)
     try:
@@ -48,8 +51,15 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
         reading = array_program(target, specs, Trace())
-    refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
+    if not (once and _alone(target, frame)):
+        refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
     return dict(bound.arguments), reading
+
+
+def _alone(target: Any, frame: Any) -> bool:
+    """Whether the program that is read is one of ours around this derivative, which draws nothing itself."""
+    around = frame.builder.around
+    return around is not None and innermost(around) is innermost(target) and frame.depth <= OUR_DEPTH
 
 
 def _default(frame: Any, function: Any, name: str, value: Any) -> Value:
@@ -76,6 +86,7 @@ def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Se
     return result[1]
 
 
+OUR_DEPTH = 2  # calls among functions of ours around a derivative
 NESTED = 8  # derivatives of a function in that function
 _open: list[Any] = []  # the functions whose derivatives are being read in place
 

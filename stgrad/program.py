@@ -81,7 +81,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     if request.mode == "primal":
         return inner
     options = getattr(target, "options", DEFAULT)
-    if request.mode not in ("grad", "value_and_grad") and not options.apart or options.memory is not None:
+    if request.mode not in ("grad", "value_and_grad", "jvp") and not options.apart or options.memory is not None:
         refuse_draws(inner.function, "this derivative runs the function, or parts of it, more than once, and would draw other numbers each time")
     for loop in walk(inner.function.body):
         if isinstance(loop, (For, While)) and loop.snapshots is not None:

@@ -90,7 +90,7 @@ def _without_cotangents(program: Function, units: list[str]) -> Function:
 
 def stores_values(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
     """Whether a gradient that is called inside a function being read keeps values of loops for its reverse sweep."""
-    reading = read_inline(target, frame, args, kwargs)[1]
+    reading = read_inline(target, frame, args, kwargs, once=True)[1]
     return any(isinstance(stmt, Push) for stmt in walk(unite_sweeps(reading.function).body))
 
 

@@ -61,12 +61,13 @@ class Pushforward(_Read):
         return self.pushed(frame, positional, keywords, pattern, seeds)
 
     mode = "jvp"
+    once = False  # whether the program around it calls it once
 
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
         from stgrad.nested import call_inline
 
         target = Transformed(Derivative(self.f, self.mode, self.names, False, self.has_aux, pattern))
-        return call_inline(target, frame, tuple(positional), keywords, seeds=seeds)
+        return call_inline(target, frame, tuple(positional), keywords, seeds, self.once)
 
 
 class Every(_Read):
@@ -125,6 +126,12 @@ class Tangent(Pushforward):
         return value, tangents[0]
 
 
+class Once(Tangent):
+    """The same in a program that calls it once."""
+
+    once = True
+
+
 class Series(Pushforward):
     """`series(args, kwargs, orders)`: the value, and its coefficients of each order; an order has an entry for each float leaf, none of them None."""
 
@@ -137,6 +144,7 @@ class Gradient(Pushforward):
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
         from stgrad.program import must_be_scalar
 
+        self.once = not any(isinstance(leaf, Sym) and leaf.type.array for a in self.arguments(positional, keywords) for leaf in leaves(a) if _is_float(leaf))
         value, tangents = super().pushed(frame, positional, keywords, pattern, seeds)
         must_be_scalar(value[0] if self.has_aux else value, self.f)
         return value, tangents
@@ -181,7 +189,7 @@ class Places(_Read):
         return found
 
 
-class Along(Tangent):
+class Along(Once):
     """`along(args, kwargs, direction)`: the tangent alone; None where forward mode refuses the program."""
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
@@ -202,12 +210,40 @@ class Keeps(_Read):
             say("reverse mode", f"forward mode is for up to {WIDTH} real numbers, and no arrays")
             return False
         target = Transformed(Derivative(self.f, "grad", self.names, self.single, self.has_aux))
-        stores = stores_values(target, frame, tuple(args[0]), args[1])
-        if stores:
-            say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(given)} numbers to go forward in")
-        else:
+        if not stores_values(target, frame, tuple(args[0]), args[1]):
             say("reverse mode", "it stores nothing")
-        return stores
+            return False
+        refused = self.refused(frame, args, len(given))
+        if refused:
+            say("reverse mode", f"forward mode refuses the program ({refused})")
+        else:
+            say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(given)} numbers to go forward in")
+        return not refused
+
+    def refused(self, frame: Any, args: tuple[Any, ...], count: int) -> str:
+        """What keeps a program from forward mode; nothing where it takes it."""
+        from stgrad.nested import read_inline
+
+        target = Transformed(Derivative(self.f, "jvp", self.names, False, self.has_aux, tuple((i,) for i in range(count))))
+        try:
+            read_inline(target, frame, tuple(args[0]), args[1], once=True)
+        except errors.InternalError:
+            raise
+        except errors.StgradError as problem:
+            return str(problem).splitlines()[0]
+        return ""
+
+
+class Alone(_Read):
+    """`alone(args, kwargs)`: a derivative in a program that is nothing else."""
+
+    def __init__(self, target: Transformed) -> None:
+        self.target = target
+
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        from stgrad.nested import call_inline
+
+        return call_inline(self.target, frame, tuple(args[0]), args[1], once=True)
 
 
 class Cheaper(_Read):

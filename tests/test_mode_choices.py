@@ -33,6 +33,36 @@ def test_a_gradient_says_why():
     assert stgrad.grad(swing, (0, 1)).memory(1.0, 0.2, 10).modes == ()
 
 
+@stgrad.custom_vjp
+def square(x):
+    return x * x
+
+
+square.defvjp(lambda x: (x * x, x), lambda x, y_bar: (2.0 * x * y_bar,))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_program_that_forward_mode_refuses_goes_backward(jit):
+    def squares(x):
+        for _ in range(3):
+            x = square(math.sin(x)) + x
+        return x
+
+    def doubled(x):
+        for _ in range(3):
+            x = math.sin(x) * x
+            with stgrad.insert_grad_of(x) as dx:
+                dx = dx * 2.0  # noqa: F841
+        return x
+
+    for f in (squares, doubled):
+        auto = stgrad.value_and_grad(f, mode="auto", jit=jit)
+        np.testing.assert_allclose(auto(0.7), stgrad.value_and_grad(f, jit=jit)(0.7))
+        with pytest.raises(errors.NotDifferentiableError):
+            stgrad.grad(f, mode="forward", jit=jit)(0.7)
+        assert auto.memory(0.7).modes[0].startswith("reverse mode: forward mode refuses the program (forward mode of ")
+
+
 def test_jacobians_say_why():
     def said(derivative, *args):
         (mode,) = derivative.memory(*args).modes

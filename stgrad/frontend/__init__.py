@@ -132,6 +132,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
         )
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     builder.compiled = int(sources.is_dispatcher(function))
+    builder.around = getattr(getattr(inner.function, "_stgrad_around_", None), "function", None)
     frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
     begin(frame, tree)
     called = spelled(inner.function, arguments)

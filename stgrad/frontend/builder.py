@@ -95,6 +95,7 @@ class Builder:
     streams: dict[int, Sym] = field(default_factory=dict)  # addresses of generators, seeded in the program, of which the running program draws
     starts: list[Stmt] = field(default_factory=list)  # what makes them, at the start of the program
     serial_of_draws: int = 0  # of the last one
+    around: Any = None  # the function that the program stands around, where it is one of ours
     trips_written: int = 0  # of loops without one body for all trips
     written_out: int = 0  # how many loops are being written out trip by trip
     compiled: int = 0  # how many functions that Numba compiles are being read
