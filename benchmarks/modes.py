@@ -60,6 +60,19 @@ def rosenbrock(x):
     return total
 
 
+def logistic(x, r, n):
+    for _ in range(n):
+        x = r * x * (1.0 - x)
+    return x
+
+
+def neighbours(x):
+    total = 0.0
+    for i in range(1, len(x)):
+        total += math.exp(-((x[i] - x[i - 1]) ** 2)) * math.cos(x[i])
+    return total
+
+
 def fastest(f: Callable[..., Any], *args: Any) -> float:
     """Seconds of the fastest of some calls, after those that compile."""
     times = []
@@ -80,7 +93,10 @@ def main() -> None:
     modes = ("forward", "reverse", "auto")
     show("Jacobian of a 200 x 200 layer", ("by hand", layer_by_hand, (x, w, b)), *((m, stgrad.jacobian(layer, mode=m), (x, w, b)) for m in modes))
     show("Hessian of Rosenbrock's function, n = 100", *((m, hessian(rosenbrock, mode=m), (point[:100],)) for m in ("reverse", "forward")))
-    show("hvp of it, n = 100000", ("gradient", grad(rosenbrock), (point,)), ("hvp", stgrad.hvp, (rosenbrock, (point,), (v,))))
+    for f in (rosenbrock, neighbours):
+        show(f"hvp of {f.__name__}, n = 100000", ("gradient", grad(f), (point,)), ("hvp", stgrad.hvp, (f, (point,), (v,))))
+    for f, args in ((swing, steps), (logistic, (0.3, 3.7, 100_000))):
+        show(f"hvp of {f.__name__}", ("gradient", grad(f, (0, 1)), args), ("hvp", stgrad.hvp(f, (0, 1)), (*args, (1.0, 1.0))))
     after_others(rng)
     calls()
 

@@ -290,6 +290,7 @@ class _Pair:
         live, bound, written = exposed(self.reverse.body), assigned(self.reverse.body), stored(self.reverse.body)
         needed = live | bound | written | set(reads(self.reverse))
         written |= bound & live
+        between = assigned(tuple(self.middle))
         ahead: list[Stmt] = []
         for stmt in reversed(self.middle):
             touches = assigned((stmt,)) | stored((stmt,))
@@ -300,7 +301,7 @@ class _Pair:
                 if isinstance(stmt, (Push, Pop, Stack, Effect)) or any(isinstance(s, (Push, Pop, Effect)) for s in walk((stmt,))):
                     return False
                 ahead.insert(0, stmt)
-                needed |= uses
+                needed |= uses | read((stmt,)) & between  # extents, too, are there once the array is
         self._ahead = ahead
         names = {n for s in ahead for n in (*assigned((s,)), *_contents((s,)))}
         if names & self._made or any(self._same(n, w) for n in names if n in self.state.types and self.state.types[n].array for w in self._changed):

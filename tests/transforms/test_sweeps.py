@@ -160,3 +160,11 @@ def test_each_call_of_a_recursion_goes_through_its_trips_once():
     assert "stack" not in text, text
     np.testing.assert_allclose(stgrad.grad(minors, jit=False)(m), np.linalg.det(m) * np.linalg.inv(m).T)
     check_gradient(minors, (m,))
+
+
+@pytest.mark.parametrize(("f", "x"), [(nested, A), (descending, X)])
+def test_products_with_the_hessian_store_nothing(f, x):
+    """The tangent of the cotangent has the extents of a cotangent that nothing else reads."""
+    text = stgrad.hvp(f).lowered(x, np.ones_like(x))
+    assert "stack" not in text, text
+    check_gradient(lambda x: np.sum(stgrad.grad(f)(x) ** 2), (x,), order=1)
