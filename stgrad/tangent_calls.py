@@ -174,7 +174,11 @@ class Shaped(_Read):
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         positional, keywords, items = args
         rest = iter(items)
-        found = tuple(map_leaves(lambda leaf, _: next(rest) if _is_float(leaf) else None, a) for a in self.arguments(positional, keywords))
+
+        def item(leaf: Any, _: str) -> Any:
+            return _of_kind(frame, next(rest), leaf) if _is_float(leaf) else None
+
+        found = tuple(map_leaves(item, a) for a in self.arguments(positional, keywords))
         return found[0] if self.single else found
 
 
@@ -310,6 +314,21 @@ def slope(gradients: Any, tangents: Any) -> Any:
     for g, v in aligned(gradients, tangents):
         total = total + np.sum(np.real(np.conj(g) * v))
     return total
+
+
+def _of_kind(frame: Any, v: Any, x: Any) -> Any:
+    """A derivative in the precision of what it is taken in; in a Python number it is one, too."""
+    if not (isinstance(x, Sym) and isinstance(v, Sym)) or x.type.dtype not in _REALS or v.type.dtype not in _REALS:
+        return v
+    if x.type.weak and not x.type.rank and not v.type.rank:
+        return v if v.type.weak else frame.call(float, (v,), {})
+    if v.type.dtype == x.type.dtype:
+        return v
+    cast = ("np.astype", (v, np.dtype(x.type.dtype))) if v.type.array else ("cast", (v, x.type.dtype))
+    return frame.builder.call(*cast, replace(v.type, dtype=x.type.dtype, weak=False, value=None))
+
+
+_REALS = frozenset({"float32", "float64"})
 
 
 def _like(frame: Any, v: Any, x: Any) -> Any:

@@ -33,6 +33,24 @@ def test_a_gradient_says_why():
     assert stgrad.grad(swing, (0, 1)).memory(1.0, 0.2, 10).modes == ()
 
 
+def decays(a, b, n):
+    u = np.linspace(0.0, 1.0, 5)
+    for _ in range(n):
+        u = u + 0.1 * (a * np.sin(u) - b * u)
+    return np.sum(u * u)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_either_mode_gives_numbers_of_the_kind_of_the_argument(kind, jit):
+    args = kind(1.0), 0.5, 3
+    wanted = stgrad.grad(decays, (0, 1), jit=jit, mode="reverse")(*args)
+    for mode in ("forward", "auto"):
+        found = stgrad.grad(decays, (0, 1), jit=jit, mode=mode)(*args)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+        assert [type(v) for v in found] == [type(v) for v in wanted] == [kind, float]
+
+
 @stgrad.custom_vjp
 def square(x):
     return x * x
