@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from stgrad.analysis.alias import sharing, viewed
+from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
 from stgrad.analysis.manager import kept
@@ -31,9 +31,11 @@ from stgrad.ir import (
     assigned,
     assigns,
     blocks,
+    reads,
     stored,
     walk,
 )
+from stgrad.ir.ops import operation
 
 Pairs = dict[str, frozenset[str]]  # the other names that may look into the array of a name; never changed in place
 NONE: frozenset[str] = frozenset()
@@ -56,6 +58,32 @@ def updated(fn: Function) -> frozenset[str]:
     """Representatives of the classes through which something is stored."""
     classes = sharing(fn)
     return frozenset(classes.find(n) for n in stored(fn.body))
+
+
+def updated_later(fn: Function, classes: Classes) -> frozenset[str]:
+    """The same, without stores into an array that has just been made: no other name looks into it yet."""
+    found: set[str] = set()
+
+    def block(statements: Block) -> None:
+        own: set[str] = set()  # arrays made here, of which there are no views so far
+        for stmt in statements:
+            for part in blocks(stmt):
+                block(part)
+            if isinstance(stmt, Store):
+                if stmt.target.name not in own:
+                    found.add(classes.find(stmt.target.name))
+            elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
+                known = operation(stmt.op)
+                own.discard(stmt.target.name)
+                if known.kind == "creation":
+                    own.add(stmt.target.name)
+                elif fn.types[stmt.target.name].array and not known.unrolled:
+                    own -= set(reads(stmt))
+            else:
+                own -= {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
+
+    block(fn.body)
+    return frozenset(found)
 
 
 @kept

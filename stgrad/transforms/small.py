@@ -36,6 +36,7 @@ import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.shadows import updated_later
 from stgrad.ir import (
     ALL,
     NONE,
@@ -62,7 +63,6 @@ from stgrad.ir import (
     operand_vars,
     reads,
     rename,
-    stored,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -201,7 +201,7 @@ class _State:
     names: Names
     classes: Classes
     candidates: frozenset[str]
-    stored: frozenset[str]  # classes of arrays that are written in place
+    stored: frozenset[str]  # classes of arrays that are written while several names may look into them
     once: frozenset[str]  # names bound once, and parameters that are never bound again
     failed: set[str] = field(default_factory=set)
     cells: dict[str, Cells] = field(default_factory=dict)
@@ -213,8 +213,8 @@ class _State:
     def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
         classes = aliases(fn)
         once = frozenset(n for n, c in definitions(fn).counts.items() if c == 1)
-        written = frozenset(classes.find(n) for n in stored(fn.body))
-        return cls(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), classes, candidates, written, once)
+        names = Names([*fn.types, *(p.name for p in fn.params)])
+        return cls(dict(fn.types), names, classes, candidates, updated_later(fn, classes), once)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []

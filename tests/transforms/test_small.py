@@ -154,3 +154,32 @@ def test_random_gradients(seed: int) -> None:
     want = (function(x + step, y, 2) - function(x - step, y, 2)) / 2e-6
     np.testing.assert_allclose(bar @ direction, want, rtol=2e-5, atol=1e-6)
     np.testing.assert_allclose(value, function(x, y, 2), rtol=1e-10)
+
+
+def carried(a, n):
+    x = np.array([a, 1.0])
+    v = np.array([0.5, a * a])
+    for _ in range(n):
+        moved = x + 0.1 * v
+        if moved[1] > 1.3:
+            v = v - 0.1 * moved
+        x = moved
+    return x[0] * v[1]
+
+
+def seen_twice(a, n):
+    """What is stored after another name looks into the array is seen through both."""
+    x = np.array([a, 1.0])
+    for _ in range(n):
+        moved = np.array([x[1], a])
+        x = moved
+        moved[0] = moved[0] * a
+    return x[0] * x[1]
+
+
+@pytest.mark.parametrize(("f", "gone"), [(carried, True), (seen_twice, False)])
+def test_arrays_that_a_loop_carries(f, gone: bool) -> None:
+    found, h = value_and_grad(f, jit=False)(0.7, 5), 1e-6
+    np.testing.assert_allclose(found, (f(0.7, 5), (f(0.7 + h, 5) - f(0.7 - h, 5)) / (2.0 * h)), rtol=1e-6)
+    text = to_source(small_arrays(simplify(read(f, {"a": spec_of(0.7, "a"), "n": spec_of(5, "n")}).function)))
+    assert ("np.empty" not in text) == gone, text
