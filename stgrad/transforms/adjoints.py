@@ -48,7 +48,7 @@ from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.partials import partials_of
-from stgrad.transforms.picked import chosen
+from stgrad.transforms.picked import Guards, chosen
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 
@@ -61,7 +61,7 @@ class Adjoints:
     splice: Splice
     active: frozenset[str]
     shadows: dict[str, str]
-    guarded: frozenset[str] = frozenset()  # names that cotangents which may be zero meet infinite partials at (`stgrad.transforms.picked`)
+    guards: Guards = field(default_factory=Guards)  # where cotangents that may be zero meet infinite partials
     bars: dict[str, str] = field(default_factory=dict)  # value adjoints, by primal name
     present: set[str] = field(default_factory=set)
     placeholders: dict[str, tuple[str, Place, bool]] = field(default_factory=dict)
@@ -271,7 +271,7 @@ class Adjoints:
         wanted = [isinstance(a, Var) and a.name in self.active for a in stmt.args]
         found += (None,) * (len(wanted) - len(found))
         self._all_there(stmt, found)
-        careful = not self.guarded.isdisjoint(n for o in (*stmt.targets, *stmt.args) for n in operand_vars(o))
+        careful = self.guards.meet(stmt)
         return tuple(self._times(stmt, g, p, careful) if want else None for p, want in zip(found, wanted, strict=False))
 
     def _all_there(self, stmt: Assign, cotangents: tuple[Value, ...]) -> None:

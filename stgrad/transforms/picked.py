@@ -23,7 +23,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -31,31 +32,70 @@ import numpy as np
 from stgrad.analysis.activity import flows, reached
 from stgrad.analysis.alias import Classes, sharing
 from stgrad.frontend.values import Sym, Value
-from stgrad.ir import Assign, Const, Function, If, Operand, Pack, Stmt, Store, Type, certain, gathers, operand_vars, read, walk
+from stgrad.ir import (
+    Assign,
+    Const,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    While,
+    assigned,
+    certain,
+    gathers,
+    operand_vars,
+    read,
+    stored,
+    walk,
+)
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
 
 
-def guarded(fn: Function, active: Set[str]) -> frozenset[str]:
-    """The names whose statements multiply with care; of an alias class all or none."""
+@dataclass(frozen=True)
+class Guards:
+    """Which statements multiply with care; of an alias class all names or none."""
+
+    around: frozenset[str] = frozenset()  # those that make or read one of these
+    makers: frozenset[str] = frozenset()  # those that make one of these
+
+    def meet(self, stmt: Assign) -> bool:
+        targets = {t.name for t in stmt.targets}
+        return not (self.makers.isdisjoint(targets) and self.around.isdisjoint(targets.union(*map(operand_vars, stmt.args))))
+
+
+def guarded(fn: Function, active: Set[str]) -> Guards:
+    """The statements of a program that zero cotangents and infinite partials may meet at."""
     classes = sharing(fn)
-    edges = list(flows(fn, classes))
     forward: dict[str, set[str]] = {}
     backward: dict[str, set[str]] = {}
-    for source, target in edges:
+    for source, target in flows(fn, classes):
         forward.setdefault(source, set()).add(target)
         backward.setdefault(target, set()).add(source)
+
+    def found(names: Iterable[str]) -> set[str]:
+        return {classes.find(n) for n in names}
+
     statements = list(walk(fn.body))
-    picked = reached({classes.find(n) for s in statements for n in _left_out(s, fn.types)}, backward)
-    replaced = {classes.find(s.target.name) for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const)}
-    poles = reached({classes.find(t.name) for s in statements if _singular(s, active) for t in s.targets}, forward)
-    replaced &= _computed(statements, fn, classes)
-    picked |= reached(replaced, backward) & poles
-    ends = {classes.find(s.targets[0].name) for s in statements if _singular(s, active) and operation(s.op).poles and not fn.types[s.targets[0].name].weak}
+    around = reached(found(n for s in statements for n in _left_out(s, fn.types)), backward)
+    singular = [s for s in statements if _singular(s, active)]
+    replaced = found(s.target.name for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const))
+    computed = _computed(statements, fn, classes)
+    around |= reached(replaced & computed, backward) & reached(found(t.name for s in singular for t in s.targets), forward)
+    ends = found(s.targets[0].name for s in singular if operation(s.op).poles and not fn.types[s.targets[0].name].weak)
+    makers: set[str] = set()
     if ends:  # of Python's numbers, the program raises at a pole
-        picked |= reached({classes.find(n) for n in _on_some_paths(statements, fn.types)}, backward) & reached(ends, forward)
-    infinite = reached({classes.find(n) for s in statements for n in _infinities(s)}, forward)
-    return frozenset(n for n in fn.types if classes.find(n) in picked | infinite)
+        behind = reached(ends, forward)
+        around |= reached(found(_on_some_paths(statements, fn.types)), backward) & behind
+        repeated = found(_repeated(statements))
+        once = found(_in_loops(statements, fn.types)) | found(_subscripted(statements, fn.types)) & computed
+        makers = (reached(once - repeated, backward) & behind) - repeated
+    around |= reached(found(n for s in statements for n in _infinities(s)), forward)
+    return Guards(*(frozenset(n for n in fn.types if classes.find(n) in names) for names in (around, makers)))
 
 
 def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
@@ -77,6 +117,35 @@ def _on_some_paths(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Ite
             inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
             again = inside.keys() - (certain(stmt.then) & certain(stmt.orelse))
             yield from (n for n in read(stmt.then) ^ read(stmt.orelse) | again if everywhere[n] > inside[n] and types[n].is_float)
+
+
+def _in_loops(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
+    """Names that trips of loops read: left out where there is no trip."""
+    for stmt in statements:
+        if isinstance(stmt, (For, While)) and not _has_trips(stmt):
+            yield from (n for n in read(stmt.body) if types[n].is_float)
+
+
+def _subscripted(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
+    """Arrays of which elements or slices are read: the others may be left out."""
+    for stmt in statements:
+        if isinstance(stmt, Assign) and stmt.op == "getitem" and types[stmt.target.name].is_float:
+            yield from operand_vars(stmt.args[0])
+
+
+def _repeated(statements: Sequence[Stmt]) -> Iterator[str]:
+    """Names that trips of loops bind or write to: in them no guard is paid for what another statement may leave out."""
+    for stmt in statements:
+        if isinstance(stmt, (For, While)):
+            yield from assigned(stmt.body) | stored(stmt.body)
+
+
+def _has_trips(loop: For | While) -> bool:
+    """Whether a loop is known to run its body."""
+    match loop:
+        case For(start=Const(start), stop=Const(stop), step=Const(step)):
+            return len(range(start, stop, step)) > 0
+    return False
 
 
 def _bindings(statements: Sequence[Stmt]) -> Counter[str]:

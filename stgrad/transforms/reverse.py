@@ -66,7 +66,7 @@ from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.checkpoints import unmarked
 from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.instrument import Instrumented, instrument
-from stgrad.transforms.picked import guarded
+from stgrad.transforms.picked import Guards, guarded
 from stgrad.transforms.plan import RESTORE, declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
 from stgrad.transforms.reruns import reverse_marked
@@ -121,7 +121,7 @@ class _Reverse:
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
-        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), frozenset() if linear else guarded(self.fn, active))
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), Guards() if linear else guarded(self.fn, active))
         self.top = layout(self.fn.body)
         self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []

@@ -78,3 +78,73 @@ def test_functions_of_python_raise_at_their_poles_and_pay_nothing():
         return q if x > 1.0 else y
 
     assert "isfinite" not in stgrad.grad(f, (0, 1), jit=False).lowered(2.0, 1.0)
+
+
+def scaled_before(x, n):
+    r = x / np.linalg.norm(x)
+    s = np.sum(x)
+    for i in range(n):
+        s += r[i]
+    return s
+
+
+def inverse_before(x, n):
+    inv = 1.0 / np.sum(x * x)
+    s, i = 2.0 * x[0] + x[1], 0
+    while i < n:
+        s += inv * i
+        i += 1
+    return s
+
+
+def logs_before(x, n):
+    logs = np.log(x) * x
+    s = x @ x
+    for v in range(n):
+        for w in range(v):
+            s += logs[w]
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [scaled_before, inverse_before, logs_before])
+def test_of_a_loop_without_trips_too(function, jit):
+    with np.errstate(all="ignore"):
+        (wanted,) = recorded(function, (ZERO, 0), {}, ((0, 0),)).pullback(1.0)
+        gradient = stgrad.grad(function, jit=jit)(ZERO, 0)
+        _, tangent = stgrad.jvp(function, (ZERO, 0), (np.array([1.0, 2.0]), None), jit=jit)
+        hessian = stgrad.hessian(function, jit=jit)(ZERO, 0)
+    np.testing.assert_array_equal(gradient, wanted)
+    assert tangent == wanted @ [1.0, 2.0]
+    np.testing.assert_array_equal(hessian, 2.0 * np.eye(2) if function is logs_before else np.zeros((2, 2)))
+    assert np.isfinite(stgrad.grad(function, jit=jit)(np.array([0.5, 2.0]), 2)).all()
+
+
+def one_element(x):
+    y = 1.0 / x
+    return y[1] * x[0]
+
+
+def a_slice(x):
+    y = np.log(x * x)
+    return np.sum(y[1:]) + x[0]
+
+
+def in_turn(x):
+    y = (x - 1.0) / x
+    s = 0.0
+    for i in range(1, len(x)):
+        s += y[i]
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [one_element, a_slice, in_turn])
+def test_of_elements_that_no_subscript_reads(function, jit):
+    x = np.array([0.0, 2.0])
+    with np.errstate(all="ignore"):
+        gradient, forward = stgrad.grad(function, jit=jit)(x), stgrad.jacfwd(function, jit=jit)(x)
+        hessian, pushed = stgrad.hessian(function, jit=jit)(x), stgrad.hvp(function, jit=jit)(x, np.ones(2))
+    np.testing.assert_allclose(gradient, forward, rtol=1e-12)
+    np.testing.assert_allclose(hessian @ np.ones(2), pushed, rtol=1e-12)
+    assert np.isfinite([*gradient, *pushed]).all()
