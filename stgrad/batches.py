@@ -12,7 +12,7 @@ from stgrad.budgets import Budget
 from stgrad.compressed import items_of
 from stgrad.directional import options_of
 from stgrad.errors import MemoryBudgetError
-from stgrad.jacobians import Pullback, beside
+from stgrad.jacobians import Row, beside
 from stgrad.mapping import checked_axes, mapped_of
 from stgrad.request import Around, Options
 from stgrad.transformed import Transformed
@@ -109,7 +109,7 @@ def _each_item(f: Any, argnums: int | str, has_aux: bool, options: Options) -> T
 
 
 def _items(f: Any, names: tuple[str, ...]) -> Callable[..., Any]:
-    return items_of(f, Pullback(f, names))
+    return items_of(f, Row(f, names))
 
 
 def _mapped(f: Any, axes: Any, out_axes: Any, options: Options) -> Transformed:

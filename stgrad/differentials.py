@@ -264,11 +264,11 @@ def elementwise_grad(
 
 
 def _elementwise(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return jacobians.elementwise_of(f, jacobians.Pullback(f, names), single)
+    return jacobians.elementwise_of(f, jacobians.Row(f, names), single)
 
 
 def _by_rows(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
-    return pushforwards.rows_of_all(f, tangent_calls.Rows(f, names), jacobians.Pullback(f, names), single)
+    return pushforwards.rows_of_all(f, tangent_calls.Rows(f, names), jacobians.Row(f, names), single)
 
 
 def _by_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..., Any]:
@@ -282,7 +282,7 @@ def _by_few_columns(f: Any, names: tuple[str, ...], single: bool) -> Callable[..
 
 
 def _by_fewer(f: Any, names: tuple[str, ...], single: bool, choice: type[tangent_calls.Cheaper] = tangent_calls.Cheaper) -> Callable[..., Any]:
-    c, pullback = tangent_calls, jacobians.Pullback(f, names)
+    c, pullback = tangent_calls, jacobians.Row(f, names)
     return pushforwards.cheaper_of(
         f, c.Tried(f, names), c.Pushforward(f, names), c.Point(f, names), c.Shaped(f, names, single), choice(f, names), c.Rows(f, names), pullback, single
     )

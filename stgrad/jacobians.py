@@ -16,7 +16,7 @@ from stgrad import errors
 from stgrad.as_python import first_of
 from stgrad.request import Derivative
 from stgrad.transformed import Transformed
-from stgrad.values import Growing, leaves, map_leaves
+from stgrad.values import Growing, Sym, leaves, map_leaves
 
 
 class Pullback:
@@ -32,7 +32,35 @@ class Pullback:
         from stgrad.nested import call_inline
 
         positional, keywords, cotangents = args
-        return call_inline(self.transformed, frame, tuple(positional), keywords, seeds=(cotangents,))[1]
+        value, found = call_inline(self.transformed, frame, tuple(positional), keywords, seeds=(cotangents,))
+        return self.checked(value, found)
+
+    def checked(self, value: Any, found: Any) -> Any:
+        return found
+
+
+class Row(Pullback):
+    """The same for cotangents of ones: a row of the Jacobian. One real number each cannot tell how both parts of a complex result depend on a real argument."""
+
+    def checked(self, value: Any, found: Any) -> Any:
+        return checked_rows(self.transformed.derivative.function, value, found)
+
+
+def checked_rows(f: Any, value: Any, found: Any) -> Any:
+    """Derivatives of f that were found backwards; refused where they are real, and the result is complex."""
+    from stgrad.program import last_line
+
+    if any(map(is_complex, leaves(value))) and any(isinstance(leaf, Sym) and not is_complex(leaf) for leaf in leaves(found)):
+        raise errors.NotDifferentiableError(
+            "the result is complex, and rows of its derivatives in real arguments are those of its real part alone",
+            last_line(f),
+            hint="use stgrad.jacfwd, or return the real and the imaginary part: np.real(z), np.imag(z)",
+        )
+    return found
+
+
+def is_complex(leaf: Any) -> bool:
+    return isinstance(leaf, complex) or isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex")
 
 
 # --------------------------------------------------------------------------- structures; these functions are read, too

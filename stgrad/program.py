@@ -201,13 +201,13 @@ def must_be_scalar(result: Value, function: Any) -> None:
     what = _spoken(result)
     raise errors.NotDifferentiableError(
         f"the gradient of a function that returns {what} is not defined",
-        _last_line(function),
+        last_line(function),
         reason="`grad` needs one real number as result",
         hint="reduce the result (np.sum), use `has_aux=True` for extra results, or `stgrad.vjp`",
     )
 
 
-def _last_line(function: Any) -> Loc | None:
+def last_line(function: Any) -> Loc | None:
     """Where a function returns, where its source is known."""
     try:
         found = sources.load(sources.unwrap(function).function)

@@ -91,7 +91,7 @@ def blocks_of(push: Pushforward, args: Any, kwargs: Any, point: Any) -> Any:
     tree = tangents[0]
     blocks = {k: numbers(t) for k, t in zip(scalars, tangents)}  # noqa: B905
     for k in arrays:
-        empty = [np.zeros(np.shape(v) + (np.size(point[k]),), dtype=np.result_type(v)) for v in numbers(tree)]
+        empty = [np.zeros(np.shape(v) + (np.size(point[k]),), dtype=dtype_of(v, point[k])) for v in numbers(tree)]
         filled_ = columns(push, args, kwargs, point, k, empty)
         if np.ndim(point[k]) > 1:
             blocks[k] = [np.reshape(b, np.shape(v) + np.shape(point[k])) for b, v in zip(filled_, numbers(tree))]  # noqa: B905
@@ -230,7 +230,14 @@ def columns_as(block: Any, x: Any) -> Any:
     """Columns for the numbers of x, with the axes of x in place of the last one; a number is a zero that is known."""
     if np.ndim(block) == 0:
         return np.zeros_like(x) if np.ndim(x) else block
+    if np.result_type(block) != dtype_of(block, x):
+        block = block.astype(dtype_of(block, x))
     return np.reshape(block, np.shape(block)[:-1] + np.shape(x)) if np.ndim(x) > 1 else block
+
+
+def dtype_of(y: Any, x: Any) -> Any:
+    """The type of the derivatives of y in x: that of x, as rows have it, and complex where y is."""
+    return np.result_type(y) if np.issubdtype(np.result_type(y), np.complexfloating) else np.result_type(x)
 
 
 def by_rows(rows: Any, pullback: Any, f: Any, args: Any, kwargs: Any, single: Any) -> Any:

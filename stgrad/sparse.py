@@ -17,7 +17,7 @@ from stgrad import colouring, errors, lookups
 from stgrad.api import Argnums, grad, named, parameter_names
 from stgrad.as_python import as_python, first_of
 from stgrad.compressed import compressed_of, compressed_rows_of
-from stgrad.jacobians import Pullback
+from stgrad.jacobians import Row
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.tangent_calls import Point, Pushforward
 from stgrad.transformed import Transformed
@@ -120,7 +120,7 @@ class Sparse:
         self.f, self.names, self.mode, self.symmetric = f, names, mode, False
         push, point = Pushforward(f, names), Point(f, names)
         self._forward = Transformed(Derivative(compressed_of(push, point), "primal"), options)
-        self._reverse = Transformed(Derivative(compressed_rows_of(f, Pullback(f, names)), "primal"), options)
+        self._reverse = Transformed(Derivative(compressed_rows_of(f, Row(f, names)), "primal"), options)
         self._plans: dict[Any, Plan] = {}
 
     @errors.presents

@@ -13,6 +13,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.ir import Custom, walk
+from stgrad.jacobians import checked_rows, is_complex
 from stgrad.mode_choices import say
 from stgrad.points import along as paired_along
 from stgrad.request import Derivative, signature_of
@@ -112,6 +113,10 @@ class Tried(Every):
 class Rows(Every):
     mode = "rows"
 
+    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+        found = super()._stgrad_call_(frame, args, _)
+        return found if found is None or isinstance(found, str) else (found[0], checked_rows(self.f, *found))
+
 
 class Tangent(Pushforward):
     """`tangent(args, kwargs, direction)`: the value and its tangent in one direction, which has the structure of the chosen arguments."""
@@ -159,7 +164,7 @@ class Point(_Read):
         found: list[Any] = []
         for name, a in zip(self.names, self.arguments(*args), strict=True):
             found += [leaf for leaf in leaves(a) if _is_float(leaf)] or float_leaves(name, a)
-        if any(isinstance(leaf, complex) or isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex") for leaf in found):
+        if any(map(is_complex, found)):
             raise errors.NotDifferentiableError(
                 "forward mode gives derivatives in real numbers, column by column, and an argument is complex",
                 frame.builder.loc,
@@ -261,9 +266,12 @@ class Cheaper(_Read):
             return "reverse"
         inputs = [leaf for a in self.arguments(args[0], args[1]) for leaf in leaves(a) if isinstance(leaf, Sym) and leaf.type.is_float]
         outputs = [leaf for leaf in leaves(args[2]) if isinstance(leaf, Sym) and leaf.type.is_float]
-        if any(leaf.type.dtype.startswith("complex") for leaf in (*inputs, *outputs)):
-            say("by rows, in reverse mode", "there are complex numbers")
+        if any(map(is_complex, inputs)):
+            say("by rows, in reverse mode", "there are complex numbers among the arguments")
             return "reverse"
+        if any(map(is_complex, outputs)):
+            say("by columns, in forward mode", "the arguments are real, and the result is complex")
+            return "forward"
         return self.of_reals(inputs, outputs)
 
     def of_reals(self, inputs: list[Sym], outputs: list[Sym]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -212,3 +214,30 @@ def test_results_without_a_derivative_have_none(make, jit):
     flag, order, most, twice = make(lambda x: (x[0] > 0.5, np.argsort(x), np.argmax(x), 2.0 * x), jit=jit)(x)
     assert flag is order is most is None
     np.testing.assert_array_equal(twice, 2.0 * np.eye(3))
+
+
+def turned(x):
+    return x * x * (1.0 + 2.0j)
+
+
+@BOTH
+def test_complex_results_of_real_arguments_have_both_parts(jit):
+    x = np.array([0.5, 1.5])
+    wanted = np.diag(2.0 * x) * (1.0 + 2.0j)
+    for derivative in (stgrad.jacobian, stgrad.jacfwd):
+        np.testing.assert_allclose(derivative(turned, jit=jit)(x), wanted)
+        np.testing.assert_allclose(derivative(lambda x: np.sum(turned(x)), jit=jit)(x), np.sum(wanted, axis=0))
+    for rows in (stgrad.jacrev, stgrad.elementwise_grad, stgrad.batch_jacobian, functools.partial(stgrad.sparse_jacobian, mode="reverse")):
+        with pytest.raises(NotDifferentiableError, match=r"the result is complex(?s:.)*return x \* x"):
+            rows(turned, jit=jit)(x)
+    np.testing.assert_allclose(stgrad.jacrev(lambda x: turned(x).imag, jit=jit)(x), wanted.imag)
+
+
+@BOTH
+@pytest.mark.parametrize("derivative", [stgrad.jacobian, stgrad.jacfwd, stgrad.jacrev])
+def test_a_jacobian_has_the_type_of_its_argument(derivative, jit):
+    x = np.array([0.5, 1.5])
+    for result, given in ((np.float32, np.float64), (np.float64, np.float32)):
+        found = derivative(lambda x, result=result: (x * x).astype(result), jit=jit)(x.astype(given))
+        assert found.dtype == given
+        np.testing.assert_allclose(found, np.diag(2.0 * x))

@@ -90,7 +90,7 @@ def test_jacobians_say_why():
     assert said(stgrad.jacobian(lambda x: np.sum(np.sin(x))), X) == "by rows, in reverse mode: the result has no arrays"
     assert said(stgrad.jacobian(lambda a: a * X), 2.0).startswith("by columns, in forward mode: ")
     assert said(stgrad.hessian(lambda x: np.sum(np.sin(x))), X).startswith("the gradient, pushed forward")
-    assert stgrad.jacobian(lambda z: z * X).memory(1.0 + 2.0j).modes[0] == "by rows, in reverse mode: there are complex numbers"
+    assert stgrad.jacobian(lambda z: z * X).memory(1.0 + 2.0j).modes[0] == "by rows, in reverse mode: there are complex numbers among the arguments"
 
 
 def test_jvp_of_a_function_in_a_program():
