@@ -16,6 +16,7 @@ from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
+from stgrad.calls.wrapper import is_small
 from stgrad.frontend import Reading, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.draws import refuse_draws
@@ -46,7 +47,7 @@ def spec_of(value: Any, path: Spelling) -> Spec:
     if kind in (float, complex, bool):
         return Type({float: "float64", complex: "complex128", bool: "bool"}[kind], weak=True)
     if kind is int:
-        return Type("int64", weak=True, value=Dim(path if isinstance(path, str) else None))
+        return value if not is_small(value) else Type("int64", weak=True, value=Dim(path if isinstance(path, str) else None))
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fciub":
             raise errors.NotDifferentiableError(f"`{path}` is an array of {value.dtype}", hint="pass numbers")

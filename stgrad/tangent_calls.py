@@ -192,7 +192,7 @@ class Places(_Read):
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         known = list(signature_of(self.f).parameters)
-        found = [known.index(base) + int(index[:-1] or 0) for base, _, index in (f"{name}]".partition("[") for name in self.names)]
+        found = [known.index(base) + int(index[:-1] or 0) for base, _, index in (name.partition("[") for name in self.names)]
         if any(i >= len(args[0]) for i in found):
             raise errors.TypeInferenceError("hvp: an argument that is differentiated in stands by keyword", frame.builder.loc, hint="pass it by position")
         return found

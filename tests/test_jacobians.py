@@ -241,3 +241,22 @@ def test_a_jacobian_has_the_type_of_its_argument(derivative, jit):
         found = derivative(lambda x, result=result: (x * x).astype(result), jit=jit)(x.astype(given))
         assert found.dtype == given
         np.testing.assert_allclose(found, np.diag(2.0 * x))
+
+
+def moved_axes(x, w):
+    """Forward mode refuses it: whether the product's reshape is a view is known at run time."""
+    y = np.moveaxis(np.transpose(x, (2, 0, 1)).copy(), 0, -1)
+    y[0, :, 1:3] *= 2.0
+    return np.sum(w * x**2) + np.tensordot(x, y, 3)
+
+
+@BOTH
+def test_products_with_the_hessian_that_are_found_backwards(jit):
+    x, v = np.arange(24.0).reshape(2, 3, 4), np.ones((2, 3, 4))
+    wanted = (stgrad.grad(moved_axes, jit=jit)(x + 1.0, 2.0) - stgrad.grad(moved_axes, jit=jit)(x - 1.0, 2.0)) / 2.0
+    for argnums in (0, "x"):
+        np.testing.assert_allclose(stgrad.hvp(moved_axes, argnums, jit=jit)(x, 2.0, v), wanted)
+    np.testing.assert_allclose(stgrad.hvp(lambda *args: moved_axes(*args), 0, jit=jit)(x, 2.0, v), wanted)
+    along_w, along_x = stgrad.hvp(moved_axes, (1, 0), jit=jit)(x, 2.0, (0.0, v))
+    np.testing.assert_allclose(along_x, wanted)
+    np.testing.assert_allclose(along_w, 2.0 * np.sum(x))

@@ -4,8 +4,9 @@
     while ...:
         i += 2
 
-No loop runs more than 2**48 times: a name that only grows by small steps stays far below 2**63. What is believed here and not known: an integer
-argument is within 2**47, and an extent below 2**31. Python's integers are within `FITS`, since `overflow` tests those that may not be.
+No loop runs more than 2**48 times: a name that only grows by small steps stays far below 2**63. An integer argument is within 2**47, others are
+compiled in (`calls.wrapper`). What is believed here and not known: an extent is below 2**31. Python's integers are within `FITS`, since `overflow`
+tests those that may not be.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import product
 
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.manager import kept
+from stgrad.calls.wrapper import ARGUMENT
 from stgrad.ir import Assign, Const, For, Function, Operand, Stmt, Type, Var
 from stgrad.ir.ops import operation
 
@@ -22,7 +24,6 @@ Interval = tuple[int, int]  # both ends included
 
 WORD = 2**63
 FITS = 2**62  # what Python's integers may grow to in compiled code
-ARGUMENT = 2**47
 EXTENT = 2**31
 TRIPS = 2**48  # of all loops around a statement together
 LIMIT = 2**200  # beyond it, nothing is known

@@ -32,7 +32,7 @@ from numba.core.dispatcher import Dispatcher
 
 from stgrad.calls.later import Later
 from stgrad.calls.sentry import Table, check_address
-from stgrad.calls.wrapper import Array, Items, Keys, Node, Scalar
+from stgrad.calls.wrapper import ARGUMENT, Array, Items, Keys, Node, Scalar
 from stgrad.values import Sym, Value
 
 NUMBERS: dict[type, Any] = {float: numba.float64, int: numba.int64, bool: numba.boolean, complex: numba.complex128}
@@ -289,6 +289,8 @@ class _Writer:
         read = cgutils.get_or_insert_function(self._module, kind, "PyLong_AsLongLongAndOverflow")
         value = self._builder.call(read, [thing, failed])
         self._unless(self._builder.load(failed), _int(0))
+        shifted = self._builder.add(value, ir.IntType(64)(ARGUMENT))
+        self._unless(self._builder.icmp_unsigned("<=", shifted, ir.IntType(64)(2 * ARGUMENT)), ir.IntType(1)(1))
         return value
 
     def _complex(self, thing: Any) -> Any:

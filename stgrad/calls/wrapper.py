@@ -28,10 +28,12 @@ import numpy as np
 from stgrad.instances import attributes_of
 from stgrad.names import Names
 
+ARGUMENT = 2**47  # integers up to this size are passed to programs
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An instance of exactly this class: float, int, bool, complex, np.float64..."""
+    """An instance of exactly this class: float, int, bool, complex, np.float64... An int is a small one (`is_small`)."""
 
     type: type
 
@@ -108,7 +110,7 @@ class Inline(Protocol):
 
 
 def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -> Node:
-    """The description that `value` matches, as precise as the classes above allow; scalars are never static.
+    """The description that `value` matches, as precise as the classes above allow; of scalars integers that are not small are static.
 
     >>> describe({"w": np.ones((3, 1)), "mode": "l2"})
     Keys(items=(('w', Array(dtype='float64', ndim=2, ones=(False, True), contiguous=False, writeable=False)), ('mode', Static(value='l2'))))
@@ -122,7 +124,7 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
         ones = tuple(n == 1 for n in value.shape)
         dtype = value.dtype.name if value.dtype.isnative else value.dtype.str  # which the compiler refuses
         return Array(dtype, value.ndim, ones, contiguous, writeable)
-    if kind in (float, int, bool, complex) or isinstance(value, np.generic):
+    if kind in (float, bool, complex) or kind is int and is_small(value) or isinstance(value, np.generic):
         return Scalar(kind)
     if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return Items(kind, tuple(map(go, value)))
@@ -132,6 +134,11 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
     if attributes is not None:
         return Attributes(kind, tuple((name, go(item)) for name, item in attributes.items()))
     return Static(set(value) if kind is set else value)  # a copy: the caller's may change
+
+
+def is_small(value: int) -> bool:
+    """Whether programs take an integer as an argument: what they compute of it then fits, or is tested. Others are compiled in, as Python's."""
+    return -ARGUMENT <= value <= ARGUMENT
 
 
 def leaves(node: Node, value: Any) -> Iterator[Any]:
@@ -285,7 +292,7 @@ class _Writer:
     def _tests(self, name: str, node: Node) -> list[str]:
         match node:
             case Scalar():
-                return [self._is_a(name, node.type)]
+                return [self._is_a(name, node.type), *([f"-{ARGUMENT} <= {name} <= {ARGUMENT}"] if node.type is int else ())]
             case Array():
                 return [self._is_a(name, np.ndarray), *self._array_tests(name, node)]
             case Static():

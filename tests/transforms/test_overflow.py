@@ -236,3 +236,25 @@ def test_random_integers(seed):
                 assert np.isclose(value, right, rtol=1e-9, atol=1e-9 * abs(right)), (source, n, m, jit)
             else:
                 assert isinstance(error, (OverflowError, stgrad.errors.StgradError)), (source, n, m, jit, error)
+
+
+def large_argument(x, k):
+    return x * ((k + k) % 5) + x * ((k - 1) * 4 % 7) + x * (k // 3 % 11)
+
+
+def large_items(x, ks):
+    s = 0.0
+    for k in ks["counts"]:
+        s += x * (k * 8 % 13)
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_integer_arguments_of_any_size(jit):
+    """Among small ones and after them: what is large is compiled in."""
+    one, items = stgrad.grad(large_argument, jit=jit), stgrad.value_and_grad(large_items, jit=jit)
+    for k in (3, 2**47, 2**47 + 1, 2**62, -(2**60), 5, 2**63, -(2**63), 2**70, 2**62):
+        assert one(1.0, k) == large_argument(1.0, k)
+        if abs(k) <= 2**62:
+            given = {"counts": (1, k, 7)}
+            assert items(2.0, given) == (large_items(2.0, given), large_items(1.0, given))
