@@ -162,12 +162,11 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
     entries = (index or (Ellipsis,)) if isinstance(index, tuple) else (index,)
     entries = _together(frame, tuple(_entry(frame, e, node) for e in entries))
     used = sum(axes_of(e) for e in entries)
-    if any(e is Ellipsis for e in entries):
-        at = next(i for i, e in enumerate(entries) if e is Ellipsis)
-        entries = entries[:at] + (slice(None),) * (owner.type.rank - used) + entries[at + 1 :]
-        return entries or (Ellipsis,)
     if used > owner.type.rank:
         raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node))
+    if any(e is Ellipsis for e in entries):
+        at = next(i for i, e in enumerate(entries) if e is Ellipsis)
+        entries = entries[:at] + (slice(None),) * (owner.type.rank - used) + entries[at + 1 :] or (Ellipsis,)
     if ASSUMPTION.get().run_time:
         return _clipped(frame, owner, entries)
     _check_single(frame, owner, entries)

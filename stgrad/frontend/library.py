@@ -184,12 +184,22 @@ def unit(x):  # type: ignore[no-untyped-def]
 
 
 @means()
+def some(a, what):  # type: ignore[no-untyped-def]
+    """The rows themselves; none cannot be joined."""
+    if np.shape(a)[0] == 0:
+        raise ValueError("need at least one array to " + what)
+    return a
+
+
+@means()
 def stacked(a, axis=0):  # type: ignore[no-untyped-def]
+    a = some(a, "stack")
     return np.copy(a if axis == 0 else np.moveaxis(a, 0, axis))
 
 
 @means()
 def end_to_end(a, axis=0):  # type: ignore[no-untyped-def]
+    a = some(a, "concatenate")
     if axis is None:
         return np.copy(np.ravel(a))
     at = axis % (np.ndim(a) - 1)
@@ -199,7 +209,7 @@ def end_to_end(a, axis=0):  # type: ignore[no-untyped-def]
 
 @means()
 def below_each_other(a):  # type: ignore[no-untyped-def]
-    return np.copy(a) if np.ndim(a) == 2 else end_to_end(a, 0)
+    return np.copy(some(a, "concatenate")) if np.ndim(a) == 2 else end_to_end(a, 0)
 
 
 @means()
@@ -209,7 +219,7 @@ def beside_each_other(a):  # type: ignore[no-untyped-def]
 
 @means()
 def as_columns(a):  # type: ignore[no-untyped-def]
-    return np.copy(np.transpose(a)) if np.ndim(a) == 2 else end_to_end(a, 1)
+    return np.copy(np.transpose(some(a, "concatenate"))) if np.ndim(a) == 2 else end_to_end(a, 1)
 
 
 # --------------------------------------------------------------------------- functions of functions

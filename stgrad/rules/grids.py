@@ -84,6 +84,8 @@ def uneven_slope(r, x, edge_order):
 
 def slope(f, spacing, axis, edge_order):
     r = last(f, axis)
+    if np.shape(r)[-1] < edge_order + 1:
+        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
     if np.ndim(spacing) == 0:
         return back(even_slope(r, spacing, edge_order), axis)
     return back(uneven_slope(r, spacing, edge_order), axis)

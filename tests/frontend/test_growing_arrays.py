@@ -113,3 +113,20 @@ def a_choice_behind_a_choice(x, c):
 def test_lists_that_get_several_items_in_a_trip(f, jit):
     check_gradient(f, (np.array([0.7, -0.2, 0.4]), 0.5), jit=jit)
     check_gradient(f, (np.array([0.1]), 0.5), order=1, jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("join", [np.concatenate, np.stack, np.vstack, np.hstack, np.column_stack])
+def test_no_arrays_cannot_be_joined(join, jit):
+    def joined(x, n):
+        parts = []
+        for k in range(n):
+            parts.append(x * (k + 1.0))
+        return np.sum(join(parts) ** 2)
+
+    x = np.array([0.5, 1.5])
+    np.testing.assert_allclose(stgrad.grad(joined, jit=jit)(x, 2), 10.0 * x)
+    with pytest.raises(ValueError, match="need at least one array to") as numpys:
+        joined(x, 0)
+    with pytest.raises(ValueError, match=str(numpys.value)):
+        stgrad.grad(joined, jit=jit)(x, 0)

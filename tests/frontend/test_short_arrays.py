@@ -175,3 +175,41 @@ def test_extents_that_agree_by_chance_alone(jit):
     by_x, by_a = stgrad.grad(too_short_for_the_other, (0, 1), jit=jit)(np.zeros(0), np.zeros((1, 0)))
     assert by_x.shape == (0,) and by_a.shape == (1, 0)
     assert stgrad.jit(too_short_for_the_other)(np.zeros(0), np.zeros((1, 0))) == 0.0
+
+
+def one_behind_an_ellipsis(x):
+    return np.sum(x[..., 1:2] ** 2) + np.sum(x[..., -1:] * 3.0) + np.sum(x[..., -3:-2] * x[..., :1])
+
+
+def written_behind_an_ellipsis(x):
+    y = x * 2.0
+    y[..., -2:-1] += x[..., 1:2]
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [one_behind_an_ellipsis, written_behind_an_ellipsis])
+def test_slices_of_one_item_behind_an_ellipsis(function, jit):
+    derivative = stgrad.value_and_grad(function, jit=jit)
+    for shape in ((3,), (0,), (2,), (1,), (2, 0), (2, 1), (2, 4)):
+        x = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+        value, gradient = derivative(x)
+        assert value == function(x)
+        assert gradient.shape == shape
+        if np.size(x):
+            check_gradient(function, (x,), jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_numerical_gradient_of_too_few(jit):
+    def slopes(x, n):
+        return np.sum(np.gradient(x[:n]) ** 2)
+
+    derivative = stgrad.grad(slopes, jit=jit)
+    x = np.array([1.0, 3.0, 2.0])
+    for n in (1, 0):
+        with pytest.raises(ValueError, match="too small to calculate a numerical gradient"):
+            derivative(x, n)
+    check_gradient(slopes, (x, 2), jit=jit)
+    with pytest.raises(stgrad.errors.ShapeError, match="too many indices"):
+        stgrad.grad(lambda x: x[..., 0, 1], jit=jit)(x)
