@@ -236,13 +236,13 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     lost = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
         deviation = x - np.mean(x, axis=1, keepdims=True)
-        c = np.matmul(deviation, hermitian(deviation)) / (np.shape(x)[1] - lost)
+        c = np.matmul(deviation, hermitian(deviation)) / max(np.shape(x)[1] - lost, 0)
     else:
         w = np.asarray(fweights if aweights is None else aweights) * (1.0 if fweights is None or aweights is None else np.asarray(fweights))
         total = np.sum(w)
         less = lost if aweights is None else lost * np.sum(w * np.asarray(aweights)) / total
         deviation = x - np.expand_dims(np.sum(x * w, axis=1) / total, 1)
-        c = np.matmul(deviation * w, hermitian(deviation)) / (total - less)
+        c = np.matmul(deviation * w, hermitian(deviation)) / np.maximum(total - less, 0.0)
     return np.reshape(c, ()) if np.ndim(m) == 1 and y is None else c
 
 

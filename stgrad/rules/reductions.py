@@ -207,7 +207,8 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
     filled = np.where(valid, a, 0.0)
     deviation = np.where(valid, filled - np.sum(filled, axis=axis, keepdims=True) / count, 0.0)
     total = np.sum(squared(deviation), axis=axis, keepdims=keepdims)
-    return total / (np.sum(valid, axis=axis, keepdims=keepdims, dtype=total.dtype) - ddof)
+    freedom = np.sum(valid, axis=axis, keepdims=keepdims, dtype=total.dtype) - ddof
+    return np.where(freedom > 0.0, total / freedom, np.nan)
 
 
 @composite(np.nanstd)

@@ -1,6 +1,7 @@
 """Extents of results that are read off samples hold for every size of the arguments, not for those of the samples alone."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -149,3 +150,23 @@ def samples_of(rule):
         for args in itertools.islice(sample(rng), 4) if callable(sample) else [sample]:
             split = isinstance(args, tuple) and len(args) == 2 and isinstance(args[0], tuple) and isinstance(args[1], dict)
             yield args if split else (args if isinstance(args, tuple) else (args,), {})
+
+
+def covariances(x, n):
+    return np.sum(np.cov(np.outer(x, x * x)[:, :n], ddof=2))
+
+
+def variances(x, n):
+    return np.nanvar(x[:n], ddof=2) + np.nanstd(x[:n], ddof=2)
+
+
+@pytest.mark.parametrize("function", [covariances, variances])
+def test_more_degrees_of_freedom_than_observations(function):
+    x = np.array([1.0, 2.0, 4.0])
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in (1, 2, 3):
+            for jit in (False, True):
+                value, gradient = stgrad.value_and_grad(function, jit=jit)(x, n)
+                np.testing.assert_allclose(value, function(x, n))
+    check_gradient(function, (x, 3))
