@@ -347,7 +347,7 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     with budgeted(getattr(target, "options", DEFAULT).memory):
         reading = array_program(target, specs, trace)
     request = getattr(target, "derivative", target)
-    if trace.primal is not None and request.mode in ("grad", "value_and_grad") and not hasattr(request.function, "derivative"):
+    if trace.primal is not None and request.mode in ("grad", "value_and_grad", "vjp") and not hasattr(request.function, "derivative"):
         warn_of_zeros(*trace.primal, function_name(request))
     if request.mode == "primal":
         reading = _primal(reading, trace)

@@ -131,3 +131,17 @@ def test_says_nothing_of_the_corpus():
         if not result_names(reading.function) & activity(reading.function, wrt).varied and cut(reading.function, wrt) is not None:
             told.append(example.name)
     assert not told
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_pullbacks_are_told_too(jit):
+    def rounded(x):
+        return {"a": np.floor(x), "b": 2.0}
+
+    with pytest.warns(ZeroGradientWarning, match="np.floor"):
+        _, pullback = stgrad.vjp(rounded, np.array([0.5, 1.5]), jit=jit)
+    np.testing.assert_array_equal(pullback({"a": np.ones(2), "b": 0.0})[0], np.zeros(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ZeroGradientWarning)
+        stgrad.vjp(lambda x: np.floor(x) * x, np.array([0.5, 1.5]), jit=jit)
+        stgrad.vjp(lambda x: stgrad.stop_gradient(x) * 2.0, np.array([0.5, 1.5]), jit=jit)
