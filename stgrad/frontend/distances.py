@@ -1,7 +1,8 @@
-"""`scipy.spatial.distance.cdist` and `pdist` (SciPy's are compiled), as programs of NumPy."""
+"""`scipy.spatial.distance.cdist`, `pdist` and `squareform` (SciPy's are compiled), as programs of NumPy."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,35 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **options: Any)
         return y
     first, second = np.triu_indices(x.shape[0], 1)
     return _apart(x[first], x[second], metric, **options)
+
+
+def squareform(X: Any, force: Any = "no", checks: Any = True) -> Any:  # noqa: N803
+    """The distances of each two points `(n * (n - 1) / 2,)` as a symmetric matrix `(n, n)`, or the other way round."""
+    a = np.ascontiguousarray(X)
+    if force.lower() == "tomatrix" and np.ndim(a) != 1:
+        raise ValueError("Forcing 'tomatrix' but input X is not a distance vector.")
+    if force.lower() == "tovector" and np.ndim(a) != 2:
+        raise ValueError("Forcing 'tovector' but input X is not a distance matrix.")
+    refuse(np.ndim(a) not in (1, 2), "`squareform` takes a vector or a matrix")
+    if np.ndim(a) == 1:
+        return _square(a)
+    if a.shape[0] != a.shape[1]:
+        raise ValueError("The matrix argument must be square.")
+    if checks and not (np.allclose(a, a.T, rtol=0.0, atol=1e-8) and np.all(np.diag(a) == 0.0)):
+        raise ValueError("Distance matrix 'X' must be symmetric, with zeros on its diagonal.")
+    rows, columns = np.triu_indices(a.shape[0], 1)
+    return a[rows, columns]
+
+
+def _square(distances: Any) -> Any:
+    count = distances.shape[0]
+    n = 1 if count == 0 else int(math.ceil(math.sqrt(count * 2)))
+    if n * (n - 1) != count * 2:
+        raise ValueError("Incompatible vector size. It must be a binomial coefficient n choose 2 for some integer n >= 2.")
+    y = np.zeros((n, n), distances.dtype)
+    rows, columns = np.triu_indices(n, 1)
+    y[rows, columns] = distances
+    return y + y.T
 
 
 def _apart(u: Any, v: Any, metric: Any, p: Any = 2, V: Any = None, VI: Any = None, w: Any = None) -> Any:  # noqa: N803

@@ -295,7 +295,7 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._minimize.minimize_scalar": "stgrad.scalar_minima.minimize_scalar",
     **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
-    "scipy.spatial.distance.cdist": "stgrad.frontend.distances.cdist", "scipy.spatial.distance.pdist": "stgrad.frontend.distances.pdist",
+    **{f"scipy.spatial.distance.{name}": f"stgrad.frontend.distances.{name}" for name in ("cdist", "pdist", "squareform")},
     **{f"scipy.stats._distn_infrastructure.rv_continuous.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_VALUES},
     **{f"scipy.stats._distn_infrastructure.rv_generic.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_SHAPES},
     **{f"scipy.interpolate.{theirs}": f"stgrad.frontend.splines.{ours}" for theirs, ours in (

@@ -32,6 +32,8 @@ class Bound:
 
 def attribute(t: Tracked, name: str) -> Any:
     """`t.name`; AttributeError where the value has none."""
+    if name == "__array_wrap__":  # as code of NumPy's in Python asks for it
+        return Bound(_wrapped, t)
     if name.startswith("__"):  # also what NumPy asks for to get at the memory
         raise AttributeError(name)
     found = getattr(t.value, name)
@@ -48,6 +50,10 @@ def attribute(t: Tracked, name: str) -> Any:
     if name in _PROPERTIES:
         return _PROPERTIES[name](t)
     raise running().refuse(f"the attribute `{name}` of an array or number is used")
+
+
+def _wrapped(_: Tracked, found: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    return found[()] if return_scalar and np.ndim(plain(found)) == 0 else found
 
 
 def _by_numpy(function: Any, *args: Any, **kwargs: Any) -> Any:

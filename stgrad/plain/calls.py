@@ -6,7 +6,9 @@ they are, which do not let themselves be read (see `stgrad.plain.tracked`), or, 
 
 from __future__ import annotations
 
+import bisect
 import builtins
+import collections
 import contextlib
 import enum
 import functools
@@ -22,8 +24,9 @@ import numpy as np
 
 from stgrad import errors, source
 from stgrad.checkpoints import checkpointed
+from stgrad.frontend.solvers import meaning
 from stgrad.hooks import insert_grad_of
-from stgrad.plain import protocols, texts
+from stgrad.plain import holders, protocols, texts
 from stgrad.plain.attributes import Bound, scalar
 from stgrad.plain.numpy_calls import Converter, differentiated, numpy_call, ufunc_call
 from stgrad.plain.operations import apply, is_active, tracked_in
@@ -35,7 +38,12 @@ _PASSING = frozenset({
     "builtins", "types", "itertools", "_functools", "functools", "_operator", "_heapq", "heapq", "_collections", "collections", "copy", "_bisect", "typing",
     "abc", "_abc",
 })  # fmt: skip
-_CALLABLE = (types.FunctionType, types.MethodType, functools.partial, functools._lru_cache_wrapper, Bound)
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, functools._lru_cache_wrapper, Bound, type)
+_CALLING = frozenset({
+    map, filter, iter, sorted, min, max, collections.defaultdict, functools.cmp_to_key, functools.reduce, itertools.starmap, itertools.accumulate,
+    itertools.groupby, itertools.takewhile, itertools.dropwhile, itertools.filterfalse, bisect.bisect_left, bisect.bisect_right, bisect.insort_left,
+    bisect.insort_right,
+})  # fmt: skip
 _SELECTING = (types.MethodDescriptorType, operator.itemgetter, operator.attrgetter)
 _READING = frozenset({
     math.isnan, math.isinf, math.isfinite, math.isclose, math.floor, math.ceil, math.trunc, print, isinstance, hasattr, callable, len,
@@ -94,14 +102,21 @@ def _python(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
     if module.startswith("stgrad.") and CALL not in f.__code__.co_freevars:
         return apply(f, args, kwargs)
     if module.partition(".")[0] in ("numpy", "scipy"):
-        if not tracked_in((args, kwargs)) and module.startswith("numpy"):
+        if module.startswith("numpy") and not tracked_in((args, kwargs)) and not any(map(_keeps_tracked, args)):
             return numpy_call(f, args, kwargs)
+        if meaning(f) is not None and "." not in f.__qualname__ and not any(map(callable, (*args, *kwargs.values()))):
+            return differentiated(f, args, kwargs)
         if _has_rule(f):
             own = is_active((args, kwargs)) and f not in _numpy_names()
             return differentiated(f, args, kwargs) if own else numpy_call(f, args, kwargs)
         if module.startswith("numpy") and f in _numpy_names():
             return numpy_call(f, args, kwargs)
     return (by_text(f) or f)(*args, **kwargs)
+
+
+def _keeps_tracked(owner: Any) -> bool:
+    """Whether an object of a class of NumPy's that is written in Python (`np.polynomial.Polynomial`) has tracked values for attributes."""
+    return type(owner).__module__.startswith("numpy") and not isinstance(owner, type) and bool(tracked_in(getattr(owner, "__dict__", None)))
 
 
 def _has_rule(f: Any) -> bool:
@@ -132,10 +147,8 @@ def _instance(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return called(making, cls, *args, **kwargs)
     if making is type.__call__ and protocols.is_made_in_python(cls):
         return protocols.instance(cls, args, kwargs)
-    if cls in (map, filter, itertools.starmap) and args and isinstance(args[0], type):
-        return cls(functools.partial(called, args[0]), *args[1:])
     if cls.__module__ in _PASSING or isinstance(cls.__init__, types.FunctionType) or issubclass(cls, tuple):
-        return cls(*_ready(args), **kwargs)
+        return _handed(cls, args, kwargs)
     return _outside(cls, args, kwargs)
 
 
@@ -146,12 +159,14 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(f, np.vectorize):
         return _vectorized(f.pyfunc, args)
     owner = getattr(f, "__self__", None)
-    if isinstance(f, types.WrapperDescriptorType) and args and type(args[0]) is not Tracked:  # `object.__setattr__(self, ...)`
+    if isinstance(f, types.WrapperDescriptorType) and args and args[0] is not None and type(args[0]) is not Tracked:  # `object.__setattr__(self, ...)`
         return called(f.__get__(args[0]), *args[1:], **kwargs)
     if isinstance(f, types.MethodWrapperType) and protocols.is_of_objects(f):
-        return protocols.by_slot(f, _ready(args), kwargs)
+        return protocols.by_slot(f, args, kwargs)
     if isinstance(f, (np.ufunc, _ARRAYS)) or _module(f).startswith("numpy") and (owner is None or isinstance(owner, types.ModuleType)):
         return numpy_call(f, args, kwargs)
+    if holders.is_of_objects(owner) and f.__name__ == "astype":
+        return numpy_call(np.array, (owner, *args[:1]), {})
     if not tracked_in((args, kwargs)):
         if _module(f).startswith("numpy"):
             return numpy_call(f, args, kwargs)
@@ -165,13 +180,13 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if isinstance(owner, dict) and args and tracked_in(args[0]) and f.__name__ in ("get", "pop", "setdefault", "__getitem__"):
         _own_key(owner, args[0])
     if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str)) or isinstance(f, _SELECTING):
-        return f(*_ready(args), **{k: _ready((v,))[0] for k, v in kwargs.items()})
+        return _handed(f, args, kwargs)
     return _outside(f, args, kwargs)
 
 
 def _passed(f: Any, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call without tracked values; those of Python's own functions of anything hand on what they got."""
-    found = f(*_ready(args), **kwargs)
+    found = _handed(f, args, kwargs)
     own = _module(f) in _PASSING and f is not compile and owner not in (float, int) or isinstance(owner, (list, dict, set, tuple, str, bytes))
     return found if own or isinstance(f, _SELECTING) else texts.left((owner, args, list(kwargs.values())), found)
 
@@ -181,9 +196,15 @@ def _module(f: Any) -> str:
     return getattr(f, "__module__", None) or (owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__module__ if owner is not None else "")
 
 
-def _ready(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments of native code: functions that it may call are part of the program."""
-    return tuple([functools.partial(called, a) if isinstance(a, _CALLABLE) else a for a in args])
+def _handed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of native code: functions that it calls are part of the program, those that it keeps or compares are what they are."""
+    if f in _CALLING or isinstance(getattr(f, "__self__", None), list) and f.__name__ == "sort":
+        return f(*map(_ready, args), **{k: _ready(v) for k, v in kwargs.items()})
+    return f(*args, **kwargs)
+
+
+def _ready(value: Any) -> Any:
+    return functools.partial(called, value) if isinstance(value, _CALLABLE) else value
 
 
 def _outside(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -263,8 +284,6 @@ def item(owner: Any, key: Any) -> Any:
     """`owner[key]`."""
     if isinstance(owner, dict) and tracked_in(key):
         _own_key(owner, key)
-    if owner is np.r_ and tracked_in(key):
-        return numpy_call(np.concatenate, ([numpy_call(np.atleast_1d, (part,), {}) for part in (key if isinstance(key, tuple) else (key,))],), {})
     return protocols.taken(owner, key)
 
 
@@ -330,7 +349,8 @@ def _words() -> dict[Any, Any]:
         hasattr: _hasattr, isinstance: _isinstance, range: _range, math.fsum: _fsum, sum: protocols.summed, setattr: protocols.set_attribute,
         warnings.warn: _ignored, abs: lambda x: abs(x), bool: bool, str: str, repr: repr,
         operator.getitem: _tuple_getitem, contextlib.nullcontext: contextlib.nullcontext,
-        builtins.id: builtins.id, np.nditer: _nditer, _CONVERTER: Converter, checkpointed: _checkpointed,
+        builtins.id: builtins.id, np.nditer: _nditer, np.fromiter: _from_iterator, np.frompyfunc: _from_python,
+        _CONVERTER: Converter, checkpointed: _checkpointed,
     }  # fmt: skip
     return own | _numba_words()
 
@@ -341,9 +361,34 @@ def _nditer(operand: Any, *args: Any, **kwargs: Any) -> Any:
     if args or kwargs:
         raise running().refuse("`np.nditer` with options is used")
     if type(operand) is Tracked:
-        return (item for item in numpy_call(np.ravel, (operand,), {"order": "K"}))
+        return _Items(numpy_call(np.ravel, (operand,), {"order": "K"}))
     wide = numpy_call(np.broadcast_arrays, tuple(operand), {})
-    return zip(*(numpy_call(np.ravel, (w,), {}) for w in wide), strict=True)
+    return _Items(zip(*(numpy_call(np.ravel, (w,), {}) for w in wide), strict=True))
+
+
+class _Items(contextlib.AbstractContextManager[Any]):
+    """What `np.nditer` gives: its items once, also as `with np.nditer(x) as items:`."""
+
+    def __init__(self, items: Any) -> None:
+        self._items = iter(items)
+
+    def __iter__(self) -> Any:
+        return self._items
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _from_iterator(items: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    found = list(itertools.islice(items, None if count < 0 else count))
+    return numpy_call(np.array, (found, dtype), {}) if tracked_in(found) else numpy_call(np.fromiter, (found, dtype, count), kwargs)
+
+
+def _from_python(f: Any, nin: int, nout: int, **kwargs: Any) -> Any:
+    return np.frompyfunc(functools.partial(called, f), nin, nout, **kwargs)
 
 
 class _Special:

@@ -50,6 +50,8 @@ def numpy_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return _untouched(function, args, kwargs)
     if function is np.rec.fromarrays:
         return holders.from_arrays(*args, **kwargs)
+    if isinstance(function, np.ufunc) and set("".join(function.types)) == {"O", "-", ">"}:  # of `np.frompyfunc`
+        return function(*(holders.objects(a) if tracked_in(a) else a for a in args), **kwargs)
     if isinstance(function, np.ufunc) and any(map(holders.is_of_objects, args)) and not kwargs:
         return holders.by_elements(functools.partial(_on_items, function), args)
     if isinstance(function, np.ufunc) and len(args) > function.nin:
@@ -183,6 +185,8 @@ def as_array(a: Any, dtype: Any = None, *_: Any, **kwargs: Any) -> Any:
     """`np.asarray`: the array itself where it is one."""
     if type(a) is Tracked and type(a.value) is np.ndarray:
         return a if dtype is None else as_type(a, dtype, copy=False)
+    if holders.is_of_objects(a) and dtype is not None and tracked_in(items := a.tolist()):
+        return array(items, dtype)
     if isinstance(a, np.ndarray):
         return texts.left(a, np.asarray(a, dtype, **kwargs))
     return array(a, dtype)
@@ -192,6 +196,8 @@ def array(a: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, **kwar
     """`np.array`: a copy, of lists and tuples too."""
     if hasattr(type(a), "__iter__") and not isinstance(a, (list, tuple, np.ndarray, str, dict, set)) and type(a) is not Tracked and not hasattr(a, "__len__"):
         return _untouched(np.array, (a, dtype), {"copy": copy, "ndmin": ndmin, **kwargs})
+    if holders.is_of_objects(a) and dtype is not None:
+        a = a.tolist()
     if not tracked_in(a):
         value = texts.left(a, np.array(a, dtype, copy=copy, ndmin=ndmin, **kwargs))
         return value if isinstance(a, np.ndarray) and np.may_share_memory(value, a) else fresh(value)
@@ -283,6 +289,15 @@ def _meshgrid(*arrays: Any, indexing: str = "xy", **_: Any) -> Any:
     return [numpy_call(np.take, (as_array(a), p), {}) for a, p in zip(arrays, places, strict=True)]
 
 
+def _unique(a: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, **kwargs: Any) -> Any:
+    """`np.unique`: the first of those that are equal."""
+    plainly: Any = np.unique
+    _, first, *rest = plainly(plain(a), True, return_inverse, return_counts, axis, **kwargs)
+    chosen = numpy_call(np.take, (a, first), {"axis": axis})
+    found = (chosen, *([first] if return_index else []), *rest)
+    return found if len(found) > 1 else chosen
+
+
 def _split(function: Any) -> Callable[..., Any]:
     def split(a: Any, *args: Any, **kwargs: Any) -> Any:
         values = function(a.value, *plain(args), **plain(kwargs))
@@ -309,5 +324,5 @@ def _float_ones(function: Any) -> Callable[..., Any]:
 _SPECIAL: dict[Any, Any] = {
     np.full_like: _full_like, np.full: _full, np.atleast_1d: _at_least(1), np.atleast_2d: _at_least(2), np.atleast_3d: _at_least(3),
     np.broadcast_arrays: _broadcast_arrays, np.meshgrid: _meshgrid, np.nan_to_num: _float_ones(np.nan_to_num), np.ndenumerate: _enumerated,
-    np.broadcast: _broadcast, np.frombuffer: _from_buffer, np.lib.stride_tricks.as_strided: _as_strided,
+    np.unique: _unique, np.broadcast: _broadcast, np.frombuffer: _from_buffer, np.lib.stride_tricks.as_strided: _as_strided,
 } | {f: _split(f) for f in _SPLITTING}  # fmt: skip

@@ -15,6 +15,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from stgrad.plain import holders
 from stgrad.plain.rewriting import BINARY, IN_PLACE, ITERATED, PLACE, SLICE, SLOT, UNARY
 from stgrad.plain.tracked import Tracked, running
@@ -29,12 +31,13 @@ def _operator(name: str) -> Callable[..., Any]:
 
 
 def _method(value: Any, name: str) -> types.FunctionType | None:
-    """The method in Python that a class of the user's has under this name."""
+    """The method in Python that a class has under this name, of the user's, or of NumPy's but for its arrays."""
     cls = type(value)
     if cls is Tracked or cls.__module__ == "builtins":
         return None
     found = getattr(cls, name, None)
-    return found if isinstance(found, types.FunctionType) and cls.__module__.partition(".")[0] not in ("numpy", "stgrad") else None
+    known = cls.__module__.startswith("stgrad.") or issubclass(cls, (np.ndarray, np.generic))
+    return found if isinstance(found, types.FunctionType) and not known else None
 
 
 def called_by_text(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ The text keeps its lines and columns, so tracebacks show the user's code. Free v
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
@@ -67,7 +68,10 @@ def _rewritten_code(function: types.FunctionType) -> types.CodeType:
     tree = gast.gast_to_ast(copy.deepcopy(found.tree))
     owner = function.__qualname__.split(".")[-2] if "." in function.__qualname__ else ""
     _Calls("" if owner == "<locals>" else owner).visit(tree)
-    tree.name, tree.decorator_list = _NAME, []
+    tree.name, tree.decorator_list, tree.returns = _NAME, [], None
+    for argument in ast.walk(tree.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None  # what it names may be gone
     tree.args.defaults = [ast.Constant(None) for _ in tree.args.defaults]
     tree.args.kw_defaults = [d and ast.Constant(None) for d in tree.args.kw_defaults]
     free = [*function.__code__.co_freevars, *_HOOKS]
@@ -75,7 +79,8 @@ def _rewritten_code(function: types.FunctionType) -> types.CodeType:
     outer.type_params = []  # since Python 3.12
     module = ast.fix_missing_locations(ast.Module([outer], []))
     names: dict[str, Any] = {}
-    exec(compile(module, found.file, "exec", dont_inherit=True), names)  # noqa: S102
+    as_texts = function.__code__.co_flags & __future__.annotations.compiler_flag
+    exec(compile(module, found.file, "exec", as_texts, dont_inherit=True), names)  # noqa: S102
     code: types.CodeType = names["_stgrad_outer_"](*free).__code__
     return code.replace(co_name=function.__code__.co_name)
 
@@ -165,15 +170,20 @@ class _Calls(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        node.returns = None
+        """Annotations stay as they are: they may be read as texts."""
+        returns, node.returns = node.returns, None
         self.generic_visit(node)
+        node.returns = returns
         return node
 
     def visit_arg(self, node: ast.arg) -> Any:
-        node.annotation = None
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """Of a name it may be the field of a class; of anything else it is an assignment."""
+        if isinstance(node.target, ast.Name):
+            node.value = node.value and self.visit(node.value)
+            return node
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))

@@ -324,8 +324,8 @@ def diagflat(v, k=0):
 
 
 @composite(np.trace)
-def trace(a, offset=0, axis1=0, axis2=1):
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1)
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @linear(np.tril)
@@ -344,6 +344,11 @@ def _(rng):
     yield (rng.normal(size=(3, 4)), 1), {}
     yield (rng.normal(size=(3, 4)), -1), {}
     yield (rng.normal(size=(2, 3, 4)), 0, -1, 1), {}
+
+
+@samples(np.trace)
+def _(rng):
+    yield (rng.normal(size=(3, 4)),), {"dtype": np.float64}
 
 
 @samples(np.diag)

@@ -1,4 +1,4 @@
-"""`scipy.spatial.distance.cdist` and `pdist` against SciPy, and their derivatives against differences."""
+"""`scipy.spatial.distance.cdist`, `pdist` and `squareform` against SciPy, and their derivatives against differences."""
 
 from __future__ import annotations
 
@@ -44,6 +44,19 @@ def test_a_metric_of_the_user() -> None:
 
 def test_equal_points_are_no_trouble() -> None:
     assert np.all(np.isfinite(stgrad.grad(lambda a: np.sum(distance.cdist(a, a)), jit=False)(A)))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_squareform(jit: bool) -> None:
+    v = np.array([0.3, 0.9, 0.4, 0.7, 1.2, 0.1])
+    weights = np.arange(16.0).reshape(4, 4) ** 1.5
+    check_gradient(lambda x: np.sum(distance.squareform(x) ** 2 * weights), (v,), jit=jit)
+    check_gradient(lambda a: np.sum(distance.squareform(np.abs(a[:, :1] - a[:, 0])) ** 3 * v), (A,), jit=jit)
+    for x in (v[:5], distance.squareform(v)[:3], np.eye(3), A[:2, :2] + np.array([[0.0, 1.0], [2.0, 0.0]])):
+        with pytest.raises(ValueError, match=r"vector size|square|ymmetric|zero"):
+            distance.squareform(x)
+        with pytest.raises(ValueError, match=r"vector size|square|ymmetric|zero"):
+            stgrad.grad(lambda x: np.sum(distance.squareform(x)), jit=jit)(x)
 
 
 def test_other_metrics_are_refused() -> None:
