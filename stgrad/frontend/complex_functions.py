@@ -1,4 +1,7 @@
-"""The functions of `cmath`, as those of NumPy on complex numbers: branch cuts are the same."""
+"""The functions of `cmath`, as those of NumPy on complex numbers (branch cuts are the same), and those of `np.emath`.
+
+The latter give complex numbers where real ones have no real result. Here real arguments are taken to have one, and the program says so where they have not.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.frontend.library import LIBRARY, means
+from stgrad.frontend.library import LIBRARY, means, refuse
+from stgrad.runtime.call import COMPLEX_RESULT
+
+_COMPLEX = f"{COMPLEX_RESULT}: pass them as complex arrays, x.astype(complex)"
 
 
 def _elementwise(numpy_function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,3 +63,51 @@ def isinf(z):  # type: ignore[no-untyped-def]
 @means(cmath.isfinite)
 def isfinite(z):  # type: ignore[no-untyped-def]
     return np.isfinite(complex(z))
+
+
+# --------------------------------------------------------------------------- np.emath
+
+
+@means()
+def _given(x):  # type: ignore[no-untyped-def]
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def _of_positive(numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    def body(x):  # type: ignore[no-untyped-def]
+        x = _given(x)
+        if not np.iscomplexobj(x) and np.any(np.less(x, 0)):
+            raise ValueError(_COMPLEX)
+        return numpy_function(x)
+
+    return body
+
+
+def _within_one(numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+    def body(x):  # type: ignore[no-untyped-def]
+        x = _given(x)
+        if not np.iscomplexobj(x) and np.any(np.abs(x) > 1):
+            raise ValueError(_COMPLEX)
+        return numpy_function(x)
+
+    return body
+
+
+for _name in ("sqrt", "log", "log2", "log10"):
+    LIBRARY[getattr(np.emath, _name)] = _of_positive(getattr(np, _name))
+for _name in ("arccos", "arcsin", "arctanh"):
+    LIBRARY[getattr(np.emath, _name)] = _within_one(getattr(np, _name))
+
+
+@means(np.emath.logn)
+def logn(n, x):  # type: ignore[no-untyped-def]
+    return np.emath.log(x) / np.emath.log(n)
+
+
+@means(np.emath.power)
+def power(x, p):  # type: ignore[no-untyped-def]
+    x = _given(x)
+    refuse(np.result_type(x).kind not in "fc", "`np.emath.power` of integers is not supported", "make them floats")
+    if not np.iscomplexobj(x) and np.any(np.less(x, 0)):
+        raise ValueError(_COMPLEX)
+    return np.power(x, p)

@@ -184,6 +184,13 @@ def _ascontiguousarray(frame: Frame, a: Value, dtype: Value = None, **_: Value) 
     return operations.operation(frame, np.ascontiguousarray, (a,)) if same else _array(frame, a, dtype, ndmin=1)
 
 
+@handles(np.convolve)
+def _convolve(frame: Frame, a: Value, v: Value, mode: Value = "full") -> Value:
+    """A number counts as a vector of one item."""
+    a, v = (frame.call(np.atleast_1d, (x,), {}) for x in (a, v))
+    return emit(frame, np.convolve, a, v, mode=mode)
+
+
 @handles(np.copy)
 def _copy(frame: Frame, a: Value, order: Value = "K", **options: Value) -> Value:
     number = is_number(a) or isinstance(a, Sym) and not a.type.array

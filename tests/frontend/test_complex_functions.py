@@ -9,6 +9,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad.plain import RunsPlainlyWarning
 
 FUNCTIONS = "exp sqrt sin cos tan sinh cosh tanh log log10 asin acos atan asinh acosh atanh".split()
 
@@ -66,3 +67,38 @@ def test_real_or_complex_by_path(f, jit):
     for x in (np.array([0.3, 0.5, 0.2]), np.array([-0.3, -0.5, 0.2])):
         want = [(f(x + d) - f(x - d)) / 2e-6 for d in 1e-6 * np.eye(3)]
         np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), want, rtol=1e-6)
+
+
+# ------------------------------------------------------------------ np.emath
+
+
+def logarithms(x):
+    em = np.emath
+    return np.sum(em.log(x) * em.sqrt(x)) + em.log2(x[0]) * em.log10([x[1], x[0]])[1] + em.logn(2.0, x[1]) + np.sum(np.abs(em.sqrt(x - 0.5j)))
+
+
+def powers(x):
+    return np.sum(np.emath.power(x, 2.5)) + np.emath.power(x[0], x[1]) + np.sum(np.emath.arccos(x) + np.emath.arcsin(x) * np.emath.arctanh(x))
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
+@pytest.mark.parametrize("f", [logarithms, powers])
+def test_of_real_numbers(f, jit):
+    check_gradient(f, (np.array([0.3, 0.9, 0.4]),), jit=jit)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "arccos", "power"])
+def test_real_numbers_with_a_complex_result(name, monkeypatch):
+    """Compiled code refuses them by their values, a recorded run follows them."""
+    function = getattr(np.emath, name)
+
+    def f(x):
+        return np.sum(np.abs(function(x, 0.7) if name == "power" else function(x)))
+
+    x = np.array([0.3, -1.9, 2.4])
+    with pytest.raises(stgrad.errors.TypeInferenceError, match="complex for these real arguments"):
+        stgrad.grad(f, jit=True)(x)
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    with pytest.warns(RunsPlainlyWarning):
+        found = stgrad.grad(f)(x)
+    np.testing.assert_allclose(found, [(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(3)], rtol=1e-6)

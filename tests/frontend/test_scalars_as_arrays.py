@@ -129,3 +129,10 @@ def test_a_method_that_is_not_called_is_named():
 def test_index_of_what_is_no_integer(value):
     with pytest.raises(stgrad.errors.TypeInferenceError, match="is no integer"):
         stgrad.grad(lambda x: x[operator.index(value)], jit=False)(X)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_convolution_with_a_number(jit):
+    weights = np.arange(1.0, 6.0)
+    check_gradient(lambda x: np.sum(np.convolve(x, x[0], mode="same") * weights), (X,), jit=jit)
+    check_gradient(lambda x: np.sum(np.convolve(x[1], x) * weights) + np.convolve(x, [x[0], 1.0])[1] + np.convolve(x[2], x[3])[0], (X,), jit=jit)
