@@ -206,11 +206,16 @@ def tan(y, x):
 
 @partials(np.arcsin, math.asin)
 def arcsin(y, x):
+    """On a branch cut the sign of a zero is the side of a complex number: `y` tells of it, arithmetic with `x` would lose it."""
+    if np.iscomplexobj(x):
+        return 1.0 / np.cos(y)
     return 1.0 / np.sqrt((1.0 - x) * (1.0 + x))
 
 
 @partials(np.arccos, math.acos)
 def arccos(y, x):
+    if np.iscomplexobj(x):
+        return -1.0 / np.sin(y)
     return -1.0 / np.sqrt((1.0 - x) * (1.0 + x))
 
 
@@ -243,11 +248,15 @@ def tanh(y, x):
 
 @partials(np.arcsinh, math.asinh)
 def arcsinh(y, x):
+    if np.iscomplexobj(x):
+        return 1.0 / np.cosh(y)
     return 1.0 / np.sqrt(x * x + 1.0)
 
 
 @partials(np.arccosh, math.acosh)
 def arccosh(y, x):
+    if np.iscomplexobj(x):
+        return 1.0 / np.sinh(y)
     return 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
 
 
