@@ -21,6 +21,11 @@ def is_numeric(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "fciub" and value.dtype.isnative
 
 
+def is_array_of_own_class(cls: type) -> bool:
+    """Whether it is a class of arrays whose operations are its own: `np.matrix`, masked arrays, quantities with units."""
+    return issubclass(cls, np.ndarray) and cls not in (np.ndarray, np.memmap) and not hasattr(cls, "__stgrad_function__")
+
+
 def is_followed(value: Any) -> bool:
     """Whether a container is one whose arrays are parameters of the program: a list or deque, a tuple or NamedTuple, a dict."""
     return type(value) in (list, deque, dict, OrderedDict, defaultdict) or isinstance(value, tuple)

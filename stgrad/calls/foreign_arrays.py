@@ -15,6 +15,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.calls.numba_objects import numba_type, plain
+from stgrad.contents import is_array_of_own_class
 from stgrad.values import closed, leaves, map_leaves, opened
 
 _LABELS = "it goes by its labels, compiled programs by position"
@@ -85,7 +86,7 @@ def _known(cls: type, moves: bool) -> tuple[str, str] | None:
     table = _ARRAYS | _LABELLED if moves else _ARRAYS
     keys = [(base.__module__.partition(".")[0], base.__name__) for base in cls.__mro__]
     known = next((table[key] for key in keys if key in table), None)
-    own = known is None and issubclass(cls, np.ndarray) and cls not in (np.ndarray, np.memmap) and not hasattr(cls, "__stgrad_function__")
+    own = known is None and is_array_of_own_class(cls)
     return ("np.asarray({})", "what its operations mean is up to its class") if own else known
 
 

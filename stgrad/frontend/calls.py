@@ -28,6 +28,7 @@ from stgrad.frontend import (
 )
 from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
 from stgrad.frontend.arrays import call_method
+from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
 from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import raise_where
@@ -215,6 +216,8 @@ def _with_arrays(frame: Frame, found: Any, *, every: bool) -> Value:
     """What a call gave that was made while the program is read, with arrays of the program for those of numbers; those of integers may be indices."""
     if isinstance(found, (tuple, list)) and _has_arrays(found):
         return rebuild(found, [_with_arrays(frame, item, every=every) for item in found])
+    if isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
+        refuse_own_class(frame.builder, found, "the result")
     return frame.call(np.array, (found,), {}) if isinstance(found, np.ndarray) and (every or found.dtype.kind in "fc") else found
 
 

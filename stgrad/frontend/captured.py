@@ -14,12 +14,19 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.contents import form_of, holds_arrays, is_numeric, items_of
+from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, items_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, rebuild
 from stgrad.frontend.varying import is_carried
 from stgrad.ir import Dim, Type
 from stgrad.lookups import Lookup, note, spelled
+
+
+def refuse_own_class(builder: Builder, array: np.ndarray[Any, Any], name: str) -> None:
+    """An array from outside, or made of such, is to be one of NumPy's own: others mean something else by `+` and `*`."""
+    if is_array_of_own_class(type(array)):
+        what = f"`{name}` is a {type(array).__name__}, whose operations are not those of arrays"
+        raise errors.TypeInferenceError(what, builder.loc, hint=f"make an array of it outside of the function: np.asarray({name})")
 
 
 class Captures:
@@ -55,6 +62,8 @@ class Captures:
         if key not in self.found:
             if isinstance(value, np.ndarray) and value.dtype.kind == "O":
                 raise errors.NotDifferentiableError(f"`{wish or name}` is an array of {value.dtype}", builder.loc, hint="use a list, or an array of numbers")
+            if is_numeric(value):
+                refuse_own_class(builder, value, wish or name)
             stands_for = self._parameter(builder, wish or name, value) if is_numeric(value) else value
             if is_carried(lookup):
                 stands_for = builder.hidden(wish or name, Type(np.dtype(type(value)).name, weak=type(value) is float))

@@ -217,7 +217,7 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
         if not named and dtype is None:
             return value
     if isinstance(value, np.ndarray):
-        value = value.tolist() if dtype is not None else [*value.tolist()] if value.dtype != np.float32 else value.astype(float).tolist()
+        value = (value.astype(float) if dtype is None and value.dtype == np.float32 else value).tolist()
     if isinstance(value, Sym):
         if dtype is not None and value.type.dtype != dtype_name(frame, dtype):
             cast = frame.call(Method(value, "astype"), (dtype,), {})
