@@ -77,7 +77,9 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
         return BINARY[kind][0](left, right)
     if isinstance(left, dict) and isinstance(right, dict) and kind is gast.BitOr:
         return {k: frame.keep(v) for k, v in (left | right).items()}
-    found = objects.derived_operator(frame, kind, left, right)
+    found = objects.operator_from_outside(frame, kind, left, right)
+    if found is objects.NO_OPERATOR:
+        found = objects.derived_operator(frame, kind, left, right)
     return found if found is not objects.NO_OPERATOR else binary(frame, kind, left, right)
 
 
@@ -126,7 +128,8 @@ def unaryop(frame: Frame, node: Any) -> Value:
     value = frame.evaluate(node.operand)
     if isinstance(value, Record) or isinstance(value, tuple) and type(value) is not tuple:
         return _overloaded(frame, node, type(node.op), value)
-    return unary(frame, type(node.op), value)
+    found = objects.operator_from_outside(frame, type(node.op), value)
+    return found if found is not objects.NO_OPERATOR else unary(frame, type(node.op), value)
 
 
 @evaluates(gast.Compare)
@@ -150,6 +153,8 @@ def compare(frame: Frame, node: Any) -> Value:
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
         found = (objects.operator if isinstance(left, tuple) or isinstance(right, tuple) else objects.derived_operator)(frame, kind, left, right)
+        if found is objects.NO_OPERATOR and not is_static((left, right)):
+            found = objects.operator_from_outside(frame, kind, left, right)
         if found is not objects.NO_OPERATOR:
             return found
         if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):

@@ -1,7 +1,8 @@
 """Instances of users' classes: made, read, changed and called while a function is read.
 
 An instance is a `Record`: its class and the values of its attributes. Methods and operators are functions of its class and are read in
-place; `__init__` runs on an empty record, that of a dataclass is what its fields say.
+place; `__init__` runs on an empty record, that of a dataclass is what its fields say. An instance from outside stays what it is, each attribute that is
+read of it is on the record of look-ups, and its methods and operators are read in place as well.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import operator as operators
+import sys
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -19,10 +22,10 @@ from stgrad import errors
 from stgrad.frontend import partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import LACKS
+from stgrad.frontend.heap import LACKS, State
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
-from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
+from stgrad.lookups import ABSENT, LIBRARIES, Lookup, called, lineage, look, read, root_of
 
 _MISSING = object()
 _OPERATORS: dict[type, str] = {
@@ -287,11 +290,40 @@ def derived_operator(frame: Frame, kind: type, left: Value, right: Value) -> Val
     return operator(frame, kind, left, right)
 
 
+def operator_from_outside(frame: Frame, kind: type, *operands: Value) -> Value:
+    """An operator that the class of an instance from outside defines: its code is read, so that what it finds there is looked at again.
+
+    Of operands that are known it may do what cannot be read; then it is run, at each look at whether something changed.
+    """
+    if not any(map(from_outside, operands)):
+        return _MISSING
+    if not is_static(operands):
+        return operator(frame, kind, *operands)
+    state = State(frame)
+    try:
+        return operator(frame, kind, *operands)
+    except errors.StgradError:
+        state.restore()
+        return called(getattr(operators, f"__{_OPERATORS[kind]}__"), *operands)
+
+
+def from_outside(value: Value) -> bool:
+    """Whether a value is an instance of a class of the user's that the program finds outside of it."""
+    return is_static(value) and not isinstance(value, (str, int, float, complex)) and _of_the_user(type(value))
+
+
+def _of_the_user(value: Any) -> bool:
+    """Whether a function or class is in no library: such a one looks at nothing that changes."""
+    root = root_of(value)
+    return root not in LIBRARIES and root not in sys.stdlib_module_names
+
+
 def own_method(owner: Value, name: str) -> types.FunctionType | None:
     """What the class of an instance, or of a tuple or number of a derived class, defines under this name."""
-    cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) or is_derived(owner) else tuple
+    outside = not isinstance(owner, (Record, tuple)) and from_outside(owner)
+    cls = owner.cls if isinstance(owner, Record) else type(owner) if isinstance(owner, tuple) or is_derived(owner) or outside else tuple
     function = None if cls is tuple else look("raw", cls, name)
-    return function if isinstance(function, types.FunctionType) else None
+    return function if isinstance(function, types.FunctionType) and (not outside or _of_the_user(function)) else None
 
 
 def check_tuple(frame: Frame, cls: type) -> None:
@@ -310,10 +342,10 @@ def check_order(frame: Frame, items: Iterable[Value]) -> None:
             raise errors.UnsupportedSyntaxError("tuples with an order of their own are not sorted here", frame.builder.loc, hint="give a key")
 
 
-def in_place(frame: Frame, kind: type, record: Record, value: Value) -> Value:
-    """`record += value` where its class defines `__iadd__`."""
-    function = look("raw", record.cls, f"__i{_OPERATORS.get(kind)}__")
-    return frame.call(function, (record, value), {}) if isinstance(function, types.FunctionType) else _MISSING
+def in_place(frame: Frame, kind: type, owner: Value, value: Value) -> Value:
+    """`owner += value` where the class of an instance defines `__iadd__`."""
+    function = own_method(owner, f"__i{_OPERATORS.get(kind)}__")
+    return frame.call(function, (owner, value), {}) if function is not None else _MISSING
 
 
 def _generated(function: types.FunctionType) -> bool:
@@ -377,6 +409,6 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
 
 NO_OPERATOR = _MISSING
 __all__ = [
-    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "operator", "own_method",
-    "special", "store",
+    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "from_outside", "operator",
+    "operator_from_outside", "own_method", "special", "store",
 ]  # fmt: skip

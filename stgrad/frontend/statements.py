@@ -254,7 +254,7 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
         frame.mutate(old)
         old[:] = [frame.keep(v) for v in old * static_of(value)]
         return old
-    if isinstance(old, Record):
+    if isinstance(old, Record) or objects.from_outside(old):
         found = objects.in_place(frame, kind, old, value)
         if found is not objects.NO_OPERATOR:
             return found
