@@ -266,8 +266,26 @@ def operator(frame: Frame, kind: type, *operands: Value) -> Value:
     for owner, method, others in attempts:
         function = own_method(owner, method)
         if function is not None and not (method == "__eq__" and _generated(function)):
+            if owner is not operands[0]:
+                _check_precedence(frame, operands[0], owner)
             return frame.call(function, (owner, *others), {})
     return _MISSING
+
+
+def _check_precedence(frame: Frame, array: Value, owner: Value) -> None:
+    """Refuse `array * owner` where NumPy asks the class for each element, and makes an array of objects: it has not said that it goes first."""
+    if not (isinstance(array, Sym) and array.type.array):
+        return
+    cls = owner.cls if isinstance(owner, Record) else type(owner)
+    override, priority = look("raw", cls, "__array_ufunc__"), look("raw", cls, "__array_priority__")
+    if override is None or override is ABSENT and isinstance(priority, (int, float)) and priority > 0:
+        return
+    raise errors.UnsupportedSyntaxError(
+        f"an array on the left of a `{cls.__name__}`",
+        frame.builder.loc,
+        reason="NumPy applies the operator of its class to each element, and makes an array of objects",
+        hint="write `__array_ufunc__ = None` in the class: then the whole array is handed to it",
+    )
 
 
 def equal_by_identity(owner: Value) -> bool:

@@ -169,3 +169,46 @@ def test_operators_of_libraries_are_computed() -> None:
 
     check_gradient(f, (0.5,))
     assert stgrad.grad(f)(0.5) == pytest.approx(60.0)
+
+
+class Weighted:
+    """What a number, or a whole array, is multiplied by."""
+
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+    def __rmul__(self, k: Any) -> Any:
+        return np.sum(k) ** 2 * self.v
+
+
+class First(Weighted):
+    __array_ufunc__ = None
+
+
+class Prior(Weighted):
+    __array_priority__ = 1.0
+
+
+WEIGHTED, FIRST_IN_TURN, PRIOR = Weighted(2.0), First(2.0), Prior(2.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sum(x * FIRST_IN_TURN),
+        lambda x: np.sum(x * First(x[0])),
+        lambda x: np.sum(x * PRIOR),
+        lambda x: np.sum(x * Prior(x[0])),
+        lambda x: x[0] * WEIGHTED + x[1] * Weighted(x[2]),
+    ],
+)
+def test_a_class_that_goes_first_gets_the_whole_array(function: Any) -> None:
+    check_gradient(function, (X,))
+
+
+@pytest.mark.parametrize("function", [lambda x: np.sum(x * WEIGHTED), lambda x: np.sum(x * Weighted(x[0]))])
+def test_another_gets_each_element(function: Any) -> None:
+    """NumPy makes an array of objects."""
+    for jit in (True, False):
+        with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="__array_ufunc__"):
+            stgrad.grad(function, jit=jit)(X)
