@@ -19,7 +19,6 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.line_costs import LineCost, Times, duration, percent
-from stgrad.stack_slots import Compiler
 
 if TYPE_CHECKING:
     from stgrad.explain import Explanation
@@ -151,6 +150,7 @@ class _Measurement:
         import numba
 
         from stgrad import loader
+        from stgrad.stack_slots import Compiler
 
         scope: dict[str, Any] = {"__name__": "stgrad_profile"}
         exec(compile(text, f"<stgrad profile of {name}>", "exec"), scope)  # noqa: S102
