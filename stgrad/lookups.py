@@ -20,6 +20,7 @@ it was made at first, so that what supplies an attribute (an instance, a class, 
 from __future__ import annotations
 
 import copy
+import datetime
 import importlib
 import operator as op
 import sys
@@ -28,12 +29,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from stgrad.contents import form_of, is_numeric, snapshot, unchanged
+from stgrad.contents import alike, form_of, is_numeric, snapshot, unchanged
 
 LIBRARIES = frozenset({"builtins", "math", "cmath", "operator", "functools", "itertools", "numpy", "scipy", "stgrad", "typing", "collections"})
 
@@ -51,6 +55,7 @@ _SETTLED = (
     int, float, complex, str, bytes, range, slice, type(None), type(Ellipsis), type, FunctionType, MethodType, BuiltinFunctionType, ModuleType, deque,
     np.generic, np.dtype, np.ufunc, np.ndarray,
 )  # fmt: skip
+_IMMUTABLE = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, Decimal, Fraction)
 _PROTOCOL_CALLS = (op.eq, op.ne, op.lt, op.le, op.gt, op.ge, op.contains, op.getitem, bool, len, list, float, int, complex)
 
 
@@ -92,9 +97,11 @@ class Lookup:
         return new
 
     def holds(self) -> bool:
-        """Whether the look-up would find the same now."""
+        """Whether the look-up would find the same now; of what a call makes anew, the like."""
         now = self.current()
-        return type(now) is type(self.value) and unchanged(now, self.was)
+        if type(now) is not type(self.value):
+            return False
+        return unchanged(now, self.was) or self.kind == "call" and alike(now, self.value)
 
 
 def key_of(kind: str, owner: Any, name: Any) -> tuple[Any, ...]:
@@ -233,14 +240,21 @@ def lineage(cls: type) -> tuple[type, ...]:
     return order
 
 
-def called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function(*arguments)`, on the record where it may run code of the user, or look into an object of theirs."""
+def called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """`function(*arguments, **options)`, on the record where it may run code of the user, or look into an object of theirs."""
+    if options:
+        function = partial(function, **options)
     value = function(*arguments)
     if function in (isinstance, issubclass) and _asks_the_order_alone(arguments[1]):
         lineage(type(arguments[0]) if function is isinstance else arguments[0])
-    elif not all(_plain(argument, function in _PROTOCOL_CALLS) for argument in arguments):
+    elif not all(_plain(read, function in _PROTOCOL_CALLS) for read in (*arguments, *options.values(), *_owner_of(function))):
         note("call", function, arguments, value)
     return value
+
+
+def _owner_of(function: Any) -> tuple[Any, ...]:
+    """The instance that a method in Python looks into."""
+    return (function.__self__,) if isinstance(function, MethodType) else ()
 
 
 def _asks_the_order_alone(classes: Any) -> bool:
@@ -258,7 +272,7 @@ def _plain(value: Any, by_protocol: bool) -> bool:
     if isinstance(value, dict):
         return all(_plain(k, by_protocol) and _plain(v, by_protocol) for k, v in value.items())
     cls = type(value)
-    if isinstance(value, _SETTLED) and root_of(cls) in LIBRARIES or root_of(cls) == "stgrad":
+    if cls in _IMMUTABLE or isinstance(value, _SETTLED) and root_of(cls) in LIBRARIES or root_of(cls) == "stgrad":
         return True
     return root_of(cls) not in LIBRARIES and by_protocol and not any(isinstance(_raw(cls, f"__{name}__"), FunctionType) for name in _PROTOCOLS)
 

@@ -5,7 +5,7 @@ value is stored, and zeroes it once more where the variable dies; so every field
 on, and LLVM walks all blocks for each field of each variable. That grows with the square of a program, and was most of LLVM's time for one of 1,000 lines.
 
 Of all this only counts of references need anything, and of an array only the one field that says who owns its memory. What is stored once is promoted
-without a walk (Cytron et al. 1991, section 5, is the case of several stores), so other slots and fields are left alone until a value comes.
+without a walk, so other slots and fields are left alone until a value comes.
 
 The text of a program says the same before and after: it never reads a variable that nothing was assigned to.
 """

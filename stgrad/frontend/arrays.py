@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import enum
 import functools
 import operator
 from collections.abc import Callable
@@ -94,13 +95,20 @@ _CHANGING = (
 
 
 def is_fixed(owner: Any) -> bool:
-    """Whether the attributes of an object stay what they are: it, or its class, is a library's. Modules and functions can get others."""
+    """Whether the attributes of an object stay what they are: it, or its class, is a library's, and it does not hold them in Python.
+
+    Modules and functions can get others, polynomials and the containers of `collections` have what one puts into them.
+    """
     if isinstance(owner, (ModuleType, FunctionType, functools.partial)):
         return False
     if isinstance(owner, (tuple, list, dict)):
         return True
     root = root_of(owner if isinstance(owner, type) else type(owner))
-    return root in LIBRARIES - {"stgrad"} and (root != "scipy" or isinstance(owner, type))  # instances of SciPy hold arrays: splines, rotations, trees
+    fixed = isinstance(owner, (type, *_FIXED)) or root != "scipy" and not hasattr(owner, "__dict__")  # instances of SciPy hold arrays: splines, rotations
+    return fixed and root in LIBRARIES - {"stgrad"}
+
+
+_FIXED = (np.ufunc, np.finfo, np.iinfo, enum.Enum, type(np.sum))
 
 
 def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:

@@ -145,7 +145,7 @@ def _abs(frame: Frame, value: Value) -> Value:
     if isinstance(value, (Record, tuple)):
         return objects_of().special(frame, value, "__abs__", (), "has no absolute value")
     if is_static(value):
-        return abs(value)
+        return called(abs, value)
     return frame.builder.call("np.absolute", (value,), operations._elementwise_type(abs, (value,)))
 
 
@@ -154,20 +154,22 @@ def _pow(frame: Frame, base: Value, exp: Value, mod: Value = None) -> Value:
     if mod is not None:
         known = [static_of(v) for v in (base, exp, mod)]
         if all(map(is_static, known)):
-            return pow(*known)
+            return called(pow, *known)
         raise errors.UnknownFunctionError("`pow` with a modulus is not supported", frame.builder.loc, hint="write base**exp % mod, or a loop")
     return operations.binary(frame, gast.Pow, base, exp)
 
 
 @handles(divmod)
 def _divmod(frame: Frame, a: Value, b: Value) -> Value:
+    if is_static((a, b)) and not (is_number(a) and is_number(b)):
+        return called(divmod, a, b)
     return operations.binary(frame, gast.FloorDiv, a, b), operations.binary(frame, gast.Mod, a, b)
 
 
 @handles(round)
 def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
     if is_static(value):
-        return round(value, ndigits)
+        return called(round, value, ndigits)
     if ndigits is None and not value.type.array:
         return frame.builder.call("round", (value,), Type("int64", weak=True))
     return operations.operation(frame, np.round, (value, ndigits or 0))

@@ -62,7 +62,7 @@ from stgrad.frontend.values import (
     rebuild,
     static_of,
 )
-from stgrad.lookups import look, root_of
+from stgrad.lookups import called, look, root_of
 from stgrad.registered import registration_of
 from stgrad.rules import lookup
 from stgrad.rules.core import STATIC
@@ -267,7 +267,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if _is_text_method(function) and function.__name__ == "join" and has_unknown(args):
         return RunTimeText(UNKNOWN)
     known_texts(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) else ()))
-    if function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
+    if _hashable(function) and function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
             return _with_arrays(frame, computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
@@ -315,7 +315,7 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     args, kwargs = canonical(frame, function, args, kwargs)
     known = static_of(tuple(args))
     if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
-        result = function(*known, **{k: static_of(v) for k, v in kwargs.items()})
+        result = called(function, *known, **{k: static_of(v) for k, v in kwargs.items()})
         if is_number(result) or isinstance(result, (tuple, str, bool)) and not _has_arrays(result):
             return result
     for name, value in kwargs.items():

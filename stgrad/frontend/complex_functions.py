@@ -73,30 +73,32 @@ def _given(x):  # type: ignore[no-untyped-def]
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
-def _of_positive(numpy_function: Callable[..., Any]) -> Callable[..., Any]:
+def _where_real(numpy_function: Callable[..., Any], outside: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of what has a real result; of real numbers `outside` of that the program says so."""
+
     def body(x):  # type: ignore[no-untyped-def]
         x = _given(x)
-        if not np.iscomplexobj(x) and np.any(np.less(x, 0)):
+        if not np.iscomplexobj(x) and np.any(outside(x)):
             raise ValueError(_COMPLEX)
         return numpy_function(x)
 
     return body
 
 
-def _within_one(numpy_function: Callable[..., Any]) -> Callable[..., Any]:
-    def body(x):  # type: ignore[no-untyped-def]
-        x = _given(x)
-        if not np.iscomplexobj(x) and np.any(np.abs(x) > 1):
-            raise ValueError(_COMPLEX)
-        return numpy_function(x)
+@means()
+def _negative(x):  # type: ignore[no-untyped-def]
+    return np.less(x, 0)
 
-    return body
+
+@means()
+def _beyond_one(x):  # type: ignore[no-untyped-def]
+    return np.abs(x) > 1
 
 
 for _name in ("sqrt", "log", "log2", "log10"):
-    LIBRARY[getattr(np.emath, _name)] = _of_positive(getattr(np, _name))
+    LIBRARY[getattr(np.emath, _name)] = _where_real(getattr(np, _name), _negative)
 for _name in ("arccos", "arcsin", "arctanh"):
-    LIBRARY[getattr(np.emath, _name)] = _within_one(getattr(np, _name))
+    LIBRARY[getattr(np.emath, _name)] = _where_real(getattr(np, _name), _beyond_one)
 
 
 @means(np.emath.logn)

@@ -114,11 +114,12 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
         return found
     if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
-    if isinstance(node.op, gast.Add):
-        return kept_items(frame, left + right)
-    if isinstance(node.op, gast.Mult):
-        return kept_items(frame, left * right)
-    frame.unsupported(node, "this operator on a tuple or list is not supported")
+    kind = type(node.op)
+    if kind not in (gast.Add, gast.Mult):
+        frame.unsupported(node, "this operator on a tuple or list is not supported")
+    run = BINARY[kind][0]
+    own = all(isinstance(v, (tuple, list, int)) for v in (left, right))
+    return kept_items(frame, run(left, right) if own else called(run, left, right))
 
 
 @evaluates(gast.UnaryOp)

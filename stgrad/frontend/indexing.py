@@ -54,10 +54,10 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
         return lists().get_item(frame, owner, index, node)
     if type(owner).__name__ == "Range":
         return _range_item(frame, owner, static_of(index), node)
-    if isinstance(owner, Record) or not isinstance(owner, tuple) and _above("objects").own_method(owner, "__getitem__") is not None:
+    if isinstance(owner, Record):
         return _above("objects").special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
-        return _known_item(frame, owner, static_of(index), node)
+        return _above("objects").item(frame, owner, index, lambda: _known_item(frame, owner, static_of(index), node))
     frame.no_bare_method((owner,))
     frame.unsupported(node, f"indexing {a_kind(owner)} is not supported")
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import operator as operators
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gast
@@ -25,7 +24,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import LACKS, State
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
-from stgrad.lookups import ABSENT, LIBRARIES, Lookup, called, lineage, look, read, root_of
+from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
 _MISSING = object()
 _OPERATORS: dict[type, str] = {
@@ -309,25 +308,35 @@ def derived_operator(frame: Frame, kind: type, left: Value, right: Value) -> Val
 
 
 def operator_from_outside(frame: Frame, kind: type, *operands: Value) -> Value:
-    """An operator that the class of an instance from outside defines: its code is read, so that what it finds there is looked at again.
-
-    Of operands that are known it may do what cannot be read; then it is run, at each look at whether something changed.
-    """
+    """An operator that the class of an instance from outside defines: its code is read, so that what it finds there is looked at again."""
     if not any(map(from_outside, operands)):
         return _MISSING
+    return _read_or_run(frame, operands, lambda: operator(frame, kind, *operands), lambda: _MISSING)
+
+
+def item(frame: Frame, owner: Value, index: Value, run: Callable[[], Value]) -> Value:
+    """`owner[index]` of what is known; `run` computes it while the program is read."""
+    if isinstance(owner, tuple) or own_method(owner, "__getitem__") is None:
+        return run()
+    return _read_or_run(frame, (owner, index), lambda: special(frame, owner, "__getitem__", (index,), "cannot be indexed"), run)
+
+
+def _read_or_run(frame: Frame, operands: tuple[Value, ...], read: Callable[[], Value], run: Callable[[], Value]) -> Value:
+    """What code of the user's gives that is read; where it cannot be, and all that it takes is known, that which is run instead."""
     if not is_static(operands):
-        return operator(frame, kind, *operands)
+        return read()
     state = State(frame)
     try:
-        return operator(frame, kind, *operands)
+        return read()
     except errors.StgradError:
         state.restore()
-        return called(getattr(operators, f"__{_OPERATORS[kind]}__"), *operands)
+        return run()
 
 
 def from_outside(value: Value) -> bool:
-    """Whether a value is an instance of a class of the user's that the program finds outside of it."""
-    return is_static(value) and not isinstance(value, (str, int, float, complex)) and _of_the_user(type(value))
+    """Whether a value is an instance of a class of the user's that the program finds outside of it; arrays of other libraries are none."""
+    cls = type(value)
+    return is_static(value) and not isinstance(value, (str, int, float, complex)) and _of_the_user(cls) and not hasattr(cls, "__array__")
 
 
 def _of_the_user(value: Any) -> bool:
@@ -427,6 +436,6 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
 
 NO_OPERATOR = _MISSING
 __all__ = [
-    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "from_outside", "operator",
+    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "from_outside", "item", "operator",
     "operator_from_outside", "own_method", "special", "store",
 ]  # fmt: skip

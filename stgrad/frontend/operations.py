@@ -140,7 +140,7 @@ def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value
     Rules count as NumPy does, for which 1 / 0 is infinite: what Python refuses, the program refuses where the rule's function is called.
     """
     try:
-        return python(*args)
+        return called(python, *args)
     except (ArithmeticError, TypeError) as problem:
         if isinstance(problem, ArithmeticError) and frame.unroll and any(isinstance(a, float) for a in args):
             with np.errstate(all="ignore"):

@@ -31,7 +31,7 @@ _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
     """The result of a call whose arguments are all known."""
     try:
-        return function(*args, **kwargs) if kwargs else called(function, *args)
+        return called(function, *args, **kwargs)
     except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
         raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
