@@ -11,6 +11,9 @@ from stgrad.ir import Assign, Block, Const, Effect, For, Function, Loc, While, b
 _told: set[tuple[str, int, str]] = set()
 
 
+_OWN = "runtime.call_kept('stgrad."  # what SciPy itself computes in Python, and what takes much longer than a call
+
+
 def calls_in_loops(fn: Function) -> list[tuple[Loc | None, str]]:
     """Where the loops of a lowered program call Python, each place once, and what they call there."""
     return list(dict.fromkeys(_calls(fn.body, None, False)))
@@ -20,7 +23,9 @@ def _calls(block: Block, around: Loc | None, inside: bool) -> Iterator[tuple[Loc
     for stmt in block:
         loc = stmt.loc or around
         if inside and isinstance(stmt, (Assign, Effect)) and stmt.op == "runtime.call_python" and isinstance(stmt.args[0], Const):
-            yield loc, str(stmt.args[0].value).partition(": ")[2]
+            call = str(stmt.args[0].value).partition(": ")[2]
+            if not call.startswith(_OWN):
+                yield loc, call
         for inner in blocks(stmt):
             yield from _calls(inner, loc, inside or isinstance(stmt, (For, While)))
 

@@ -81,12 +81,18 @@ def call_ruled(function: custom_vjp | custom_jvp, frame: Frame, args: tuple[Valu
     call = Call(function, args, outputs)
     site = Site(frame, call, tuple(body), nondiff, tuple(a for i, a in enumerate(args) if i not in positions), function.__name__)
     if sum(c.function is function for c in rules) >= DEPTH:
-        return site.emit("refused", outputs, site.body, _bars(frame, outputs)[1], (), (NONE,) * len(site.inputs))
+        return without_rule(site)
     rules.append(call)
     try:
         return _with_vjp(site, function) if isinstance(function, custom_vjp) else _with_jvp(site, function)
     finally:
         rules.pop()
+
+
+def without_rule(site: Site) -> Value:
+    """A call in a rule of its own, so deep that nobody asks for its derivative."""
+    outputs = site.call.outputs
+    return site.emit("refused", outputs, site.body, _bars(site.frame, outputs)[1], (), (NONE,) * len(site.inputs))
 
 
 # --------------------------------------------------------------------------- reverse rules

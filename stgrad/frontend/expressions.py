@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import growing, objects, passed, tables
+from stgrad.frontend import growing, objects, passed, sparse_objects, tables
 from stgrad.frontend.alternatives import may_be_one
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
@@ -67,7 +67,7 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
         return RunTimeText(left + right) if kind is gast.Add and isinstance(right, str) else RunTimeText(UNKNOWN)
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
-    left, right = tables.of_keys(left), tables.of_keys(right)
+    left, right = sparse_objects.operands(frame, (tables.of_keys(left), tables.of_keys(right)))
     if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
         found = objects.operator(frame, kind, left, right)
         return found if found is not objects.NO_OPERATOR else container_operator(frame, node, left, right)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.custom_rules import Call, Site, backward_rule, forward_rule
+from stgrad.frontend.custom_rules import DEPTH, Call, Site, backward_rule, forward_rule, without_rule
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import describe, run, sample
 from stgrad.frontend.values import Sym, Value, a_kind, is_number, leaves, map_leaves, operand_of, static_of
@@ -29,9 +29,16 @@ def call_registered(frame: Frame, registration: Registration, args: tuple[Value,
         outputs = _outputs(frame, registration, abstract, args, kwargs)
     call = Call(registration, args, outputs)
     site = Site(frame, call, tuple(body), tuple(kwargs.values()), args, _name(registration))
-    if vjp is None:
-        return forward_rule(site, lambda dots: frame.call(jvp, (outputs, args, dots), {}))
-    return backward_rule(site, lambda bars: _each(frame.call(vjp, (outputs, bars, *args), kwargs), args))
+    rules = frame.builder.rules
+    if sum(c.function is registration for c in rules) >= DEPTH:
+        return without_rule(site)
+    rules.append(call)
+    try:
+        if vjp is None:
+            return forward_rule(site, lambda dots: frame.call(jvp, (outputs, args, dots), {}))
+        return backward_rule(site, lambda bars: _each(frame.call(vjp, (outputs, bars, *args), kwargs), args))
+    finally:
+        rules.pop()
 
 
 def _each(found: Value, args: tuple[Value, ...]) -> Value:

@@ -421,6 +421,8 @@ def refuse_result(frame: Frame, value: Value) -> None:
     """A table is no dict: it cannot leave the program."""
     if isinstance(value, Record) and hasattr(value.cls, "stands_for"):
         name = value.cls.stands_for.__name__
+        if hasattr(value.cls, "is_matrix"):
+            raise errors.TypeInferenceError(f"the function returns a {name}", None, hint="return its arrays (`data`, and where they stand), or `toarray()`")
         raise errors.TypeInferenceError(f"the function returns a {name} whose keys it decides as it runs", None, hint="return lists of its keys and values")
     if isinstance(value, Record) and getattr(value.cls, "of_arrays", False):
         raise errors.TypeInferenceError("the function returns strides or flags of an array", None, hint="return numbers and arrays")

@@ -187,9 +187,9 @@ def expansion(*ops: Callable[..., Any], always: bool = False) -> Callable[[F], F
     return register
 
 
-def nondiff(*ops: Callable[..., Any], fresh_shape: bool = False) -> None:
+def nondiff(*ops: Callable[..., Any], fresh_shape: bool = False, name: str | None = None) -> None:
     """The results of these operations carry no derivative."""
-    _register(ops, "nondiff", fresh_shape=fresh_shape)
+    _register(ops, "nondiff", name, fresh_shape=fresh_shape)
 
 
 def static(helper: F) -> F:

@@ -48,6 +48,7 @@ from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, 
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.sorting import argsort, sort
+from stgrad.runtime.sparse_places import diagonal_places, entry_lines, paired_places, united_places
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.units import unit
@@ -73,8 +74,10 @@ __all__ = [
     "clipped",
     "cos",
     "det",
+    "diagonal_places",
     "empty",
     "empty_near",
+    "entry_lines",
     "erf",
     "exp",
     "expit",
@@ -87,8 +90,8 @@ __all__ = [
     "in_state",
     "indefinite",
     "inv",
-    "kept",
     "joint",
+    "kept",
     "log",
     "log1p",
     "logsumexp",
@@ -97,15 +100,16 @@ __all__ = [
     "matmul",
     "new_stack",
     "next_snapshot",
-    "outside",
-    "opaque",
     "numba_random_integer",
     "numba_random_normal",
     "numba_random_seed",
     "numba_random_uniform",
     "of_module",
+    "opaque",
     "open_length",
     "open_slots",
+    "outside",
+    "paired_places",
     "pop",
     "pow",
     "push",
@@ -134,6 +138,7 @@ __all__ = [
     "unbounded",
     "unbroadcast",
     "unit",
+    "united_places",
     "unsigned",
     "vmax",
     "vmin",

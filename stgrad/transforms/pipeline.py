@@ -11,7 +11,7 @@ from typing import Any
 
 from stgrad import errors, progress
 from stgrad.analysis.activity import Activity, activity
-from stgrad.ir import Block, Function, Stack, Stmt, assigns, map_blocks, walk
+from stgrad.ir import Block, Function, Stack, Stmt, Store, assigns, map_blocks, walk
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.budget import BUDGET, at_fault, within
@@ -282,6 +282,7 @@ def annotate(fn: Function, active: frozenset[str]) -> Function:
 
 
 def _mark(stmt: Stmt, active: frozenset[str]) -> Stmt:
-    names = [n for n in assigns(stmt) if n in active] or [s for s in (getattr(getattr(stmt, "target", None), "name", ""),) if s in active]
+    written = (stmt.target.name,) if isinstance(stmt, Store) else assigns(stmt)
+    names = [n for n in written if n in active]
     return replace(stmt, note=f"active: {', '.join(names)}" if names else None)
 
