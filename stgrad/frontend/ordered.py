@@ -59,7 +59,7 @@ def either(ar1, ar2, assume_unique=False):  # type: ignore[no-untyped-def]
 def place_before(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-def]
     """The loop of `bisect`, which asks for no more items than it does."""
     last = len(a) if hi is None else hi
-    items = np.asarray(a) if key is None else a
+    items = np.asarray(a) if key is None and not isinstance(x, tuple) else a
     while lo < last:
         middle = (lo + last) // 2
         if (items[middle] if key is None else key(items[middle])) < x:
@@ -72,7 +72,7 @@ def place_before(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-d
 @means(bisect.bisect_right)
 def place_behind(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-def]
     last = len(a) if hi is None else hi
-    items = np.asarray(a) if key is None else a
+    items = np.asarray(a) if key is None and not isinstance(x, tuple) else a
     while lo < last:
         middle = (lo + last) // 2
         if x < (items[middle] if key is None else key(items[middle])):
@@ -80,6 +80,16 @@ def place_behind(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-d
         else:
             lo = middle + 1
     return lo
+
+
+@means(bisect.insort_left)
+def insert_before(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-def]
+    a.insert(bisect.bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+@means(bisect.insort_right)
+def insert_behind(a, x, lo=0, hi=None, *, key=None):  # type: ignore[no-untyped-def]
+    a.insert(bisect.bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
 
 
 @means(heapq.nsmallest)

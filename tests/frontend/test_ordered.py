@@ -63,3 +63,24 @@ def test_under_numba(f):
 def test_what_is_in_both_is_of_the_first():
     gradient = stgrad.grad(lambda x: np.sum(np.intersect1d(x, KNOWN) * x[0]), jit=False)(X)
     np.testing.assert_allclose(gradient, [0.62, 0.0, 0.35, 0.0])
+
+
+def kept_in_order(x):
+    s = []
+    for v in x:
+        bisect.insort(s, v)
+    return sum((i + 1) * v for i, v in enumerate(s)) ** 2
+
+
+def tuples_in_order(x):
+    s, places = [], []
+    for i, v in enumerate(x):
+        bisect.insort(s, (v * v, i))
+        bisect.insort_left(places, i, key=lambda k: -x[k])
+    return sum(v * (j + 1) ** 2 * (i + 1) for j, (v, i) in enumerate(s)) + sum(x[i] * (j + 1) ** 3 for j, i in enumerate(places))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [kept_in_order, tuples_in_order])
+def test_insort(function, jit):
+    check_gradient(function, (X,), jit=jit)
