@@ -113,6 +113,11 @@ class Transformed(Programs):
         program = self._program(args, kwargs, keep=False)
         return program.text if program.then is None else BETWEEN.join((program.text, program.then.text))
 
+    def running(self, *args: Any) -> str:
+        """The same text, of the program that a call with such arguments has run, where there was one."""
+        known = self._known.get(self._key(self._bind(args, {})))
+        return self.lowered(*args) if known is None else known.ready.text
+
     @errors.presents
     def path(self, *args: Any, **kwargs: Any) -> Path:
         """The file of that text, for debuggers and editors: with `jit=False` its lines are those that run, and breakpoints in it hold."""

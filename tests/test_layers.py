@@ -16,7 +16,7 @@ from stgrad.transforms.registry import REGISTRY
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types"},
+    {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types", "renaming"},
     {"rules", "budgets"},
     {"ir", "lookups", "native", "generated", "stack_slots"},
     {"source", "printer", "runtime", "verify", "values"},

@@ -87,7 +87,7 @@ def test_the_right_gradient_passes() -> None:
 
 def test_an_unstable_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter(range(100))
-    monkeypatch.setattr(Transformed, "lowered", lambda *_: f"text {next(count)}")
+    monkeypatch.setattr(Transformed, "running", lambda *_: f"text {next(count)}")
     with pytest.raises(GradientError, match="different text"):
         check_gradient(loss, ARGS, order=1)
 

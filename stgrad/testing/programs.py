@@ -15,6 +15,7 @@ from stgrad import api, differentials, directional, values
 from stgrad.jacobians import Pullback, product
 from stgrad.points import floats
 from stgrad.request import Derivative, Options, signature_of
+from stgrad.stage_texts import texts_of
 from stgrad.testing.gradients import GradientError, Tolerances, inner, is_float, leaves, map_leaves, moved, noise
 from stgrad.transformed import Transformed
 from stgrad.values import Sym
@@ -115,7 +116,7 @@ class _Check:
     def stages(self) -> None:
         transformed = Transformed(Derivative(self.f, "vjp", self.names, single=False), Options(jit=False))
         program = transformed._program(self.fresh(), {}, keep=True)
-        texts = transformed.stages(*self.fresh())
+        texts = texts_of(transformed.derivative, program.trace, transformed.options)
         for name in (n for n in texts if n not in ("desugar", "activity")):
             results = list(self.run(texts[name], program, seeded=name != "anf"))
             if name == "anf":
