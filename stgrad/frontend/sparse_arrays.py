@@ -13,32 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from stgrad.frontend import sparse_objects
-from stgrad.frontend.builtins import handles
-from stgrad.frontend.frame import Frame
 from stgrad.frontend.library import refuse
-from stgrad.frontend.shapes import shaped
-from stgrad.frontend.values import Record, Sym, Value, is_number
-from stgrad.ir import Type
-from stgrad.rules.core import nondiff
-from stgrad.runtime import diagonal_places, entry_lines, paired_places, united_places
-
-
-def make(layout: str, is_matrix: bool, shape: Any, *parts: Any) -> Any:
-    """A sparse matrix of known parts, in the order in which its class names them."""
-    return CLASSES[layout, is_matrix](shape, *parts)
-
-
-def is_sparse(value: Any) -> bool:
-    """Whether a value stands for a sparse matrix."""
-    return isinstance(value, Sparse)
-
-
-def read(value: Any) -> Any:
-    """A sparse matrix from outside as one of the program; other values as they are."""
-    return value
+from stgrad.frontend.sparse_basics import is_sparse, make, read, scalars, whole
+from stgrad.runtime import paired_places, united_places
 
 
 class Sparse:
@@ -149,12 +127,35 @@ class Sparse:
         raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
 
     def __getitem__(self, key):
-        refuse(not isinstance(key, tuple) or len(key) != 2 or not scalars(*key), "rows and parts of a sparse matrix are not supported", self.instead)
+        i, j = key if isinstance(key, tuple) else (key, slice(None))
+        if scalars(i, j):
+            return self.entry(i, j)
+        refuse(not self.is_matrix and (scalars(i) or scalars(j)), "a row of a sparse array has one axis, which is not supported", "use a slice: a[i : i + 1]")
+        pairs = np.ndim(i) == 1 and np.ndim(j) == 1 and not isinstance(i, slice) and not isinstance(j, slice)
+        refuse(pairs, "pairs of indices are not supported", "use np.ix_")
+        return self.part(i, j)
+
+    def part(self, i, j):
+        """Some rows and columns: products with matrices that pick them."""
+        found = self if whole(i) else of_two(picking(np.ravel(np.arange(self.shape[0])[i]), self.shape[0], self.is_matrix), self.tocsr())
+        if whole(j):
+            return found
+        columns = np.ravel(np.arange(self.shape[1])[j])
+        return of_two(found.tocsr(), picking(columns, self.shape[1], self.is_matrix).transpose().tocsr())
+
+    def getrow(self, i):
+        return self.part(i, slice(None))
+
+    def getcol(self, j):
+        return self.part(slice(None), j)
+
+    def entry(self, i, j):
         n, m = self.shape
-        i, j = key
         if i >= n or i < -n or j >= m or j < -m:
             raise IndexError("index out of range")
-        i, j = i + n if i < 0 else i, j + m if j < 0 else j
+        return self.at(i + n if i < 0 else i, j + m if j < 0 else j)
+
+    def at(self, i: Any, j: Any) -> Any:
         rows, columns, data = self.entries()
         y = 0.0 * np.sum(data[:1])
         for k in range(len(data)):
@@ -260,131 +261,6 @@ class Sparse:
         return y
 
 
-class Coordinates(Sparse):
-    """`coo`: entries in any order, several of one place count together."""
-
-    format = "coo"
-
-    def __init__(self, shape, data, row, col):
-        self.shape, self.data, self.row, self.col = shape, data, row, col
-
-    @property
-    def coords(self):
-        return (self.row, self.col)
-
-    def entries(self):
-        return self.row, self.col, self.data
-
-    def scaled(self, data):
-        return make("coo", self.is_matrix, self.shape, data, self.row, self.col)
-
-    def simple(self):
-        return self.tocsr()
-
-    def transpose(self, axes=None, copy=False):
-        return make("coo", self.is_matrix, (self.shape[1], self.shape[0]), self.data, self.col, self.row)
-
-
-class Compressed(Sparse):
-    """`csr` and `csc`: one row, or column, behind the other."""
-
-    def __init__(self, shape, data, indices, indptr):
-        self.shape, self.data, self.indices, self.indptr = shape, data, indices, indptr
-
-    def lines(self):
-        """For each entry the row, or column, that it is in."""
-        return entry_lines(self.indptr)
-
-    def scaled(self, data):
-        return make(self.format, self.is_matrix, self.shape, data, self.indices, self.indptr)
-
-    def simple(self):
-        """Entries of one place together, where there may be several: `sum_duplicates` was not asked for."""
-        made = self.tocoo()
-        return made.tocsr() if self.format == "csr" else made.tocsc()
-
-    def transpose(self, axes=None, copy=False):
-        turned = "csc" if self.format == "csr" else "csr"
-        return make(turned, self.is_matrix, (self.shape[1], self.shape[0]), self.data, self.indices, self.indptr)
-
-
-class Rows(Compressed):
-    """`csr`."""
-
-    format = "csr"
-
-    def entries(self):
-        return self.lines(), self.indices, self.data
-
-    def tocsr(self, copy=False):
-        return self.copy() if copy else self
-
-    def times(self, x):
-        data, indices, indptr = self.data, self.indices, self.indptr
-        y = np.zeros((self.shape[0], *np.shape(x)[1:]), np.result_type(data, x))
-        for i in range(self.shape[0]):
-            for k in range(indptr[i], indptr[i + 1]):
-                y[i] += data[k] * x[indices[k]]
-        return y
-
-
-class Columns(Compressed):
-    """`csc`."""
-
-    format = "csc"
-
-    def entries(self):
-        return self.indices, self.lines(), self.data
-
-    def tocsc(self, copy=False):
-        return self.copy() if copy else self
-
-    def times(self, x):
-        data, indices, indptr = self.data, self.indices, self.indptr
-        y = np.zeros((self.shape[0], *np.shape(x)[1:]), np.result_type(data, x))
-        for j in range(self.shape[1]):
-            for k in range(indptr[j], indptr[j + 1]):
-                y[indices[k]] += data[k] * x[j]
-        return y
-
-
-class Diagonals(Sparse):
-    """`dia`: `data[d, j]` stands in column j, `offsets[d]` to the right of the diagonal."""
-
-    format = "dia"
-
-    def __init__(self, shape, data, offsets):
-        self.shape, self.data, self.offsets = shape, data, offsets
-
-    def todia(self, copy=False):
-        return self.copy() if copy else self
-
-    def scaled(self, data):
-        return make("dia", self.is_matrix, self.shape, data, self.offsets)
-
-    def ends(self, d):
-        """The columns that a diagonal reaches."""
-        k = self.offsets[d]
-        return max(0, k), min(self.shape[1], self.shape[0] + k, np.shape(self.data)[1])
-
-    def entries(self):
-        rows, columns, places = diagonal_places(self.shape[0], self.shape[1], np.shape(self.data)[1], self.offsets)
-        return rows, columns, np.ravel(self.data)[places]
-
-    def transpose(self, axes=None, copy=False):
-        rows, columns, data = self.entries()
-        return make("coo", self.is_matrix, (self.shape[1], self.shape[0]), data, columns, rows)
-
-    def times(self, x):
-        data, offsets = self.data, self.offsets
-        y = np.zeros((self.shape[0], *np.shape(x)[1:]), np.result_type(data, x))
-        for d in range(len(offsets)):
-            first, last = self.ends(d)
-            for j in range(first, last):
-                y[j - offsets[d]] += data[d, j] * x[j]
-        return y
-
-
 def checked(a, x):
     """An operand behind a sparse matrix."""
     refuse(np.ndim(x) > 2, "the product of a sparse matrix and an array of more than two axes is not supported", "multiply its slices")
@@ -434,6 +310,11 @@ def both(a, b):
     return make("csr", a.is_matrix and b.is_matrix, a.shape, y, columns, np.searchsorted(rows, np.arange(a.shape[0] + 1)))
 
 
+def picking(places, n, matrix):
+    """A matrix whose product picks rows of one with n of them."""
+    return make("csr", matrix, (len(places), n), np.ones(len(places)), places, np.arange(len(places) + 1))
+
+
 def of_two(a, b):
     """The product of two of layout csr: each entry of a with each of a row of b."""
     if a.shape[1] != b.shape[0]:
@@ -442,64 +323,3 @@ def of_two(a, b):
     rows, columns, data = summed(a.lines()[left], b.indices[right], a.data[left] * b.data[right], b.shape[1])
     shape = (a.shape[0], b.shape[1])
     return make("csr", a.is_matrix and b.is_matrix, shape, data, columns, np.searchsorted(rows, np.arange(shape[0] + 1)))
-
-
-def scalars(*values: Any) -> bool:
-    """Whether indices are numbers."""
-    return all(np.ndim(v) == 0 and not isinstance(v, slice) for v in values)
-
-
-def _standing_for(base: type[Sparse], name: str, matrix: bool) -> type[Sparse]:
-    theirs = getattr(sparse, name)
-    return type(base.__name__, (base,), {"stands_for": theirs, "is_matrix": matrix, "__module__": __name__})
-
-
-PARTS = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col"), "dia": ("data", "offsets")}
-CLASSES: dict[tuple[str, bool], Any] = {
-    (base.format, matrix): _standing_for(base, f"{base.format}_{'matrix' if matrix else 'array'}", matrix)
-    for base in (Rows, Columns, Coordinates, Diagonals)
-    for matrix in (True, False)
-}
-
-
-# --------------------------------------------------------------------------- what the front end makes of these helpers
-
-
-@handles(make)
-def _make(frame: Frame, layout: Value, is_matrix: Value, shape: Value, *parts: Value) -> Record:
-    return Record(CLASSES[layout, is_matrix], {"shape": shape, **dict(zip(PARTS[layout], map(frame.keep, parts), strict=True))})
-
-
-@handles(is_sparse)
-def _is_sparse(frame: Frame, value: Value) -> bool:
-    return sparse_objects.stands_for_one(value) or sparse_objects.is_sparse(value)
-
-
-@handles(read)
-def _read(frame: Frame, value: Value) -> Value:
-    return sparse_objects.record_of(frame, value)
-
-
-@handles(scalars)
-def _scalars(frame: Frame, *values: Value) -> bool:
-    return all(is_number(v) or isinstance(v, Sym) and not v.type.rank for v in values)
-
-
-@shaped(entry_lines)
-def _lines(frame: Frame, *_: Value) -> Type:
-    return Type("int64", (frame.builder.fresh_dim(),), array=True)
-
-
-@shaped(united_places)
-def _united(frame: Frame, *given: Value) -> tuple[Type, ...]:
-    slot, place = (Type("int64", (frame.builder.fresh_dim(),), array=True) for _ in range(2))
-    return slot, place, place
-
-
-@shaped(diagonal_places, paired_places)
-def _places(frame: Frame, *given: Value) -> tuple[Type, ...]:
-    return (Type("int64", (frame.builder.fresh_dim(),), array=True),) * (3 if len(given) > 2 else 2)
-
-
-for _function in (diagonal_places, entry_lines, paired_places, united_places):
-    nondiff(_function, name=f"runtime.{_function.__name__}", fresh_shape=True)

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.frontend import sparse_layouts as sparse_layouts  # the classes that `make` makes
 from stgrad.frontend.library import refuse
-from stgrad.frontend.sparse_arrays import is_sparse, make, read, summed
+from stgrad.frontend.sparse_arrays import summed
+from stgrad.frontend.sparse_basics import PARTS, is_sparse, make, read
 from stgrad.registered import register_gradient
 from stgrad.runtime.sparse_solutions import by_factors, iterated, solved
 
@@ -43,6 +45,9 @@ def made_of(layout, matrix, arg1, shape=None, dtype=None, copy=False):
         found = make("coo", matrix, known, held(arg1[0], copy), row, col)
     else:
         found = of_array(matrix, np.asarray(arg1))
+    if layout in ("lil", "dok"):
+        rows, columns, data = found.entries()
+        return make(layout, matrix, found.shape, list(rows), list(columns), list(data))
     found = found if dtype is None else found.astype(dtype)
     return in_kind(found.asformat(layout), matrix)
 
@@ -318,7 +323,7 @@ register_gradient(iterated, iterated_vjp, abstract=lambda method, data, indices,
 register_gradient(by_factors, by_factors_vjp, abstract=lambda factors, b, _: _like(b))
 
 
-_KINDS = {f"{layout}_{kind}": partial(made_of, layout, kind == "matrix") for layout in ("csr", "csc", "coo", "dia") for kind in ("matrix", "array")}
+_KINDS = {f"{layout}_{kind}": partial(made_of, layout, kind == "matrix") for layout in PARTS for kind in ("matrix", "array")}
 _ITERATIONS = ("cg", "cgs", "bicg", "bicgstab", "gmres", "lgmres", "minres", "qmr", "gcrotmk", "tfqmr")
 BODIES: dict[str, Any] = {
     **_KINDS,

@@ -25,6 +25,7 @@ _MODULE = "scipy.sparse"
 _CHANGING = frozenset(
     "setdiag resize sum_duplicates sort_indices eliminate_zeros prune set_shape __setitem__ update pop popitem clear setdefault".split()
 )
+_FILLED = ("lil_", "dok_")  # that programs make empty, and fill
 
 
 def is_sparse(value: Any) -> bool:
@@ -41,20 +42,24 @@ def record_of(frame: Frame, value: Value) -> Value:
     """What stands for a sparse matrix in a program; other values as they are."""
     if not is_sparse(value):
         return value
-    arrays = _arrays()
+    classes, parts_of = _layouts().CLASSES, _basics().PARTS
     matrix = not type(value).__name__.endswith("_array")
     layout = frame.look("attribute", value, "format")
-    if layout not in arrays.PARTS:
+    if layout not in ("csr", "csc", "coo", "dia"):
         return record_of(frame, called(type(value).tocsr, value))
     shape = frame.look("attribute", value, "shape")
     if len(shape) != 2:
         raise errors.UnsupportedSyntaxError("sparse arrays of one axis are not supported", frame.builder.loc, hint="use one of two axes")
-    parts = {name: frame.look("attribute", value, name) for name in arrays.PARTS[layout]}
-    return Record(arrays.CLASSES[layout, matrix], {"shape": shape, **parts})
+    parts = {name: frame.look("attribute", value, name) for name in parts_of[layout]}
+    return Record(classes[layout, matrix], {"shape": shape, **parts})
 
 
-def _arrays() -> Any:
-    return importlib.import_module("stgrad.frontend.sparse_arrays")
+def _layouts() -> Any:
+    return importlib.import_module("stgrad.frontend.sparse_layouts")
+
+
+def _basics() -> Any:
+    return importlib.import_module("stgrad.frontend.sparse_basics")
 
 
 def _functions() -> Any:
@@ -102,7 +107,7 @@ def _method(frame: Frame, function: MethodType, args: tuple[Value, ...], kwargs:
 
 def _function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`sparse.diags(...)`, `spsolve(A, b)`, `csr_matrix(...)`."""
-    known = _known(args, kwargs)
+    known = None if function.__name__[:4] in _FILLED else _known(args, kwargs)
     if known is not None:
         return _made(frame, function, *known)
     body = _functions().BODIES.get(function.__name__)

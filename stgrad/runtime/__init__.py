@@ -48,7 +48,7 @@ from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, 
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.sorting import argsort, sort
-from stgrad.runtime.sparse_places import diagonal_places, entry_lines, paired_places, united_places
+from stgrad.runtime.sparse_places import diagonal_places, entry_lines, last_places, paired_places, united_places
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.units import unit
@@ -92,6 +92,7 @@ __all__ = [
     "inv",
     "joint",
     "kept",
+    "last_places",
     "log",
     "log1p",
     "logsumexp",

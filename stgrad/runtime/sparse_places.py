@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-__all__ = ["diagonal_places", "entry_lines", "paired_places", "united_places"]
+__all__ = ["diagonal_places", "entry_lines", "last_places", "paired_places", "united_places"]
 
 
 def entry_lines(indptr: Any) -> Any:
@@ -50,6 +50,35 @@ def paired_places(indices: Any, indptr: Any) -> Any:
     counts = np.diff(indptr)[indices]
     left = np.repeat(np.arange(len(indices)), counts)
     return left, np.arange(len(left)) - (np.cumsum(counts) - counts)[left] + np.asarray(indptr)[indices][left]
+
+
+def last_places(major: Any, minor: Any, width: int) -> Any:
+    """Of entries that were set one after the other at places (major, minor), those that are there in the end, by place.
+
+    >>> last_places(np.array([1, 0, 1]), np.array([0, 2, 0]), 3)
+    array([1, 2])
+    """
+    places, back = np.unique((np.asarray(major, np.int64) * width + minor)[::-1], return_index=True)
+    return len(major) - 1 - back
+
+
+@overload(last_places, strict=False)
+def _last_places(major: Any, minor: Any, width: Any) -> Any:
+    def last(major: Any, minor: Any, width: Any) -> Any:
+        n = len(major)
+        keys = np.empty(n, np.int64)
+        for k in range(n):
+            keys[k] = np.int64(major[k]) * width + minor[k]
+        order = np.argsort(keys, kind="mergesort")
+        kept = np.empty(n, np.int64)
+        count = 0
+        for k in range(n):
+            if k + 1 == n or keys[order[k]] != keys[order[k + 1]]:
+                kept[count] = order[k]
+                count += 1
+        return kept[:count].copy()
+
+    return last
 
 
 @overload(entry_lines, strict=False)

@@ -159,9 +159,45 @@ def fresh(u: Any) -> Any:
     return u @ (a @ u)
 
 
+def filled(u: Any) -> Any:
+    a = sparse.lil_matrix((N, N))
+    for i in range(N):
+        a[i, i] = 2.0 + u[i] ** 2
+        if i > 0:
+            a[i, i - 1] = -u[i]
+    a.setdiag(u[1:], 1)
+    a[0, :] = 0.0
+    a[-N, 0] = 1.0
+    return np.sum(spsolve(a.tocsr(), u) ** 2)
+
+
+def by_keys(u: Any) -> Any:
+    a = sparse.dok_matrix((N, N))
+    for i in range(N - 1):
+        a[i, i] += u[i]
+        a[i + 1, i + 1] += u[i]
+        a[i, i + 1] -= u[i]
+        a[i + 1, i] -= u[i]
+    return u @ (a.tocsr() @ u)
+
+
+def parts(u: Any) -> Any:
+    a = (u[0] * ROWS + sparse.diags(u)).tocsr()
+    inner = a[1:-1, 1:-1] + 5.0 * sparse.eye(N - 2)
+    some = np.sum((a[2:4] @ u) ** 2) + np.sum(a.tocsc()[:, [0, 3]] @ u[:2]) + np.sum(a[np.array([1, 1, 2])] @ u) + np.sum(a[3] @ u)
+    return some + np.sum(spsolve(inner.tocsc(), u[1:-1]) ** 2) + np.sum(a.getrow(2).toarray() ** 2)
+
+
+def masked(u: Any) -> Any:
+    a = sparse.csr_matrix((u, (np.arange(N), np.arange(N)[::-1])), shape=(N, N))
+    free = np.arange(N) > 1
+    return np.sum((a[free][:, free] @ u[free]) ** 2) + np.sum(a[np.ix_(free, free)].toarray() ** 3)
+
+
 PROGRAMS: list[Callable[[Any], Any]] = [
     products, other_ways, of_arrays, through_objects, of_known_ones, scaled, with_weights, from_triples, by_rows, from_diagonals, joined, elementwise,
-    implicit_steps, nonlinear_steps, known_decompositions, decompositions, triangular, iterations,
+    implicit_steps, nonlinear_steps, known_decompositions, decompositions, triangular, iterations, filled,
+    by_keys, parts, masked,
 ]  # fmt: skip
 
 
@@ -170,7 +206,7 @@ def test_right(program: Callable[[Any], Any]) -> None:
     testing.check_gradient(program, (M if program is of_columns else U,), order=2, jit=False)
 
 
-@pytest.mark.parametrize("program", [other_ways, scaled, from_triples, implicit_steps, known_decompositions], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [other_ways, from_triples, implicit_steps, known_decompositions, filled], ids=lambda f: f.__name__)
 def test_right_compiled(program: Callable[[Any], Any]) -> None:
     testing.check_gradient(program, (U,), order=1, jit=True)
 
@@ -198,21 +234,20 @@ def test_arguments_and_shapes(jit: bool) -> None:
         stgrad.grad(lambda u: np.sum(ROWS @ u[:3]), jit=jit)(U)
 
 
-def refused(u: Any) -> Any:
-    a = sparse.lil_matrix((N, N))
-    a.setdiag(1.0)
-    return np.sum(a @ u)
+def pairs(u: Any) -> Any:
+    return np.sum((u[0] * ROWS).tocsr()[[1, 2], [2, 3]])
 
 
-def rows(u: Any) -> Any:
-    return np.sum((u[0] * ROWS)[1:3] @ u)
+def own(u: Any) -> Any:
+    ROWS.setdiag(1.0)
+    return np.sum(ROWS @ u)
 
 
 def returned(u: Any) -> Any:
     return sparse.diags(u)
 
 
-REFUSED = [(refused, "`setdiag` changes"), (fresh, "writes to `data`"), (rows, "rows and parts"), (returned, "returns a dia_matrix")]
+REFUSED = [(own, "`setdiag` changes"), (fresh, "writes to `data`"), (pairs, "pairs of indices"), (returned, "returns a dia_matrix")]
 
 
 @pytest.mark.parametrize("program, message", REFUSED)

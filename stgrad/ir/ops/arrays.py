@@ -61,7 +61,8 @@ define("runtime.numba_random_uniform runtime.numba_random_normal runtime.numba_r
        differentiable=False, draws=True)
 define("runtime.generator_random_uniform runtime.generator_random_normal runtime.generator_random_exponential runtime.generator_random_integer"
        " runtime.generator_random_interval", "call", differentiable=False, draws=True)
-define("runtime.entry_lines runtime.united_places runtime.diagonal_places runtime.paired_places", "call", differentiable=False)  # of sparse matrices
+define("runtime.entry_lines runtime.united_places runtime.diagonal_places runtime.paired_places runtime.last_places", "call",
+       differentiable=False)  # of sparse matrices
 define("runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)  # as text writes them
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
