@@ -181,18 +181,23 @@ def squared(d):
     return np.real(d * np.conjugate(d)) if np.iscomplexobj(d) else d * d
 
 
+def by_freedom(x, a, axis, lost):
+    """2 x by the degrees of freedom: none where as many are lost as there are elements, or more."""
+    return 2.0 / extent(a, axis) * x if lost == 0 else 2.0 * x / max(extent(a, axis) - lost, 0)
+
+
 @adjoint(np.var)
 def var(y, y_bar, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, mean=None, correction=0):
     """2 (a - mean) / (n - ddof): the share that goes through the mean sums to zero."""
     deviation = a - np.mean(a, axis=axis, keepdims=True)
-    return 2.0 / (extent(a, axis) - ddof - correction) * restore(y_bar, axis, keepdims) * deviation
+    return by_freedom(restore(y_bar, axis, keepdims) * deviation, a, axis, ddof + correction)
 
 
 @tangent(np.var)
 def var_dot(y, a, a_dot, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, mean=None, correction=0):
     deviation = a - np.mean(a, axis=axis, keepdims=True)
     change = np.real(np.conjugate(deviation) * a_dot) if np.iscomplexobj(a) else deviation * a_dot
-    return 2.0 / (extent(a, axis) - ddof - correction) * np.sum(change, axis=axis, keepdims=keepdims)
+    return by_freedom(np.sum(change, axis=axis, keepdims=keepdims), a, axis, ddof + correction)
 
 
 @composite(np.std)

@@ -170,3 +170,12 @@ def test_more_degrees_of_freedom_than_observations(function):
                 value, gradient = stgrad.value_and_grad(function, jit=jit)(x, n)
                 np.testing.assert_allclose(value, function(x, n))
     check_gradient(function, (x, 3))
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize("ddof", [2, 3])
+def test_derivatives_without_degrees_of_freedom(ddof, jit):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = stgrad.value_and_grad(lambda x, n: np.var(x[:n], ddof=ddof), jit=jit)(np.array([1.0, 2.0, 4.0]), 2)
+    np.testing.assert_array_equal(np.hstack(found), [np.inf, -np.inf, np.inf, 0.0])
