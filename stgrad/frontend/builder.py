@@ -20,7 +20,6 @@ from stgrad.ir.ops import operation, readonly
 from stgrad.names import COUNT, Names
 
 _FOREIGN = ("datetime64", "timedelta64", "object", "<U", "|S", "str", "void", "|V")
-_CASTS = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}
 _WIDE = ("float96", "float128", "complex192", "complex256")  # no native code here has them
 
 SEALED = "sealed"  # of arrays that cannot be written to; other marks say what compiled code does not write to (see `stgrad.frontend.sealed`)
@@ -116,7 +115,7 @@ class Builder:
         wish = wish.partition("@")[0]  # the mark of a generator's names
         wish = wish if wish.strip("_") else UNNAMED
         name = self.names.fresh(wish, COUNT if wish.startswith("_") and wish != UNNAMED else "_")
-        self.types[name] = replace(type_, weak=False) if type_.array else type_  # of lists alone it is told whose numbers they hold
+        self.types[name] = type_
         self.things.pop(name, None)
         if self.frames and self.frames[-1].unroll:
             self.library.add(name)
@@ -224,16 +223,6 @@ class Builder:
         self.types.pop(value.name, None)
         return new
 
-    def as_items(self, owner: Sym, found: Sym) -> Sym:
-        """What is read of a buffer of a list of Python's numbers."""
-        if not (owner.type.array and owner.type.weak):
-            return found
-        return Sym(found.operand, replace(found.type, weak=True)) if found.type.array else self.python_number(found)
-
-    def python_number(self, value: Sym) -> Sym:
-        """A number as one of Python's."""
-        return self.call(_CASTS[value.type.dtype], (value,), Type(value.type.dtype, weak=True))
-
     def copy_to(self, target: Sym, value: Value) -> None:
         """`target = value`, with a cast where a scalar's dtype differs."""
         operand = operand_of(value)
@@ -245,7 +234,7 @@ class Builder:
         if isinstance(operand, Var) and operand.name in self.tabled and isinstance(target.operand, Var):
             self.tabled[target.operand.name] = self.tabled[operand.name]
         if isinstance(value, Sym) and not target.type.array and value.type.dtype != target.type.dtype:
-            cast = _CASTS.get(target.type.dtype)
+            cast = {"float64": "float", "int64": "int", "bool": "bool", "complex128": "complex"}.get(target.type.dtype)
             if cast is not None:
                 self.assign(target, cast, operand)
             else:

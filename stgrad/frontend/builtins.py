@@ -17,7 +17,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.first_trips import folded
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
-from stgrad.frontend.items import Slot, own
+from stgrad.frontend.items import Slot
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items, range_length, static_items
 from stgrad.frontend.purity import changes_nothing
 from stgrad.frontend.text import known_text
@@ -172,7 +172,7 @@ def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
         return called(round, value, ndigits)
     if ndigits is None and not value.type.array:
         return frame.builder.call("round", (value,), Type("int64", weak=True))
-    return _as_items(frame, value, operations.operation(frame, np.round, (value, ndigits or 0)))
+    return operations.operation(frame, np.round, (value, ndigits or 0))
 
 
 @handles(sum)
@@ -186,7 +186,7 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
             total = item if first else _added(frame, total, item)
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
-        return _as_items(frame, values, operations.operation(frame, np.sum, (values,)))
+        return operations.operation(frame, np.sum, (values,))
     if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,), {"axis": 0})
     return folded(frame, count_items(frame, values, None), lambda total, item: _added(frame, total, item), start)
@@ -212,12 +212,7 @@ def _numbers(frame: Frame, values: Value) -> Value:
     """A growing list of numbers, or of what is a number where it is not None, as an array."""
     structure = values.structure if isinstance(values, Growing) else None
     held = structure.value if isinstance(structure, Slot) else structure
-    return own(growing.as_array(frame, values), held.type.weak) if isinstance(held, Sym) and held.type.rank == 1 else values
-
-
-def _as_items(frame: Frame, values: Sym, number: Value) -> Value:
-    """What a function of Python's makes of numbers of its own is one, too."""
-    return frame.builder.python_number(number) if values.type.weak and isinstance(number, Sym) and not number.type.weak else number
+    return growing.as_array(frame, values) if isinstance(held, Sym) and held.type.rank == 1 else values
 
 
 NO_DEFAULT = object()
@@ -259,7 +254,7 @@ def _extreme_of(frame: Frame, array: Sym, name: str, default: Value) -> Value:
         raise errors.TypeInferenceError(message, frame.builder.loc, hint=f"use np.{name}(...)")
 
     def found() -> Value:
-        return _as_items(frame, array, operations.operation(frame, getattr(np, name), (array,)))
+        return operations.operation(frame, getattr(np, name), (array,))
 
     if default is NO_DEFAULT:
         return found()
@@ -385,7 +380,7 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
     if isinstance(numbers, Sym) and numbers.type.rank == 1 and key is None:
         result = operations.operation(frame, np.sort, (numbers,))
         result = result if not static_of(reverse) else frame.call(np.flip, (result,), {})
-        return Growing(own(result, numbers.type.weak), operations.extent(frame, result, 0))
+        return Growing(result, operations.extent(frame, result, 0))
     return ordering.in_order(frame, values, key, reverse)
 
 

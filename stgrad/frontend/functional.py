@@ -234,7 +234,7 @@ def _fsum(frame: Frame, values: Value) -> Value:
     from stgrad.frontend.calls import call_python
 
     values = growing.as_array(frame, values) if isinstance(values, Growing) else values
-    return frame.call(float, (frame.call(sum, (values,), {}),), {}) if isinstance(values, Sym) else call_python(frame, math.fsum, (values,), {})
+    return frame.call(sum, (values,), {}) if isinstance(values, Sym) else call_python(frame, math.fsum, (values,), {})
 
 
 @handles(math.dist)

@@ -25,7 +25,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
-from stgrad.frontend.items import UNSET, Coded, Slot, fits, own, slot, taken
+from stgrad.frontend.items import UNSET, Coded, Slot, fits, slot, taken
 from stgrad.frontend.joins import renumbered
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import (
@@ -53,7 +53,7 @@ def buffers(growing: Growing) -> list[Sym]:
 
 
 def empty(frame: Frame, capacity: Value, inner: tuple[Value, ...], t: Type) -> Sym:
-    return own(frame.call(np.empty, ((capacity, *inner) if inner else capacity, np.dtype(t.dtype)), {}), t.weak)
+    return frame.call(np.empty, ((capacity, *inner) if inner else capacity, np.dtype(t.dtype)), {})
 
 
 # --------------------------------------------------------------------------- changing one
@@ -351,9 +351,9 @@ def as_array(frame: Frame, value: Value) -> Value:
         return frame.call(np.array, (value,), {}) if isinstance(value, (list, tuple)) else value
     whole = view(frame, value)
     if isinstance(whole, Nested):
-        whole = whole.buffer
+        return whole.buffer
     if isinstance(whole, Sym):
-        return own(whole, False)
+        return whole
     if isinstance(whole, Slot):
         some = frame.call(np.any, (whole.none,), {})
         branch(frame, some, lambda: emit_raise(frame, "TypeError", "None is used as a number"), lambda: None, "_t")
@@ -367,7 +367,7 @@ def rows_of(frame: Frame, value: Value) -> Value:
     """The array of a list of numbers, or of arrays of one shape, whose items are to be taken apart, or of `x.flat`; other values as they are."""
     if isinstance(value, Method) and value.name == "flat" and isinstance(value.owner, Sym):
         return frame.call(np.ravel, (value.owner,), {})
-    return own(as_array(frame, value), value.structure.type.weak) if isinstance(value, Growing) and isinstance(value.structure, Sym) else value
+    return as_array(frame, value) if isinstance(value, Growing) and isinstance(value.structure, Sym) else value
 
 
 def copy(frame: Frame, growing: Growing) -> Growing:
@@ -388,12 +388,12 @@ def _same_items(frame: Frame, array: Sym) -> Sym:
     whole: Sym = frame.call(np.copy, (array,), {})
     if array.type.rank > 1:
         frame.builder.puts.append((frame.builder.out[-1], array.name))
-    return own(whole, array.type.weak)
+    return whole
 
 
 def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
-    whole = _same_items(frame, array) if rows else own(frame.call(np.copy, (array,), {}))
+    whole = _same_items(frame, array) if rows else frame.call(np.copy, (array,), {})
     return Growing(whole, operations.extent(frame, whole, 0))
 
 
@@ -407,8 +407,7 @@ def repeated(frame: Frame, items: list[Value], count: Sym) -> Growing:
 
         return times(frame, items, count)
     least = frame.call(max, (count, 0), {})
-    whole = own(frame.call(np.full, (least, items[0], np.dtype(t.dtype)), {}), t.weak)
-    return Growing(whole, operations.extent(frame, whole, 0))
+    return from_array(frame, frame.call(np.full, (least, items[0], np.dtype(t.dtype)), {}), rows=False)
 
 
 def concatenated(frame: Frame, a: Value, b: Value) -> Growing:
@@ -416,14 +415,13 @@ def concatenated(frame: Frame, a: Value, b: Value) -> Growing:
     if any(isinstance(v, Growing) and not isinstance(v.structure, Sym) for v in (a, b)):
         return _extended(frame, a, b)
     arrays = [as_array(frame, v) for v in (a, b) if isinstance(v, Growing) or len(v)]
-    weak = all(v.structure.type.weak if isinstance(v, Growing) else all(is_number(i) or isinstance(i, Sym) and i.type.weak for i in v) for v in (a, b))
     if len(arrays) > 1 and type_of(arrays[0]).rank == type_of(arrays[1]).rank > 1:
         first, second = arrays
         dims = (second.type.dims[0], *first.type.dims[1:])
         must_be_equal(frame, second, dims, lambda axis: operations.extent(frame, first, axis), errors.RAGGED)
     whole = frame.call(np.concatenate, (arrays,), {}) if len(arrays) > 1 else frame.call(np.copy, (arrays[0],), {})
     frame.builder.puts += [(frame.builder.out[-1], v.name) for v in arrays if isinstance(v, Sym) and v.type.rank > 1]
-    return Growing(own(whole, weak), operations.extent(frame, whole, 0), cls=a.cls if isinstance(a, Growing) else type(a))
+    return Growing(whole, operations.extent(frame, whole, 0), cls=a.cls if isinstance(a, Growing) else type(a))
 
 
 def _extended(frame: Frame, a: Value, b: Value) -> Growing:

@@ -13,7 +13,7 @@ from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import append_item, buffers, empty, loaded, set_item_at
 from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
-from stgrad.frontend.items import ANY, UNSET, Coded, Slot, beside, described, joined, own, row_type, same_kind
+from stgrad.frontend.items import ANY, UNSET, Coded, Slot, beside, described, joined, row_type, same_kind
 from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
@@ -86,8 +86,7 @@ def widen(frame: Frame, growing: Growing, *items: Value) -> None:
         if isinstance(shape, Coded) and isinstance(structure, str):
             return Coded(frame.call(np.full, (capacity, shape.texts.options.index(structure)), {}), shape.texts)
         if isinstance(shape, Type) and isinstance(structure, Sym) and shape.dims == have.dims:
-            cast = structure if shape.dtype == have.dtype else frame.call(np.astype, (own(structure, False), np.dtype(shape.dtype)), {})
-            return own(cast, shape.weak)
+            return frame.call(np.astype, (structure, np.dtype(shape.dtype)), {})
         if isinstance(shape, (tuple, list)) and not isinstance(shape, Slot):
             return rebuild(structure, [wider(*parts) for parts in zip(structure, have, shape, strict=True)])
         if isinstance(shape, Record):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import operator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,17 +66,17 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     """What an index picks from an array, or from a NumPy scalar."""
     if not owner.type.array and index == ():
         return owner
-    boxed = owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner)
-    if boxed and (as_array := _above("axisless").load(frame, owner, index)) is not None:
-        return as_array
+    if owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner):
+        as_array = _above("axisless").load(frame, owner, index)
+        if as_array is not None:
+            return as_array
     if not owner.type.array:
         refused = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         raise _of_number(frame, owner, refused, "is not subscriptable") if owner.type.weak else refused
     whole = isinstance(index, tuple) and not index and not owner.type.rank
     entries = () if whole else normalise(frame, owner, index, node)
     type_ = indexed_type(frame.builder, owner.type, entries)
-    found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), replace(type_, weak=False))
-    found = frame.builder.as_items(owner, found)
+    found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
     return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
 
 

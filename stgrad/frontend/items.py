@@ -49,14 +49,6 @@ class Coded(NamedTuple):
     texts: Texts
 
 
-def own(buffer: Sym, weak: bool = True) -> Sym:
-    """A buffer of Python's numbers, or of those of NumPy: what is read of the former divides by zero as Python's do.
-
-    The front end alone knows: in the program it is an array as others are.
-    """
-    return Sym(buffer.operand, replace(buffer.type, weak=weak and buffer.type.dtype in ("float64", "int64", "complex128")))
-
-
 def coded(value: Value) -> Coded | None:
     """A text, or one of several, as an item; None where it is something else."""
     if isinstance(value, Coded):
@@ -122,7 +114,7 @@ def described(frame: Frame, value: Value) -> Value:
             return texts
         if isinstance(v, Sym) or is_number(v):
             t = type_of(v)
-            return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array, weak=t.weak)
+            return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array)
         return v
 
     return map_leaves(leaf, value)
@@ -137,7 +129,7 @@ def joined(frame: Frame, a: Value, b: Value) -> Value:
             return Slot(held, Type("bool"))
     if isinstance(a, Type) and isinstance(b, Type) and a.rank == b.rank:
         dims = tuple(x if x == y else ANY for x, y in zip(a.dims, b.dims, strict=True))
-        return Type(str(np.result_type(a.dtype, b.dtype)), dims, a.array or b.array, a.weak and b.weak)
+        return Type(str(np.result_type(a.dtype, b.dtype)), dims, a.array or b.array)
     if isinstance(a, Coded) or isinstance(b, Coded) or type(a) is type(b) is str and a != b:
         both = [coded(a), coded(b)]
         options = tuple(dict.fromkeys(text for v in both if v is not None for text in v.texts.options))
@@ -186,17 +178,17 @@ def row_type(buffer: Value, whole: bool = False) -> Value:
         inner = row_type(buffer.buffer, whole)
         return inner if whole else Nested(inner)
     if isinstance(buffer, (tuple, list)) and whole and all(isinstance(b, Sym) for b in buffer):
-        return Type(str(np.result_type(*(b.type.dtype for b in buffer))), (ANY, Dim(None, len(buffer))), True, all(b.type.weak for b in buffer))
+        return Type(str(np.result_type(*(b.type.dtype for b in buffer))), (ANY, Dim(None, len(buffer))), array=True)
     if isinstance(buffer, Sym):
         rest = tuple(d if d.constant is not None else ANY for d in buffer.type.dims[1:])
-        return Type(buffer.type.dtype, (ANY, *rest) if whole else rest, whole or bool(rest), buffer.type.weak)
+        return Type(buffer.type.dtype, (ANY, *rest) if whole else rest, array=whole or bool(rest))
     return buffer
 
 
 def same_kind(a: Value, b: Value) -> bool:
     """Whether two descriptions of items are one."""
     if isinstance(a, Type):
-        return isinstance(b, Type) and (a.dtype, a.dims, a.weak) == (b.dtype, b.dims, b.weak)
+        return isinstance(b, Type) and a.dtype == b.dtype and a.dims == b.dims
     if isinstance(a, Nested):
         return isinstance(b, Nested) and same_kind(a.buffer, b.buffer)
     if isinstance(a, (tuple, list)):
