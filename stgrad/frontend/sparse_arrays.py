@@ -50,6 +50,10 @@ class Sparse:
     def entries(self) -> Any:
         raise NotImplementedError
 
+    def numbers(self) -> Any:
+        """The values that `scaled` takes others for."""
+        return self.data
+
     def scaled(self, data: Any) -> Any:
         raise NotImplementedError
 
@@ -166,13 +170,13 @@ class Sparse:
     # ----------------------------------------------------------------------- entry by entry
 
     def copy(self):
-        return self.scaled(np.copy(self.data))
+        return self.scaled(np.copy(self.numbers()))
 
     def astype(self, dtype, casting="unsafe", copy=True):
-        return self.scaled(self.data.astype(dtype))
+        return self.scaled(self.numbers().astype(dtype))
 
     def conj(self, copy=True):
-        return self.scaled(np.conj(self.data))
+        return self.scaled(np.conj(self.numbers()))
 
     def conjugate(self, copy=True):
         return self.conj()
@@ -187,11 +191,11 @@ class Sparse:
         return made.scaled(np.abs(made.data))
 
     def __neg__(self):
-        return self.scaled(-self.data)
+        return self.scaled(-self.numbers())
 
     def __truediv__(self, other):
         refuse(np.ndim(other) != 0 or is_sparse(other), "division of a sparse matrix by an array is not supported", "use `multiply(1 / array)`")
-        return self.scaled(self.data / other)
+        return self.scaled(self.numbers() / other)
 
     def simple(self) -> Any:
         """Itself where each place has one entry, which is what functions of the entries need."""
@@ -201,7 +205,7 @@ class Sparse:
         if is_sparse(other):
             return both(self, read(other))
         if np.ndim(other) == 0:
-            return self.scaled(self.data * other)
+            return self.scaled(self.numbers() * other)
         rows, columns, data = self.entries()
         n, m = self.shape
         if np.ndim(other) == 1:

@@ -290,6 +290,11 @@ def _like(b: Any) -> Any:
     return np.zeros(np.shape(b), np.result_type(b, float))
 
 
+def fitting(bar, x):
+    """A cotangent of what is real is real."""
+    return bar if np.iscomplexobj(x) else np.real(bar)
+
+
 def conjugate(x):
     return np.conj(x) if np.iscomplexobj(x) else x
 
@@ -301,26 +306,26 @@ def at_entries(b_bar, y, data, indices, indptr, turned):
         for k in range(indptr[line], indptr[line + 1]):
             i, j = (line, indices[k]) if turned else (indices[k], line)
             found[k] = -b_bar[i] * conjugate(y[j]) if np.ndim(y) == 1 else -np.sum(b_bar[i] * conjugate(y[j]))
-    return found if np.iscomplexobj(data) else np.real(found)
+    return fitting(found, data)
 
 
 def solved_vjp(y, y_bar, data, indices, indptr, b, turned, quiet):
     b_bar = conjugate(solved(data, indices, indptr, conjugate(y_bar), not turned, quiet))
-    return at_entries(b_bar, y, data, indices, indptr, turned), None, None, b_bar, None, None
+    return at_entries(b_bar, y, data, indices, indptr, turned), None, None, fitting(b_bar, b), None, None
 
 
 def iterated_vjp(y, y_bar, method, data, indices, indptr, b, start, turned):
     b_bar = conjugate(solved(data, indices, indptr, conjugate(y_bar[0]), not turned, True))
-    return None, at_entries(b_bar, y[0], data, indices, indptr, turned), None, None, b_bar, None, None
+    return None, at_entries(b_bar, y[0], data, indices, indptr, turned), None, None, fitting(b_bar, b), None, None
 
 
 def by_factors_vjp(y, y_bar, factors, b, turned):
-    return None, conjugate(by_factors(factors, conjugate(y_bar), not turned)), None
+    return None, fitting(conjugate(by_factors(factors, conjugate(y_bar), not turned)), b), None
 
 
 register_gradient(solved, solved_vjp, abstract=lambda data, indices, indptr, b, *_: _like(b * np.result_type(data).type(1)))
 register_gradient(iterated, iterated_vjp, abstract=lambda method, data, indices, indptr, b, *_: (_like(b * np.result_type(data).type(1)), 0))
-register_gradient(by_factors, by_factors_vjp, abstract=lambda factors, b, _: _like(b))
+register_gradient(by_factors, by_factors_vjp, abstract=lambda factors, b, _: _like(b * factors.L.dtype.type(1)))
 
 
 _KINDS = {f"{layout}_{kind}": partial(made_of, layout, kind == "matrix") for layout in PARTS for kind in ("matrix", "array")}

@@ -151,6 +151,9 @@ class Assembled(Sparse):
         kept = last_places(rows, columns, self.shape[1])
         return rows[kept], columns[kept], values[kept]
 
+    def numbers(self):
+        return self.entries()[2]
+
     def scaled(self, data):
         rows, columns, _ = self.entries()
         return make("coo", self.is_matrix, self.shape, data, rows, columns).tocsr()

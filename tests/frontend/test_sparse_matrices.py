@@ -24,6 +24,7 @@ LISTS = ROWS.tolil()
 SHIFTED = (sparse.eye(N) * 4.0 - BANDS).tocsc()
 LU = splu(SHIFTED)
 SOLVE = factorized(SHIFTED)
+COMPLEX = splu((SHIFTED * (1.0 + 0.5j)).tocsc())
 SYMMETRIC = (BANDS.T @ BANDS + sparse.eye(N)).tocsr()
 U = np.random.default_rng(1).normal(size=N)
 M = np.random.default_rng(2).normal(size=(N, 3))
@@ -168,7 +169,13 @@ def filled(u: Any) -> Any:
     a.setdiag(u[1:], 1)
     a[0, :] = 0.0
     a[-N, 0] = 1.0
-    return np.sum(spsolve(a.tocsr(), u) ** 2)
+    return np.sum(spsolve(a.tocsr(), u) ** 2) + np.sum((2.0 * a) @ u)
+
+
+def with_complex_numbers(u: Any) -> Any:
+    a = (sparse.eye(N) + 0.5j * ROWS * u[0]).tocsc()
+    x = spsolve(a, u)
+    return np.sum(np.abs(x) ** 2) + np.sum(np.real(a @ x)) + np.sum(np.abs(COMPLEX.solve(u)) ** 2)
 
 
 def by_keys(u: Any) -> Any:
@@ -197,7 +204,7 @@ def masked(u: Any) -> Any:
 PROGRAMS: list[Callable[[Any], Any]] = [
     products, other_ways, of_arrays, through_objects, of_known_ones, scaled, with_weights, from_triples, by_rows, from_diagonals, joined, elementwise,
     implicit_steps, nonlinear_steps, known_decompositions, decompositions, triangular, iterations, filled,
-    by_keys, parts, masked,
+    by_keys, parts, masked, with_complex_numbers,
 ]  # fmt: skip
 
 
