@@ -100,8 +100,8 @@ def test_a_changing_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_wrong_stage_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = gradients.run_stage
-    monkeypatch.setattr(gradients, "run_stage", lambda g, stage, args: [v * 2.0 for v in right(g, stage, args)])
+    right = gradients._run_text
+    monkeypatch.setattr(gradients, "_run_text", lambda *given: [v * 2.0 for v in right(*given)])
     with pytest.raises(GradientError, match="stage 'reverse' gives"):
         check_gradient(loss, ARGS, order=1, stages=True)
 

@@ -328,14 +328,17 @@ class _Check:
 
     def same_text(self) -> None:
         """The same function gives the same text, whatever was compiled before."""
-        one, two = (grad(self.f, self.argnums, jit=False).lowered(*self.fresh()) for _ in range(2))
+        ran = grad(self.f, self.argnums, jit=False) if self.jit else self.gradient
+        one, two = (gradient.running(*self.fresh()) for gradient in (ran, grad(self.f, self.argnums, jit=False)))
         if one != two:
             self.fail("two gradients of the same function have different text")
 
     def stages(self) -> None:
         """Every stage that is a complete program gives the same gradient."""
+        transformed = grad(self.f, self.argnums, jit=False)
+        texts, reading = transformed.stages(*self.fresh()), transformed._program(self.fresh(), {}, keep=False).reading
         for name in ("reverse", "optimised", "specialised"):
-            found = run_stage(grad(self.f, self.argnums, jit=False), name, self.fresh())
+            found = _run_text(texts[name], name, transformed.__name__, reading, self.fresh())
             expected = [leaf for leaf in leaves(list(self.found)) if leaf is not None]
             for a, b in zip(expected, found, strict=True):
                 tolerance = 1e-4 if self.single else 1e-9
@@ -400,11 +403,14 @@ def _flat(tree: Any) -> list[Any]:
 
 def run_stage(transformed: Any, stage: str, args: Sequence[Any]) -> list[Any]:
     """Execute the text of one stage of a gradient; its flat results."""
-    text = transformed.stages(*args)[stage]
+    reading = transformed._program(tuple(args), {}, keep=False).reading
+    return _run_text(transformed.stages(*args)[stage], stage, transformed.__name__, reading, args)
+
+
+def _run_text(text: str, stage: str, name: str, reading: Any, args: Sequence[Any]) -> list[Any]:
     namespace: dict[str, Any] = {}
     exec(compile(text, f"<{stage}>", "exec"), namespace)  # noqa: S102
-    function = namespace[transformed.__name__]
-    reading = transformed._program(tuple(args), {}, keep=False).reading
+    function = namespace[name]
     flat = [v for v, known in zip(leaves(list(args)), values.leaves(list(reading.arguments.values())), strict=True) if isinstance(known, Sym)]
     hidden = {c.variable: c.value for c in reading.captures if c.variable is not None}
     result = function(*flat, *hidden.values())
