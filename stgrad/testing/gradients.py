@@ -401,13 +401,8 @@ def _flat(tree: Any) -> list[Any]:
     return [tree]
 
 
-def run_stage(transformed: Any, stage: str, args: Sequence[Any]) -> list[Any]:
-    """Execute the text of one stage of a gradient; its flat results."""
-    reading = transformed._program(tuple(args), {}, keep=False).reading
-    return _run_text(transformed.stages(*args)[stage], stage, transformed.__name__, reading, args)
-
-
 def _run_text(text: str, stage: str, name: str, reading: Any, args: Sequence[Any]) -> list[Any]:
+    """Execute the text of one stage of a gradient; its flat results."""
     namespace: dict[str, Any] = {}
     exec(compile(text, f"<{stage}>", "exec"), namespace)  # noqa: S102
     function = namespace[name]
@@ -417,4 +412,4 @@ def _run_text(text: str, stage: str, name: str, reading: Any, args: Sequence[Any
     return list(result) if isinstance(result, tuple) else [result]
 
 
-__all__ = ["GradientError", "Tolerances", "check_gradient", "rebuild", "run_stage"]
+__all__ = ["GradientError", "Tolerances", "check_gradient", "rebuild"]
