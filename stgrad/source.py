@@ -227,6 +227,8 @@ def _module(lines: tuple[str, ...], file: str) -> _Module:
     except SyntaxError as error:
         raise SourceNotFoundError(f"the text of {file} cannot be parsed: {error.msg} (line {error.lineno})") from None
     nodes = list(ast.walk(tree))
+    if any(isinstance(n, ast.Attribute) and _is_private(n.attr) for n in nodes):
+        _Private().visit(tree)
     functions = tuple(n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
     names = {
         n.value: n.targets[0].id
@@ -234,6 +236,30 @@ def _module(lines: tuple[str, ...], file: str) -> _Module:
         if isinstance(n, ast.Assign) and isinstance(n.value, ast.Lambda) and isinstance(n.targets[0], ast.Name)
     }
     return _Module(functions, names, tuple(_codes(compile(tree, file, "exec", dont_inherit=True))))
+
+
+def _is_private(name: str) -> bool:
+    return name[:2] == "__" and name[-2:] != "__"
+
+
+class _Private(ast.NodeVisitor):
+    """Attributes with two underscores under the name that they have in a class: `self.__k` is `self._Model__k`."""
+
+    owner = ""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        outer = self.owner
+        for part in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(part)
+        self.owner = node.name.lstrip("_")
+        for stmt in node.body:
+            self.visit(stmt)
+        self.owner = outer
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.generic_visit(node)
+        if self.owner and _is_private(node.attr):
+            node.attr = f"_{self.owner}{node.attr}"
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import boxes
+from stgrad.frontend import boxes, sparse_objects
 from stgrad.frontend.broadcasting import agreed, fitted, without_ones
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.extents import ASSUMPTION
@@ -48,6 +48,8 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if isinstance(owner, Method) and owner.name == "flat":
         return _above("scattered").load_flat(frame, owner, index)
     owner = current(owner)
+    if not is_static(static_of(index)):
+        owner = sparse_objects.record_of(frame, owner)
     if isinstance(owner, Sym):
         return _element(frame, owner, index, node)
     if isinstance(owner, Growing):

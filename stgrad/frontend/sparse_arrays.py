@@ -67,7 +67,7 @@ class Sparse:
 
     def tocoo(self, copy=True):
         rows, columns, data = self.entries()
-        return make("coo", self.is_matrix, self.shape, np.copy(data), np.copy(rows), np.copy(columns))
+        return make("coo", self.is_matrix, self.shape, np.copy(data) if copy else data, np.copy(rows), np.copy(columns))
 
     def tocsr(self, copy=False):
         rows, columns, data = self.entries()
@@ -135,9 +135,11 @@ class Sparse:
         if scalars(i, j):
             return self.entry(i, j)
         refuse(not self.is_matrix and (scalars(i) or scalars(j)), "a row of a sparse array has one axis, which is not supported", "use a slice: a[i : i + 1]")
-        pairs = np.ndim(i) == 1 and np.ndim(j) == 1 and not isinstance(i, slice) and not isinstance(j, slice)
-        refuse(pairs, "pairs of indices are not supported", "use np.ix_")
-        return self.part(i, j)
+        if np.ndim(i) > 0 and np.ndim(j) > 0:
+            refuse(np.ndim(i) != 2 or np.ndim(j) != 2, "pairs of indices are not supported", "use np.ix_")
+            if np.shape(i)[1] != 1 or np.shape(j)[0] != 1:
+                raise ValueError("indices of rows and columns that are no grid: use np.ix_")
+        return self.copy() if whole(i) and whole(j) else self.part(i, j)
 
     def part(self, i, j):
         """Some rows and columns: products with matrices that pick them."""
@@ -189,6 +191,17 @@ class Sparse:
     def __abs__(self):
         made = self.simple()
         return made.scaled(np.abs(made.data))
+
+    def __imul__(self, other):
+        return self.changed(other) if not is_sparse(other) and np.ndim(other) == 0 else self * other
+
+    def __itruediv__(self, other):
+        return self.changed(1.0 / other) if not is_sparse(other) and np.ndim(other) == 0 else self / other
+
+    def changed(self, factor):
+        """All numbers in their place, as SciPy multiplies by a number."""
+        self.data *= factor
+        return self
 
     def __neg__(self):
         return self.scaled(-self.numbers())
@@ -282,6 +295,12 @@ def summed(major, minor, data, width):
     return majors, minors, y
 
 
+def of_one_kind(a, b):
+    """Whether `*` of a result is the product of matrices: the class that SciPy gives one of both kinds depends on their layouts."""
+    refuse(a.is_matrix != b.is_matrix, "a sparse matrix and a sparse array in one operation are not supported", "make both arrays: csr_array(matrix)")
+    return a.is_matrix
+
+
 def plus(a, b, sign):
     """`a + sign * b`."""
     if not is_sparse(b):
@@ -293,7 +312,7 @@ def plus(a, b, sign):
     rows, columns, data = a.entries()
     more_rows, more_columns, more = b.entries()
     rows, columns = np.concatenate((rows, more_rows)), np.concatenate((columns, more_columns))
-    found = make("coo", a.is_matrix and b.is_matrix, a.shape, np.concatenate((data, sign * more)), rows, columns)
+    found = make("coo", of_one_kind(a, b), a.shape, np.concatenate((data, sign * more)), rows, columns)
     return found.tocsc() if a.format == "csc" else found.tocsr()
 
 
@@ -311,7 +330,7 @@ def both(a, b):
     for k in range(len(data)):
         if place[k] < len(other) and other_keys[place[k]] == keys[k]:
             y[k] = data[k] * other[place[k]]
-    return make("csr", a.is_matrix and b.is_matrix, a.shape, y, columns, np.searchsorted(rows, np.arange(a.shape[0] + 1)))
+    return make("csr", of_one_kind(a, b), a.shape, y, columns, np.searchsorted(rows, np.arange(a.shape[0] + 1)))
 
 
 def picking(places, n, matrix):
@@ -326,4 +345,4 @@ def of_two(a, b):
     left, right = paired_places(a.indices, b.indptr)
     rows, columns, data = summed(a.lines()[left], b.indices[right], a.data[left] * b.data[right], b.shape[1])
     shape = (a.shape[0], b.shape[1])
-    return make("csr", a.is_matrix and b.is_matrix, shape, data, columns, np.searchsorted(rows, np.arange(shape[0] + 1)))
+    return make("csr", of_one_kind(a, b), shape, data, columns, np.searchsorted(rows, np.arange(shape[0] + 1)))

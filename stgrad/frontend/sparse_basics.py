@@ -13,8 +13,8 @@ from stgrad.frontend import sparse_objects
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.shapes import shaped
-from stgrad.frontend.values import Record, Sym, Value, is_number
-from stgrad.ir import Type
+from stgrad.frontend.values import Record, Sym, Value, is_number, type_of
+from stgrad.ir import Dim, Type
 from stgrad.rules.core import nondiff
 from stgrad.runtime import diagonal_places, entry_lines, last_places, paired_places, united_places
 
@@ -32,7 +32,7 @@ def make(layout: str, is_matrix: bool, shape: Any, *parts: Any) -> Any:
 
 def is_sparse(value: Any) -> bool:
     """Whether a value stands for a sparse matrix."""
-    return hasattr(value, "is_matrix")
+    return type(value) in CLASSES.values()
 
 
 def read(value: Any) -> Any:
@@ -48,6 +48,11 @@ def scalars(*values: Any) -> bool:
 def whole(index: Any) -> bool:
     """Whether an index takes an axis as it is."""
     return isinstance(index, slice) and index == slice(None)
+
+
+def is_column(value: Any) -> bool:
+    """Whether an array is known to have two axes, the second of one item."""
+    return np.ndim(value) == 2 and bool(np.shape(value)[1] == 1)
 
 
 # --------------------------------------------------------------------------- what the front end makes of these helpers
@@ -71,6 +76,12 @@ def _read(frame: Frame, value: Value) -> Value:
 @handles(scalars)
 def _scalars(frame: Frame, *values: Value) -> bool:
     return all(is_number(v) or isinstance(v, Sym) and not v.type.rank for v in values)
+
+
+@handles(is_column)
+def _is_column(frame: Frame, value: Value) -> bool:
+    dims = type_of(value).dims
+    return len(dims) == 2 and dims[1] == Dim(None, 1)
 
 
 @handles(whole)

@@ -17,7 +17,7 @@ import numpy as np
 from stgrad.frontend import sparse_layouts as sparse_layouts  # the classes that `make` makes
 from stgrad.frontend.library import refuse
 from stgrad.frontend.sparse_arrays import summed
-from stgrad.frontend.sparse_basics import PARTS, is_sparse, make, read
+from stgrad.frontend.sparse_basics import PARTS, is_column, is_sparse, make, read
 from stgrad.registered import register_gradient
 from stgrad.runtime.sparse_solutions import by_factors, iterated, solved
 
@@ -27,11 +27,14 @@ from stgrad.runtime.sparse_solutions import by_factors, iterated, solved
 def made_of(layout, matrix, arg1, shape=None, dtype=None, copy=False):
     """`csr_matrix(arg1)`: of another one, of entries with their places, of an array, or an empty one."""
     if is_sparse(arg1):
-        found = read(arg1)
+        given = read(arg1)
+        found = given.scaled(np.copy(given.numbers()) if copy else given.numbers())
     elif isinstance(arg1, tuple) and len(arg1) == 3:
         refuse(layout not in ("csr", "csc"), "three arrays make a matrix of layout csr or csc alone")
         lines, across = len(arg1[2]) - 1, 1 + np.max(arg1[1]) if shape is None else 0
         known = shape if shape is not None else (lines, across) if layout == "csr" else (across, lines)
+        if len(arg1[2]) != 1 + known[0 if layout == "csr" else 1]:
+            raise ValueError("index pointer size does not fit the shape")
         found = make(layout, matrix, known, held(arg1[0], copy), np.asarray(arg1[1]), np.asarray(arg1[2]))
     elif isinstance(arg1, tuple) and layout == "dia" and np.ndim(arg1[0]) > 0:
         refuse(shape is None, "a matrix of diagonals needs its shape")
@@ -42,10 +45,15 @@ def made_of(layout, matrix, arg1, shape=None, dtype=None, copy=False):
     elif isinstance(arg1, tuple):
         row, col = np.asarray(arg1[1][0]), np.asarray(arg1[1][1])
         known = shape if shape is not None else (1 + np.max(row), 1 + np.max(col))
+        if len(row) != len(arg1[0]) or len(col) != len(row):
+            raise ValueError("row, column, and data array must all be the same length")
+        if np.any(row >= known[0]) or np.any(row < 0) or np.any(col >= known[1]) or np.any(col < 0):
+            raise ValueError("an index exceeds the dimensions of the matrix, or is negative")
         found = make("coo", matrix, known, held(arg1[0], copy), row, col)
     else:
         found = of_array(matrix, np.asarray(arg1))
     if layout in ("lil", "dok"):
+        refuse(dtype is not None and np.dtype(dtype) != np.dtype(float), f"a matrix of layout {layout} of another dtype than float64 is not supported")
         rows, columns, data = found.entries()
         return make(layout, matrix, found.shape, list(rows), list(columns), list(data))
     found = found if dtype is None else found.astype(dtype)
@@ -78,15 +86,16 @@ def of_array(matrix, a):
 def of_diagonals(matrix, diagonals, offsets=0, shape=None, format=None, dtype=None):  # noqa: A002
     """`diags`: each diagonal behind its offset, a number all along it."""
     if np.ndim(offsets) == 0:
-        alone = np.ndim(diagonals) == 0 or np.ndim(diagonals[0]) == 0
-        parts, places = [np.atleast_1d(np.asarray(diagonals if alone else diagonals[0]))], [offsets]
+        if np.ndim(diagonals) > 0 and np.ndim(diagonals[0]) > 0:
+            raise ValueError("Different number of diagonals and offsets.")
+        parts, places = [np.atleast_1d(np.asarray(diagonals))], [offsets]
     else:
         parts, places = [np.atleast_1d(np.asarray(d)) for d in diagonals], list(offsets)
     if len(parts) != len(places):
         raise ValueError("Different number of diagonals and offsets.")
     n, m = (len(parts[0]) + abs(places[0]), len(parts[0]) + abs(places[0])) if shape is None else shape
     width = max([max(0, min(n + k, m - k) + max(0, k)) for k in places])
-    data = np.zeros((len(places), width), np.result_type(float, *parts) if dtype is None or not isinstance(dtype, type) else dtype)
+    data = np.zeros((len(places), width), np.result_type(float, *parts) if dtype is None else dtype)
     for d in range(len(places)):
         first, length = max(0, places[d]), min(n + places[d], m - places[d], n, m)
         if length < 0:
@@ -114,7 +123,7 @@ def eye_array(m, n=None, *, k=0, dtype=float, format=None):  # noqa: A002
 
 
 def identity(n, dtype=float, format=None):  # noqa: A002
-    return eye(n, format=format)
+    return eye(n, dtype=dtype, format=format)
 
 
 def spdiags(data, diags, m=None, n=None, format=None):  # noqa: A002
@@ -127,7 +136,7 @@ def spdiags(data, diags, m=None, n=None, format=None):  # noqa: A002
 
 def entries_of(a):
     """A sparse matrix, or an array, as one of layout coo."""
-    return (read(a) if is_sparse(a) else of_array(True, np.asarray(a))).tocoo()
+    return (read(a) if is_sparse(a) else of_array(True, np.asarray(a))).tocoo(copy=False)
 
 
 def kron(A, B, format=None):  # noqa: A002, N803
@@ -156,7 +165,8 @@ def bmat(blocks, format=None, dtype=None):  # noqa: A002
                 rows.append(parts[i][j].row + sum(heights[:i]))
                 columns.append(parts[i][j].col + sum(widths[:j]))
                 data.append(parts[i][j].data)
-    found = make("coo", True, (sum(heights), sum(widths)), np.concatenate(data), np.concatenate(rows), np.concatenate(columns))
+    matrix = all([b is None or not is_sparse(b) or read(b).is_matrix for line in blocks for b in line])  # noqa: C419  (generators are read later)
+    found = make("coo", matrix, (sum(heights), sum(widths)), np.concatenate(data), np.concatenate(rows), np.concatenate(columns))
     return (found if dtype is None else found.astype(dtype)).asformat(format)
 
 
@@ -221,10 +231,12 @@ def columns_of(A):  # noqa: N803
 def spsolve(A, b, permc_spec=None, use_umfpack=True):  # noqa: N803
     refuse(is_sparse(b), "`spsolve` with a sparse right-hand side is not supported", "use b.toarray()")
     a, turned = columns_of(A)
-    column = np.ndim(b) == 2 and np.shape(b)[1] == 1
+    right = np.ravel(b) if is_column(b) else np.asarray(b)
     if np.shape(b)[0] != a.shape[0]:
         raise ValueError("matrix - rhs dimension mismatch")
-    return solved(a.data, a.indices, a.indptr, np.ravel(b) if column else np.asarray(b), turned, True)
+    if np.ndim(right) == 2 and np.shape(right)[1] == 1:
+        raise ValueError("one right-hand side is a vector in the result: give it as one")
+    return solved(a.data, a.indices, a.indptr, right, turned, True)
 
 
 class Factors:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from stgrad.frontend.library import refuse
 from stgrad.frontend.sparse_arrays import Sparse
-from stgrad.frontend.sparse_basics import CLASSES, make, scalars
+from stgrad.frontend.sparse_basics import CLASSES, is_sparse, make, scalars
 from stgrad.runtime import diagonal_places, entry_lines, last_places
 
 
@@ -31,6 +32,9 @@ class Coordinates(Sparse):
 
     def simple(self):
         return self.tocsr()
+
+    def tocoo(self, copy=False):
+        return self.copy() if copy else self
 
     def transpose(self, axes=None, copy=False):
         return make("coo", self.is_matrix, (self.shape[1], self.shape[0]), self.data, self.col, self.row)
@@ -146,8 +150,13 @@ class Assembled(Sparse):
     def dtype(self):
         return np.dtype(float)
 
+    def changed(self, factor):
+        for k in range(len(self.values)):
+            self.values[k] *= factor
+        return self
+
     def entries(self):
-        rows, columns, values = np.array(self.rows, np.int64), np.array(self.columns, np.int64), np.array(self.values, float)
+        rows, columns, values = np.array(self.rows, np.int64), np.array(self.columns, np.int64), np.array(self.values)
         kept = last_places(rows, columns, self.shape[1])
         return rows[kept], columns[kept], values[kept]
 
@@ -183,18 +192,22 @@ class Assembled(Sparse):
         self.values.append(1.0 * value)
 
     def __setitem__(self, key, value):
-        i, j = key
+        i, j = key if isinstance(key, tuple) else (key, slice(None))
         if scalars(i, j):
             self.put(i, j, value)
         else:
+            refuse(is_sparse(value), "a part of a sparse matrix that is set to another one is not supported", "use its `toarray()`")
+            refuse(np.ndim(i) > 0 and np.ndim(j) > 0, "pairs of indices are not supported", "set one item after the other")
             rows, columns = np.atleast_1d(np.arange(self.shape[0])[i]), np.atleast_1d(np.arange(self.shape[1])[j])
-            taken = np.broadcast_to(np.asarray(value), (len(rows), len(columns)))
+            given = np.asarray(value)
+            taken = np.broadcast_to(np.reshape(given, (-1, 1)) if scalars(j) and np.ndim(given) == 1 else given, (len(rows), len(columns)))
             for k in range(len(rows)):
                 for c in range(len(columns)):
                     self.put(rows[k], columns[c], taken[k, c])
 
     def setdiag(self, values, k=0):
-        for i in range(min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0))):
+        length = min(self.shape[0] + min(k, 0), self.shape[1] - max(k, 0))
+        for i in range(length if np.ndim(values) == 0 else min(length, len(values))):
             self.put(i - min(k, 0), i + max(k, 0), values if np.ndim(values) == 0 else values[i])
 
 

@@ -26,6 +26,7 @@ _CHANGING = frozenset(
     "setdiag resize sum_duplicates sort_indices eliminate_zeros prune set_shape __setitem__ update pop popitem clear setdefault".split()
 )
 _FILLED = ("lil_", "dok_")  # that programs make empty, and fill
+_DRAWN, _FILES = ("random", "rand", "random_array"), ("load_npz", "save_npz")
 
 
 def is_sparse(value: Any) -> bool:
@@ -35,7 +36,7 @@ def is_sparse(value: Any) -> bool:
 
 def stands_for_one(value: Any) -> bool:
     """Whether a value is one that the program made."""
-    return isinstance(value, Record) and hasattr(value.cls, "is_matrix")
+    return isinstance(value, Record) and value.cls.__module__ == "stgrad.frontend.sparse_layouts"
 
 
 def record_of(frame: Frame, value: Value) -> Value:
@@ -68,7 +69,7 @@ def _functions() -> Any:
 
 def operands(frame: Frame, values: tuple[Value, ...]) -> tuple[Value, ...]:
     """The operands of an operator, with what stands for a sparse matrix where not all is known."""
-    if is_static(values) or not any(map(is_sparse, values)):
+    if not any(map(is_sparse, values)) or is_static(values):
         return values
     return tuple(record_of(frame, v) for v in values)
 
@@ -77,13 +78,15 @@ def operands(frame: Frame, values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def meaning(function: Any) -> Callable[..., Value] | None:
-    """The handler of functions and classes of `scipy.sparse`, and of methods of its matrices; None for other functions."""
+    """The handler of functions and classes of `scipy.sparse`, and of methods of its matrices; None for other functions, and methods of other objects."""
     if isinstance(function, MethodType) and is_sparse(function.__self__):
         return lambda frame, *args, **kwargs: _method(frame, function, args, kwargs)
     if type(getattr(function, "__self__", None)).__name__ == "SuperLU" and function.__name__ == "solve":
         return lambda frame, *args, **kwargs: frame.call(_functions().inverse_times, (function.__self__, *args), kwargs)
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
-    if not isinstance(module, str) or not module.startswith(_MODULE) or module.startswith(f"{_MODULE}.csgraph") or not isinstance(name, str):
+    if isinstance(function, MethodType) or not isinstance(module, str) or not isinstance(name, str):
+        return None
+    if not module.startswith(_MODULE) or module.startswith(f"{_MODULE}.csgraph"):
         return None
     return lambda frame, *args, **kwargs: _function(frame, function, args, kwargs)
 
@@ -107,13 +110,31 @@ def _method(frame: Frame, function: MethodType, args: tuple[Value, ...], kwargs:
 
 def _function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`sparse.diags(...)`, `spsolve(A, b)`, `csr_matrix(...)`."""
-    known = None if function.__name__[:4] in _FILLED else _known(args, kwargs)
+    name = function.__name__
+    _check_settled(frame, name, kwargs)
+    known = None if name[:4] in _FILLED else _known(args, kwargs)
     if known is not None:
         return _made(frame, function, *known)
-    body = _functions().BODIES.get(function.__name__)
-    if body is None:
-        raise _unsupported(frame, f"`{function.__name__}` of `scipy.sparse`")
-    return frame.call(body, args, kwargs)
+    body = _functions().BODIES.get(name)
+    if body is not None:
+        return frame.call(body, args, kwargs)
+    if any(is_sparse(v) or stands_for_one(v) for v in (*args, *kwargs.values())):
+        raise _unsupported(frame, f"`{name}` of `scipy.sparse`")
+    from stgrad.frontend.source_calls import call_source
+
+    return call_source(frame, function, args, kwargs)
+
+
+def _check_settled(frame: Frame, name: str, kwargs: dict[str, Value]) -> None:
+    """Refuse what gives another matrix at each call, or depends on more than its arguments."""
+    seed = next((static_of(kwargs[k]) for k in ("random_state", "rng", "seed") if k in kwargs), None)
+    if name in _FILES or name in _DRAWN and type(seed) is not int:
+        raise errors.UnsupportedSyntaxError(
+            f"`{name}` of `scipy.sparse` inside a differentiated function",
+            frame.builder.loc,
+            reason="what it gives is not settled by its arguments",
+            hint="call it outside, or give `random_state` a number" if name in _DRAWN else "call it outside, and capture the matrix",
+        )
 
 
 def _known(args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]] | None:
@@ -127,7 +148,10 @@ def _made(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str
     """What SciPy computes while the program is read."""
     from stgrad.frontend.source_calls import computed
 
-    found = computed(frame, function, args, kwargs)
+    try:
+        found = computed(frame, function, args, kwargs)
+    except (RuntimeError, NotImplementedError) as problem:  # of a singular matrix, or what SciPy does not do
+        raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
     return map_leaves(lambda leaf, _: frame.call(np.array, (leaf,), {}) if type(leaf) is np.ndarray else leaf, found)
 
 

@@ -13,7 +13,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, tables
+from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, sparse_objects, tables
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.certainties import emit_raise
@@ -254,6 +254,7 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
         frame.mutate(old)
         old[:] = [frame.keep(v) for v in old * static_of(value)]
         return old
+    old = sparse_objects.record_of(frame, old)
     if isinstance(old, Record) or objects.from_outside(old):
         found = objects.in_place(frame, kind, old, value)
         if found is not objects.NO_OPERATOR:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stgrad import errors
-from stgrad.frontend import selection
+from stgrad.frontend import selection, sparse_objects
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows, replace_container
@@ -421,7 +421,7 @@ def refuse_result(frame: Frame, value: Value) -> None:
     """A table is no dict: it cannot leave the program."""
     if isinstance(value, Record) and hasattr(value.cls, "stands_for"):
         name = value.cls.stands_for.__name__
-        if hasattr(value.cls, "is_matrix"):
+        if sparse_objects.stands_for_one(value):
             raise errors.TypeInferenceError(f"the function returns a {name}", None, hint="return its arrays (`data`, and where they stand), or `toarray()`")
         raise errors.TypeInferenceError(f"the function returns a {name} whose keys it decides as it runs", None, hint="return lists of its keys and values")
     if isinstance(value, Record) and getattr(value.cls, "of_arrays", False):

@@ -131,7 +131,6 @@ class _Calls(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         self.generic_visit(node)
-        node.attr = self._mangled(node.attr)
         if isinstance(node.ctx, ast.Del):
             return node
         if isinstance(node.ctx, ast.Load):
@@ -156,12 +155,9 @@ class _Calls(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> Any:
-        node.id = self._mangled(node.id)
+        if self.owner and node.id.startswith("__") and not node.id.endswith("__"):  # as its attributes have been renamed when it was read
+            node.id = f"_{self.owner}{node.id}"
         return node
-
-    def _mangled(self, name: str) -> str:
-        private = self.owner and name.startswith("__") and not name.endswith("__")
-        return f"_{self.owner}{name}" if private else name
 
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         outer, self.owner = self.owner, ""  # the compiler does it there

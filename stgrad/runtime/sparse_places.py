@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 __all__ = ["diagonal_places", "entry_lines", "last_places", "paired_places", "united_places"]
 
@@ -62,14 +62,20 @@ def last_places(major: Any, minor: Any, width: int) -> Any:
     return len(major) - 1 - back
 
 
+@register_jitable  # type: ignore[untyped-decorator]
+def _keys(major: Any, minor: Any, width: Any) -> Any:
+    """One number for each place, in their order."""
+    keys = np.empty(len(major), np.int64)
+    for k in range(len(major)):
+        keys[k] = np.int64(major[k]) * width + minor[k]
+    return keys
+
+
 @overload(last_places, strict=False)
 def _last_places(major: Any, minor: Any, width: Any) -> Any:
     def last(major: Any, minor: Any, width: Any) -> Any:
-        n = len(major)
-        keys = np.empty(n, np.int64)
-        for k in range(n):
-            keys[k] = np.int64(major[k]) * width + minor[k]
-        order = np.argsort(keys, kind="mergesort")
+        keys = _keys(major, minor, width)
+        n, order = len(keys), np.argsort(keys, kind="mergesort")
         kept = np.empty(n, np.int64)
         count = 0
         for k in range(n):
@@ -101,11 +107,9 @@ def _entry_lines(indptr: Any) -> Any:
 @overload(united_places, strict=False)
 def _united_places(major: Any, minor: Any, width: Any) -> Any:
     def united(major: Any, minor: Any, width: Any) -> Any:
-        n = len(major)
-        keys = np.empty(n, np.int64)
-        for k in range(n):
-            keys[k] = np.int64(major[k]) * width + minor[k]
-        order, slot = np.argsort(keys, kind="mergesort"), np.empty(n, np.int64)
+        keys = _keys(major, minor, width)
+        n, order = len(keys), np.argsort(keys, kind="mergesort")
+        slot = np.empty(n, np.int64)
         count = 0
         for k in range(n):
             if k == 0 or keys[order[k]] != keys[order[k - 1]]:

@@ -178,6 +178,57 @@ def with_complex_numbers(u: Any) -> Any:
     return np.sum(np.abs(x) ** 2) + np.sum(np.real(a @ x)) + np.sum(np.abs(COMPLEX.solve(u)) ** 2)
 
 
+def in_place(u: Any) -> Any:
+    a = sparse.csr_matrix((u, (np.arange(N), np.arange(N))), shape=(N, N))
+    b = a
+    a *= u[0]
+    a /= 1.0 + u[1] ** 2
+    a += ROWS
+    c = sparse.lil_matrix((N, N))
+    c[0, 0], c[1, 2] = u[0], u[1]
+    d = c
+    c *= 3.0
+    return np.sum(b @ u) + np.sum(a @ u) + np.sum(d @ u)
+
+
+def shared(u: Any) -> Any:
+    data = u * 1.0
+    a = sparse.csr_matrix((data, np.arange(N), np.arange(N + 1)), shape=(N, N))
+    b, c, d = sparse.csr_matrix(a), sparse.csr_matrix(a, copy=True), sparse.csr_matrix(a)
+    data[0] = 7.0 * u[1]
+    d.data = u**2
+    e = sparse.coo_matrix((u * 1.0, (np.arange(N), np.arange(N))), shape=(N, N))
+    e.tocoo().data[0] = 3.0 * u[1]
+    return np.sum(a.T @ u) + np.sum(b @ u) + np.sum(c @ u) + np.sum(d @ u) + np.sum(e @ u)
+
+
+def of_joined_arrays(u: Any) -> Any:
+    tall = sparse.vstack([sparse.csr_array(np.outer(u, u)), ARRAY * u[0]])
+    return np.sum((tall * np.ones((2 * N, N))).toarray() ** 2) + np.sum((sparse.hstack([ARRAY * u[1], ARRAY]) * 2.0).toarray())
+
+
+def lines_of_lists(u: Any) -> Any:
+    a = sparse.lil_matrix((N, N))
+    a[:, 0] = u
+    a[1, :] = u**2
+    a[2] = 2.0 * u
+    a.setdiag(u[:2])
+    a.setdiag([4.0], 1)
+    return np.sum((a.tocsr() @ u) ** 2)
+
+
+def rows_in_loops(u: Any) -> Any:
+    total = 0.0
+    for i in range(N):
+        total = total + ROWS[i, i] * u[i] ** 2 + np.sum((ROWS[i] @ u) ** 2)
+    return total
+
+
+def several_right_hand_sides(u: Any) -> Any:
+    a = (5.0 + u[0]) * sparse.eye(N, format="csc") - COLUMNS
+    return np.sum(spsolve(a, u.reshape(-1, 1)) ** 2) + np.sum(spsolve(a, np.outer(u, u)) ** 2)
+
+
 def by_keys(u: Any) -> Any:
     a = sparse.dok_matrix((N, N))
     for i in range(N - 1):
@@ -204,7 +255,8 @@ def masked(u: Any) -> Any:
 PROGRAMS: list[Callable[[Any], Any]] = [
     products, other_ways, of_arrays, through_objects, of_known_ones, scaled, with_weights, from_triples, by_rows, from_diagonals, joined, elementwise,
     implicit_steps, nonlinear_steps, known_decompositions, decompositions, triangular, iterations, filled,
-    by_keys, parts, masked, with_complex_numbers,
+    by_keys, parts, masked, with_complex_numbers, in_place, shared, of_joined_arrays, lines_of_lists, rows_in_loops,
+    several_right_hand_sides,
 ]  # fmt: skip
 
 
@@ -228,8 +280,12 @@ def test_numbers_that_change() -> None:
     for data in (ROWS.data, ROWS.data * 2.0):
         matrix.data[:] = data
         np.testing.assert_allclose(gradient(U), matrix @ U + matrix.T @ U)
-    matrix = (3.0 * ROWS).tocsc()
-    np.testing.assert_allclose(gradient(U), matrix @ U + matrix.T @ U)
+    for matrix in ((3.0 * ROWS).tocsc(), ROWS.tolil(), ROWS.T.tocoo()):
+        np.testing.assert_allclose(gradient(U), matrix @ U + matrix.T @ U)
+    matrix = ROWS.tolil()
+    for k in range(3):
+        matrix[0, k] = 2.0 + k
+        np.testing.assert_allclose(gradient(U), matrix @ U + matrix.T @ U)
 
 
 @pytest.mark.parametrize("jit", [True, False])
@@ -254,7 +310,47 @@ def returned(u: Any) -> Any:
     return sparse.diags(u)
 
 
-REFUSED = [(own, "`setdiag` changes"), (fresh, "writes to `data`"), (pairs, "pairs of indices"), (returned, "returns a dia_matrix")]
+def drawn(u: Any) -> Any:
+    return np.sum(sparse.random(N, N, 0.5) @ u)
+
+
+def of_whole_numbers(u: Any) -> Any:
+    a = sparse.lil_matrix((N, N), dtype=int)
+    a[0, 0] = 3.0 * u[0]
+    return np.sum(a @ u)
+
+
+def outside_in_place(u: Any) -> Any:
+    a = ROWS
+    a *= u[0]
+    return np.sum(a @ u)
+
+
+def of_both_kinds(u: Any) -> Any:
+    return np.sum((sparse.eye(N) * u[0] + ARRAY) @ u)
+
+
+def paired(u: Any) -> Any:
+    a = sparse.lil_matrix((N, N))
+    a[[0, 1], [1, 2]] = u[:2]
+    return np.sum(a @ u)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_places_outside(shift: int, jit: bool) -> None:
+    def beyond(u: Any) -> Any:
+        return np.sum(sparse.coo_matrix((u, (np.arange(N) + shift, np.arange(N))), shape=(N, N)) @ u)
+
+    with pytest.raises(ValueError, match="exceeds the dimensions"):
+        stgrad.grad(beyond, jit=jit)(U)
+
+
+REFUSED = [
+    (drawn, "not settled by its arguments"), (of_whole_numbers, "another dtype"), (outside_in_place, "writes to `data`"),
+    (of_both_kinds, "a sparse matrix and a sparse array"), (paired, "pairs of indices"),
+    (own, "`setdiag` changes"), (fresh, "writes to `data`"), (pairs, "pairs of indices"), (returned, "returns a dia_matrix"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program, message", REFUSED)
