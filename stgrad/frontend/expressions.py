@@ -91,7 +91,7 @@ def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
             return same if kind is gast.Eq else unary_not(frame, same)
         owner = next(v for v in operands if isinstance(v, (Record, tuple)))
         cls = owner.cls if isinstance(owner, Record) else type(owner)
-        frame.unsupported(node, f"`{cls.__name__}` does not define this operator")
+        frame.unsupported(node, f"`{getattr(cls, 'stands_for', cls).__name__}` does not define this operator")
     return result
 
 

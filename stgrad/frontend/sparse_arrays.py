@@ -136,7 +136,7 @@ class Sparse:
             return self.entry(i, j)
         refuse(not self.is_matrix and (scalars(i) or scalars(j)), "a row of a sparse array has one axis, which is not supported", "use a slice: a[i : i + 1]")
         if np.ndim(i) > 0 and np.ndim(j) > 0:
-            refuse(np.ndim(i) != 2 or np.ndim(j) != 2, "pairs of indices are not supported", "use np.ix_")
+            refuse(np.ndim(i) != 2 or np.ndim(j) != 2, "pairs of indices are not supported", "take one item after the other, or np.ix_ for a grid of them")
             if np.shape(i)[1] != 1 or np.shape(j)[0] != 1:
                 raise ValueError("indices of rows and columns that are no grid: use np.ix_")
         return self.copy() if whole(i) and whole(j) else self.part(i, j)
