@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import stgrad
-from benchmarks import bars, measure, page, program, variants
+from benchmarks import ablation, bars, measure, page, program, variants
 from benchmarks.one import difference
 from benchmarks.unseen.report import HEADING
 
@@ -41,6 +41,20 @@ def test_a_wrong_gradient_is_seen() -> None:
 def test_ratios_are_taken_within_a_round() -> None:
     found = measure.ratio({"a": [1.0, 20.0, 3.0], "b": [1.0, 10.0, 2.0]}, "a", "b")
     assert found is not None and found.median == 1.5
+
+
+def test_passes_are_told_from_those_that_leave_a_program_alone() -> None:
+    changing = ablation.changing(ablation.subject("own/logistic"))
+    assert "accumulate" in changing
+    assert "loops" not in changing  # cannot be left out
+    assert "jam" not in changing  # nothing to do
+    assert "columns" in ablation.changing(ablation.subject("unseen/trmm"))
+
+
+def test_passes_are_ordered_by_what_they_are_worth() -> None:
+    shown = ablation.table({"a": {"jam": 1.1, "states": 4.0}, "b": {"states": 1.0}})
+    columns = [list(column.cells) for column in shown.columns]
+    assert columns == [["states", "jam"], ["2", "1"], ["2.00", "1.10"], ["4.00 a", "1.10 a"], ["1.00 b", "1.10 a"]]
 
 
 def test_a_bar_without_measurements_is_not_met() -> None:
