@@ -68,8 +68,7 @@ def softplus(x: Any) -> Any:
 
 @partials(softplus)
 def softplus_partials(y: Any, x: Any) -> Any:
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1.0, e) / (1.0 + e)
+    return sigmoid(x)  # smooth at zero, too, where what is written with `np.abs(x)` has a kink to the next derivative
 
 
 def elu(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, namedtuple
 
 import numpy as np
@@ -239,3 +240,26 @@ def test_numpy_functions_are_recorded():
     with tf.GradientTape() as tape:
         y = np.sum(np.sin(x) * np.array([1.0, 2.0])) + np.dot(x, x)
     np.testing.assert_allclose(tape.gradient(y, x), np.cos([1.0, 2.0]) * [1, 2] + [2, 4], rtol=1e-6)
+
+
+SMOOTH = {
+    "softplus": (tf.math.softplus, 0.25),
+    "log_sigmoid": (tf.math.log_sigmoid, -0.25),
+    "sigmoid": (tf.math.sigmoid, 0.0),
+    "swish": (tf.nn.swish, 0.5),
+    "gelu": (tf.nn.gelu, 4 / math.sqrt(2 * math.pi) / 2),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_what_is_smooth_at_zero_has_its_second_derivative_there(name):
+    """A rule that is written with `np.abs(x)` is right at first order, and bends at zero to the next."""
+    function, expected = SMOOTH[name]
+    x = tf.constant([0.0], tf.float64)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = function(x)
+        slope = inner.gradient(y, x)
+    assert outer.gradient(slope, x).numpy() == pytest.approx([expected], abs=1e-12)
