@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,6 +211,11 @@ def is_static(value: Value) -> bool:
 def is_number(value: Value) -> bool:
     """A static Python or NumPy scalar."""
     return isinstance(value, (bool, int, float, complex, np.generic))
+
+
+def is_plain_number(value: Value) -> bool:
+    """A static number that is nothing but its value: a member of an IntEnum is an object, too, of which `is` asks."""
+    return is_number(value) and not isinstance(value, Enum)
 
 
 def is_constant(value: Value) -> bool:

@@ -46,6 +46,13 @@ def may_be_one(builder: Any, a: Value, b: Value) -> bool:
     return len(first) + len(second) > 2 and not first.isdisjoint(second)
 
 
+def may_be_one_object(builder: Any, a: Value, b: Value) -> bool:
+    """The same, of what `is` asks: a container that a loop goes on with is the one before the loop in the first trip, and may be another in later ones."""
+    if a is b or not (isinstance(a, MUTABLE) and isinstance(b, MUTABLE)) or not builder.alternatives.keys() & {id(a), id(b)}:
+        return False
+    return not _may_be(builder, a).isdisjoint(_may_be(builder, b))
+
+
 def apart(a: Value, b: Value) -> bool:
     """Whether two values hold containers that are not the same objects, however equal."""
     mine, theirs = ([c for c in containers(v) if isinstance(c, MUTABLE)] for v in (a, b))

@@ -9,7 +9,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import objects
-from stgrad.frontend.alternatives import may_be_one
+from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.choices import passed
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
@@ -28,7 +28,7 @@ def equal_objects(frame: Frame, node: Any, left: Value, right: Value) -> Value:
     if names[0] is not None and isinstance(right, Record) and left.cls is right.cls:
         return compared_items(frame, node, gast.Eq, *(tuple(v.fields[n] for n in names[0]) for v in (left, right)))
     if all(v is None or n is not None or objects.equal_by_identity(v) for v, n in zip((left, right), names, strict=True)):
-        if may_be_one(frame.builder, left, right):
+        if may_be_one_object(frame.builder, left, right):
             frame.unsupported(node, "comparing an object that is one of several is not supported", hint="compare what they hold, or a number of each")
         return left is right
     return objects.NO_OPERATOR

@@ -10,7 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import growing, objects, passed, sparse_objects, tables
-from stgrad.frontend.alternatives import may_be_one
+from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
 from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not, with_nothing
@@ -32,6 +32,7 @@ from stgrad.frontend.values import (
     Chosen,
     Closure,
     Growing,
+    Known,
     Optional,
     Record,
     Sym,
@@ -186,7 +187,9 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     asked, const = (known, other) if isinstance(known, Sym) else (other, known)
     if isinstance(asked, Sym) and isinstance(const, (bool, np.bool_)) and asked.type.dtype == "bool" and not asked.type.rank:
         return _is_flag(frame, node, asked, const, kind is gast.Is)
-    if may_be_one(frame.builder, left, right):
+    if isinstance(asked, Sym) and not isinstance(asked, Known) and not asked.type.rank and _like(asked, const):
+        frame.unsupported(node, "`is` of a number of the running program is not supported", hint="compare numbers with `==`")
+    if may_be_one_object(frame.builder, left, right):
         frame.unsupported(node, "`is` of a list, dict or object that is one of several is not supported", hint="compare what they hold, or a number of each")
     if isinstance(left, CONTAINERS) and isinstance(right, CONTAINERS):
         if (found := passed.one_object(frame, left, right)) is None:
@@ -195,6 +198,11 @@ def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
     same = known is other or (isinstance(known, (bool, int, str)) and type(known) is type(other) and known == other)
     same = same or isinstance(known, Sym) and isinstance(other, Sym)
     return same if kind is gast.Is else not same
+
+
+def _like(value: Sym, const: Value) -> bool:
+    """Whether a value of the program may be an object that is a constant: both are integers, or floats."""
+    return is_number(const) and not isinstance(const, (bool, np.bool_)) and np.dtype(value.type.dtype).kind == np.asarray(const).dtype.kind
 
 
 def _is_flag(frame: Frame, node: Any, asked: Sym, const: Any, wanted: bool) -> Value:

@@ -35,7 +35,7 @@ from stgrad.frontend.values import (
     Sym,
     Value,
     Waiting,
-    is_number,
+    is_plain_number,
     map_leaves,
     rebuild,
     type_of,
@@ -347,7 +347,7 @@ class Frame:
         """Bind a local name; numbers and arrays get a variable of that name in the program."""
         if isinstance(value, Sym):
             self.env[name] = self._bind_sym(name, value)
-        elif is_number(value) and self.counts.get(name, 0) > 1:
+        elif is_plain_number(value) and self.counts.get(name, 0) > 1:
             target = self._target(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
             self.builder.copy_to(target, value)
             self.env[name] = Known(target.operand, target.type, value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stgrad import errors
-from stgrad.frontend.values import Chosen, Closure, DictView, Growing, Maybe, Record, Value
+from stgrad.frontend.values import Chosen, Closure, DictView, Growing, Maybe, Nested, Record, Value, rebuild
 
 MUTABLE = (list, dict, set, Record, Growing)
 
@@ -105,6 +105,15 @@ def reachable(frame: Any) -> dict[int, Value]:
     return found
 
 
+def known_objects(frame: Any) -> frozenset[int]:
+    """The instances, and the functions defined in the code, that names mean, by identity."""
+    found: set[int] = set()
+    for value in (v for one in frames_of(frame) for v in one.env.values()):
+        held = [value, *(item for c in containers(value) if not isinstance(c, tuple) for item in (c, *contents(c).values()))]
+        found.update(id(v) for v in held if isinstance(v, (Closure, Record)))
+    return frozenset(found)
+
+
 def references(frame: Any) -> Counter[int]:
     """How many names and containers hold each container."""
     counts: Counter[int] = Counter()
@@ -163,6 +172,30 @@ def put(container: Value, held: dict[Any, Value]) -> None:
         inner = container.fields if isinstance(container, Record) else container
         inner.clear()
         inner.update(held)
+
+
+def entries(value: Value) -> dict[Any, Value]:
+    """The parts of a container, of a tuple too."""
+    if isinstance(value, tuple):
+        return dict(enumerate(value))
+    return {"buffer": value.buffer} if isinstance(value, Nested) else contents(value)
+
+
+def with_entries(like: Value, parts: dict[Any, Value]) -> Value:
+    """A new container like another one, with other parts."""
+    if isinstance(like, (tuple, list)):
+        return rebuild(like, list(parts.values()))
+    if isinstance(like, Growing):
+        return Growing(parts["structure"], parts["count"], like.origin, cls=like.cls)
+    if isinstance(like, Nested):
+        return Nested(parts["buffer"])
+    return Record(like.cls, dict(parts)) if isinstance(like, Record) else dict(parts)
+
+
+def alike(a: Value, b: Value) -> bool:
+    if not (isinstance(b, type(a)) or isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))):
+        return False
+    return getattr(a, "cls", None) is getattr(b, "cls", None)
 
 
 class State:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from contextvars import ContextVar
 from dataclasses import replace
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 import gast
@@ -22,6 +23,7 @@ from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.places import uncertain
 from stgrad.frontend.values import (
     Chosen,
+    Closure,
     Generator,
     Growing,
     Known,
@@ -41,10 +43,12 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )  # fmt: skip
+from stgrad.instances import is_instance
 from stgrad.ir import If, Stmt, Type, Var
 
 INDEX = Type("int64", weak=True)
 SELECTS: ContextVar[bool] = ContextVar("selects", default=False)  # whether the program finds as it runs which of several known values it goes on with
+CONSTANT = (str, bytes, type, np.ufunc, FunctionType, BuiltinFunctionType, ModuleType, functools.partial, Enum)
 MOST = 8  # values that a name may stand for one of
 
 
@@ -140,6 +144,8 @@ class Join:
         """Values that no one variable can hold, and which of them it is."""
         sides = [v.options if isinstance(v, Chosen) else (static_of(v),) for v in (a, b)]
         options = united(*sides)
+        if options is None and all(is_number(v) for v in (a, b)):
+            return self._shared(a, b, what, fresh)
         if options is None:
             raise error
         self.frame.builder.chosen = True
@@ -184,6 +190,8 @@ class Join:
                 self.frame.builder.loc,
                 hint="make both paths give the same kind of value",
             )
+        if any(isinstance(v, Enum) for v in (a, b)):  # an integer too, and one of few: what tells its members apart is which of them it is
+            raise errors.TypeInferenceError(f"`{what}` is {describe(a)} on one path and {describe(b)} on another", self.frame.builder.loc)
         if SELECTS.get() and not self.frame.builder.loops and _whole(a) and _whole(b):
             raise errors.TypeInferenceError(f"`{what}` is {static_of(a)} on one path and {static_of(b)} on another", self.frame.builder.loc)
         return self._shared(a, b, what, fresh)
@@ -254,9 +262,14 @@ def _whole(value: Value) -> bool:
     return all(isinstance(v, int) and not isinstance(v, bool) for v in options)
 
 
+def _one(a: Value, b: Value) -> bool:
+    """Whether two values are one option: they need no join, and what can change in them is the same object."""
+    return same(a, b) and not apart(a, b)
+
+
 def united(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """The values that are in either; None where a name cannot stand for one of them."""
-    new = [y for y in b if not any(same(x, y) for x in a)]
+    new = [y for y in b if not any(_one(x, y) for x in a)]
     return (*a, *new) if len(a) + len(new) <= MOST and all(map(_choosable, (*a, *new))) else None
 
 
@@ -266,14 +279,21 @@ def _choosable(value: Value) -> bool:
     return not isinstance(value, (list, dict, Growing, Nested, Texts, Generator, Optional, Maybe, Waiting)) or isinstance(value, Method)
 
 
-def constant(value: Value) -> bool:
-    """Whether a value is the same in all trips: a function, a class, a text, None."""
-    return value is None or isinstance(value, (str, bytes, type, np.ufunc, FunctionType, BuiltinFunctionType, ModuleType, functools.partial))
+def constant(value: Value, there: frozenset[int] = frozenset()) -> bool:
+    """Whether a value is the same in all trips: a function, a class, a text, None, a member of an enumeration, an object from outside.
+
+    `there` are those of the program that were there before the loop: its functions, and the objects whose methods it calls.
+    """
+    if isinstance(value, MethodType):
+        return constant(value.__self__, there)
+    if isinstance(value, (Closure, Record)):
+        return id(value) in there
+    return value is None or isinstance(value, CONSTANT) or is_instance(value)
 
 
 def renumbered(frame: Frame, index: Value, own: tuple[Value, ...], options: tuple[Value, ...]) -> Value:
     """The place among the options of the value that has an index in `own`."""
-    places = [next(k for k, o in enumerate(options) if same(o, v)) for v in own]
+    places = [next(k for k, o in enumerate(options) if _one(o, v)) for v in own]
     if not isinstance(index, Sym) or places == list(range(len(own))):
         return index if isinstance(index, Sym) else places[index]
     builder = frame.builder

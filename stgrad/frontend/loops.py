@@ -7,12 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
 from stgrad.frontend.frame import Frame, holder
-from stgrad.frontend.heap import MUTABLE, Grows, Region, State, contents, frames_of, key, path_of, put, reachable
+from stgrad.frontend.heap import (
+    MUTABLE,
+    Grows,
+    Region,
+    State,
+    alike,
+    contents,
+    entries,
+    frames_of,
+    key,
+    known_objects,
+    path_of,
+    put,
+    reachable,
+    with_entries,
+)  # fmt: skip
 from stgrad.frontend.joins import constant, describe, join_types, merge, renumbered, same, united
 from stgrad.frontend.optionals import blank, can_be_optional, parts
 from stgrad.frontend.values import (
@@ -22,7 +38,6 @@ from stgrad.frontend.values import (
     Maybe,
     Nested,
     Optional,
-    Record,
     Sym,
     Value,
     is_number,
@@ -120,6 +135,7 @@ class Carried:
         self.pairs: list[tuple[Sym, Value]] = []
         self.opened: dict[int, tuple[Value, dict[Any, Value]]] = {}  # containers made for names, and the loop's variables that they hold
         self.before: dict[int, Value] = {}  # what stood there in front of the loop
+        self.there = known_objects(frame)
         names = self._read_before_bound(names)
         self.names = names
         self.new = sorted(n for n in names if frame.env.get(n, UNDEFINED) is UNDEFINED or isinstance(frame.env[n], Maybe) or n in settled.unreadable)
@@ -202,14 +218,15 @@ class Carried:
         if isinstance(value, Chosen) or (name, path) in self.settled.chosen:
             return self._chosen_head(name, value, path)
         if isinstance(value, (tuple, Nested, *MUTABLE)):
-            parts = {i: self._head(name, v, f"{path}_{i}") for i, v in _entries(value).items()}
-            new = _with_entries(value, parts)
+            parts = {i: self._head(name, v, f"{path}_{i}") for i, v in entries(value).items()}
+            new = with_entries(value, parts)
             if isinstance(value, MUTABLE):
                 self.opened[id(new)] = (new, parts)
                 self.before[id(new)] = value
                 merge(self.frame, new, (value,), self.frame.builder.merged.get(id(value), (None, value, False))[1])
             return new
-        if not isinstance(value, Sym) and not is_number(value):
+        member = isinstance(value, Enum) and (name, path) not in self.settled.types
+        if member or not isinstance(value, Sym) and not is_number(value):
             return value
         return self._variable_head(name, value, path)
 
@@ -297,16 +314,20 @@ class Carried:
         opened = self.opened.get(id(head))
         if head is after and opened is None:
             return
-        held = _entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
-        if held and _alike(head, after) and list(held) == list(_entries(after)):
-            inner = _entries(after)
+        held = entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
+        if held and alike(head, after) and list(held) == list(entries(after)):
+            inner = entries(after)
             for i, h in held.items():
                 self._close(name, h, inner[i], f"{path}_{i}")
         elif isinstance(head, Sym) and (isinstance(after, Sym) or is_number(after)):
             self._close_leaf(name, head, after, path)
         elif not same(head, after):
-            if constant(head) and constant(after):
-                self._close_chosen(name, head, after, path)
+            first = self.before.get(id(head), head)
+            if constant(first, self.there) and constant(after, self.there):
+                self._close_chosen(name, first, after, path)
+            elif isinstance(head, Enum) and isinstance(after, Sym) and is_number(head):
+                self.settled.types[name, path] = replace(type_of(head), value=None)
+                self.changed = True
             else:
                 raise self._refusal(path, head, after)
 
@@ -314,7 +335,7 @@ class Carried:
         """What is one of several known values in each trip; the number of the one is carried."""
         sides = [v.options if isinstance(v, Chosen) else (v,) for v in (head, after)]
         options = united(*sides)
-        if options is None or not all(map(constant, options)):
+        if options is None or not all(constant(v, self.there) for v in options):
             if isinstance(after, Chosen) and not same(head, after):
                 raise after.error
             if not same(head, after):
@@ -353,30 +374,6 @@ class Carried:
             self.changed = True
         elif not (isinstance(after, Sym) and after.operand == head.operand):
             self.pairs.append((head, after))
-
-
-def _entries(value: Value) -> dict[Any, Value]:
-    """The parts of a container, of a tuple too."""
-    if isinstance(value, tuple):
-        return dict(enumerate(value))
-    return {"buffer": value.buffer} if isinstance(value, Nested) else contents(value)
-
-
-def _with_entries(like: Value, parts: dict[Any, Value]) -> Value:
-    """A new container like another one, with other parts."""
-    if isinstance(like, (tuple, list)):
-        return rebuild(like, list(parts.values()))
-    if isinstance(like, Growing):
-        return Growing(parts["structure"], parts["count"], like.origin, cls=like.cls)
-    if isinstance(like, Nested):
-        return Nested(parts["buffer"])
-    return Record(like.cls, dict(parts)) if isinstance(like, Record) else dict(parts)
-
-
-def _alike(a: Value, b: Value) -> bool:
-    if not (isinstance(b, type(a)) or isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))):
-        return False
-    return getattr(a, "cls", None) is getattr(b, "cls", None)
 
 
 def assign_together(frame: Frame, pairs: list[tuple[Sym, Value]]) -> None:

@@ -18,8 +18,9 @@ from stgrad.frontend import iterators, objects
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.inlining import inline_function
+from stgrad.frontend.joins import MOST
 from stgrad.frontend.text import UNKNOWN, RunTimeText
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Chosen, Growing, Method, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called, look
 from stgrad.source import is_dispatcher
@@ -95,6 +96,25 @@ _BINDING = frozenset({"RESUME", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_B
                       "BUILD_TUPLE", "RETURN_VALUE"})  # fmt: skip
 
 
+def place_among(values: Any, wanted: Any) -> Any:
+    """Which of the values of an enumeration's members a number is."""
+    for k in range(len(values)):
+        if values[k] == wanted:
+            return k
+    raise ValueError("the number is not the value of a member")
+
+
+def _member(frame: Frame, cls: type, value: Sym) -> Value:
+    """The member whose value is a number of the program."""
+    members = called(tuple, cls)
+    if len(members) > MOST or not all(is_number(m.value) for m in members):
+        hint = f"an enumeration of up to {MOST} numbers can be used so"
+        raise errors.UnsupportedSyntaxError(f"a member of `{cls.__name__}` that the program computes is not supported", frame.builder.loc, hint=hint)
+    frame.builder.chosen = True
+    error = errors.TypeInferenceError(f"a member of `{cls.__name__}` that the program computes is no number", frame.builder.loc, hint="use its `value`")
+    return Chosen(frame.keep(frame.call(place_among, ([m.value for m in members], value), {})), members, error)
+
+
 def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`Cls(...)`: a NumPy scalar type is a cast, a NamedTuple a tuple."""
     if issubclass(cls, np.generic):
@@ -111,6 +131,8 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
         return objects.exception(cls, " ".join(parts))
     if issubclass(cls, (enum.Enum, np.dtype, *DATES)) and is_static(static_of((args, kwargs))):  # a member that has a value
         return computed(frame, cls, static_of(args), static_of(kwargs))
+    if issubclass(cls, enum.Enum) and len(args) == 1 and isinstance(args[0], Sym) and not args[0].type.rank and not kwargs:
+        return _member(frame, cls, args[0])
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         objects.check_tuple(frame, cls)
         try:

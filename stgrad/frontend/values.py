@@ -23,6 +23,7 @@ from stgrad.values import (
     is_constant,
     is_derived,
     is_number,
+    is_plain_number,
     is_static,
     leaves,
     map_leaves,
@@ -36,5 +37,6 @@ from stgrad.values import (
 __all__ = [
     "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
     "Texts", "Undefined", "Value", "Waiting",
-    "a_kind", "is_constant", "is_derived", "is_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type", "static_of", "type_of",
+    "a_kind", "is_constant", "is_derived", "is_number", "is_plain_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type",
+    "static_of", "type_of",
 ]  # fmt: skip
