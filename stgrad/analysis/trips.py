@@ -108,7 +108,13 @@ class Counting:
             return None
         args = [self.value(a) for a in stmt.args]
         known = tuple(a for a in args if a is not None)
-        return self.assign(stmt.op, *known) if len(known) == len(args) else None
+        return self.assign(stmt.op, *known) if len(known) == len(args) and all(map(self.whole, known)) else None
+
+    def whole(self, operand: Operand) -> bool:
+        """Whether an operand is an integer, or an array whose extent is asked for: one made of a float may not exist, or be any number, where no path asks."""
+        if isinstance(operand, Const):
+            return isinstance(operand.value, int)
+        return not isinstance(operand, Var) or self.types[operand.name].array or not self.types[operand.name].is_float
 
     def assign(self, op: str, *args: Operand, wish: str = "_t") -> Var:
         target = Var(self.names.fresh(wish))

@@ -46,7 +46,6 @@ from stgrad.frontend.values import (
 from stgrad.instances import is_instance
 from stgrad.ir import If, Stmt, Type, Var
 
-INDEX = Type("int64", weak=True)
 SELECTS: ContextVar[bool] = ContextVar("selects", default=False)  # whether the program finds as it runs which of several known values it goes on with
 CONSTANT = (str, bytes, type, np.ufunc, FunctionType, BuiltinFunctionType, ModuleType, functools.partial, Enum)
 MOST = 8  # values that a name may stand for one of
@@ -144,8 +143,9 @@ class Join:
         """Values that no one variable can hold, and which of them it is."""
         sides = [v.options if isinstance(v, Chosen) else (static_of(v),) for v in (a, b)]
         options = united(*sides)
-        if options is None and all(is_number(v) for v in (a, b)):
-            return self._shared(a, b, what, fresh)
+        if options is None and all(is_number(v) or isinstance(v, Sym) and not v.type.rank for side in sides for v in side):  # too many to be told apart
+            first, second = (self._counted(k, v) for k, v in enumerate((a, b)))
+            return self._shared(first, second, what, fresh)
         if options is None:
             raise error
         self.frame.builder.chosen = True
@@ -161,6 +161,16 @@ class Join:
         outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
         try:
             return renumbered(self.frame, value.index if isinstance(value, Chosen) else 0, own, options)
+        finally:
+            self.frame.builder.out = outer
+
+    def _counted(self, side: int, value: Value) -> Value:
+        """A number that is one of several, as one of the program, at the end of its path."""
+        if not isinstance(value, Chosen):
+            return value
+        outer, self.frame.builder.out = self.frame.builder.out, self.ends[side]
+        try:
+            return picked(self.frame, value.index, value.options)
         finally:
             self.frame.builder.out = outer
 
@@ -296,13 +306,20 @@ def renumbered(frame: Frame, index: Value, own: tuple[Value, ...], options: tupl
     places = [next(k for k, o in enumerate(options) if _one(o, v)) for v in own]
     if not isinstance(index, Sym) or places == list(range(len(own))):
         return index if isinstance(index, Sym) else places[index]
+    return picked(frame, index, tuple(places))
+
+
+def picked(frame: Frame, index: Value, numbers: tuple[Value, ...]) -> Value:
+    """The one of some numbers that has an index."""
+    if not isinstance(index, Sym):
+        return numbers[index]
     builder = frame.builder
-    found = builder.variable("_t", INDEX)
-    builder.copy_to(found, places[0])
-    for k, place in enumerate(places[1:], start=1):
+    found = builder.variable("_t", functools.reduce(lambda a, b: join_types(frame, a, b, "_t"), (replace(type_of(v), value=None) for v in numbers)))
+    builder.copy_to(found, numbers[0])
+    for k, number in enumerate(numbers[1:], start=1):
         here = operations.binary(frame, gast.Eq, index, k)
         with builder.block() as block:
-            builder.copy_to(found, place)
+            builder.copy_to(found, number)
         builder.emit(If(operand_of(here), tuple(block), (), builder.loc, builder.note))
     return found
 

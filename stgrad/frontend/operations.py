@@ -77,6 +77,7 @@ _ELEMENTWISE = (np.where, np.clip, np.sinc, np.nan_to_num, np.real, np.imag, np.
 
 _TOTAL = (gast.Add, gast.Sub, gast.Mult)
 _BY = (gast.FloorDiv, gast.Mod)
+_BITS = (gast.BitAnd, gast.BitOr, gast.BitXor)
 
 
 def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
@@ -86,8 +87,8 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
         return _of_constants(frame, python, a, b)
     known = [static_of(v) for v in (a, b)]
     wide = frame.builder.written_out > 0  # a condition of such numbers may end a loop
-    if all(type(k) is int or type(k) is float and wide for k in known) and (
-        kind in _TOTAL or (kind in _BY or kind is gast.Div and wide) and known[1] != 0
+    if all(type(k) in (int, bool) or type(k) is float and wide for k in known) and (
+        kind in _TOTAL or (kind in _BITS and float not in map(type, known)) or (kind in _BY or kind is gast.Div and wide) and known[1] != 0
     ):  # variables whose values here are known
         return python(*known)
     _numeric(frame, (a, b), python.__name__)
