@@ -17,7 +17,7 @@ from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.rolling import long, roll
-from stgrad.frontend.values import Chosen, Method, Sym, Value, is_static
+from stgrad.frontend.values import Chosen, Growing, Method, Sym, Value, is_static
 from stgrad.ir import Effect, Store, assigned, walk
 
 
@@ -70,7 +70,8 @@ def comprehension(frame: Frame, node: Any, element: Callable[[Frame], Value]) ->
             inner.assign(generator.target, item)
             _filtered(inner, generator.ifs, lambda: generate(level + 1))
 
-        _each(inner, value, trip, generator.iter, rolls=makes_list and not generator.ifs)
+        ends_open = bool(generator.ifs) and not isinstance(value, Growing)  # of constants, a filter leaves a number that is known where each is tried
+        _each(inner, value, trip, generator.iter, rolls=makes_list and not ends_open)
 
     with inner.active():
         generate(0)

@@ -23,6 +23,15 @@ def branch(frame: Frame, cond: Sym, then: Callable[[], Value], orelse: Callable[
     return growing(frame, lambda state: _branch(frame, state, cond, then, orelse, wish))
 
 
+def choice(frame: Frame, cond: Sym, a: Value, b: Value, wish: str) -> Value:
+    """The value of `a if cond else b` of two that are both there: nothing is read on either side, so nothing is kept to be taken back."""
+    ends: tuple[list[Any], list[Any]] = ([], [])
+    result = Join(frame, ends).value(a, b, wish, fresh=True)
+    if ends[0] or ends[1]:
+        frame.builder.emit(If(cond.operand, tuple(ends[0]), tuple(ends[1]), frame.builder.loc, frame.builder.note))
+    return result
+
+
 def raise_where(frame: Frame, holds: Value, kind: str, message: str) -> None:
     """Raise what Python raises where a condition holds, known or not."""
     if isinstance(holds, Sym):

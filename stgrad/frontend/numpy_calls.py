@@ -15,7 +15,7 @@ from stgrad import errors, rules
 from stgrad.frontend import boxes, growing, objects, operations
 from stgrad.frontend.arrays import get
 from stgrad.frontend.builtins import HANDLERS, handles
-from stgrad.frontend.control import branch
+from stgrad.frontend.control import choice
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
@@ -416,4 +416,4 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     if not isinstance(cond, Sym):
         chosen, dtype = choices[0] if cond else choices[1], np.result_type(*(type_of(v).dtype for v in choices))
         return boxes.made(frame, dtype.type(chosen) if is_number(chosen) else frame.call(Method(chosen, "astype"), (dtype,), {}))
-    return boxes.made(frame, branch(frame, cond, lambda: choices[0], lambda: choices[1], "_t"))
+    return boxes.made(frame, choice(frame, cond, *choices, "_t"))
