@@ -416,4 +416,4 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
     if not isinstance(cond, Sym):
         chosen, dtype = choices[0] if cond else choices[1], np.result_type(*(type_of(v).dtype for v in choices))
         return boxes.made(frame, dtype.type(chosen) if is_number(chosen) else frame.call(Method(chosen, "astype"), (dtype,), {}))
-    return boxes.made(frame, choice(frame, cond, *choices, "_t"))
+    return boxes.made(frame, choice(frame, cond, choices[0], choices[1], "_t"))
