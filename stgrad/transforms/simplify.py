@@ -256,6 +256,8 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
             return replace(stmt, op="np.copy", args=(kept,))
         return stmt if t.array else alias(kept)
+    if stmt.op == "np.logical_and" and not t.array and any(isinstance(a, Const) and a.value is False for a in args):
+        return replace(stmt, op="alias", args=(Const(False),))
     if stmt.op == "np.multiply":
         if _is(args[0], 1):
             return alias(args[1])

@@ -18,6 +18,7 @@ from stgrad.transforms.lower.hits import hits
 from stgrad.transforms.lower.hoist import hoist
 from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.layouts import layouts
+from stgrad.transforms.lower.masked import masked
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.registers import registers
@@ -42,6 +43,7 @@ _PASSES: dict[str, Pass] = {
     "layouts": layouts,
     "tables": tables,
     "hits": hits,
+    "masked": masked,
     "packed": packed,
     "growable": growable,
 }
