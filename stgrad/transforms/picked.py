@@ -31,9 +31,11 @@ import numpy as np
 
 from stgrad.analysis.activity import flows, reached
 from stgrad.analysis.alias import Classes, sharing
+from stgrad.analysis.liveness import ContentLiveness, observed
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
     Assign,
+    Block,
     Const,
     For,
     Function,
@@ -49,10 +51,11 @@ from stgrad.ir import (
     gathers,
     operand_vars,
     read,
+    reads,
     stored,
     walk,
 )
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import contents, operation
 from stgrad.rules import lookup
 
 
@@ -90,7 +93,7 @@ def guarded(fn: Function, active: Set[str]) -> Guards:
     makers: set[str] = set()
     if ends:  # of Python's numbers, the program raises at a pole
         behind = reached(ends, forward)
-        around |= reached(found(_on_some_paths(statements, fn.types)), backward) & behind
+        around |= reached(found(_on_some_paths(statements, fn)), backward) & behind
         repeated = found(_repeated(statements))
         once = found(_in_loops(statements, fn.types)) | found(_subscripted(statements, fn.types)) & computed
         makers = (reached(once - repeated, backward) & behind) - repeated
@@ -109,14 +112,25 @@ def _left_out(stmt: Stmt, types: Mapping[str, Type]) -> Iterator[str]:
             yield stmt.target.name
 
 
-def _on_some_paths(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
-    """Names that some paths alone read, or bind again: what they hold before is left out on the others."""
-    everywhere = _bindings(statements)
+def _on_some_paths(statements: Sequence[Stmt], fn: Function) -> Iterator[str]:
+    """Names whose contents some paths alone read: what they hold is left out on the others.
+
+    A number that is read behind the branch (`if i > 0: a += x`) is read on both. Of an array, other elements may be.
+    """
+    everywhere, live = _bindings(statements), ContentLiveness(fn.body, observed(fn)).after
     for stmt in statements:
-        if isinstance(stmt, If):
-            inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
-            again = inside.keys() - (certain(stmt.then) & certain(stmt.orelse))
-            yield from (n for n in read(stmt.then) ^ read(stmt.orelse) | again if everywhere[n] > inside[n] and types[n].is_float)
+        if not isinstance(stmt, If):
+            continue
+        inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
+        then, orelse = (ContentLiveness(arm, live[id(stmt)]).before for arm in (stmt.then, stmt.orelse))
+        again = inside.keys() - (certain(stmt.then) & certain(stmt.orelse)) | _contents(stmt.then) ^ _contents(stmt.orelse)
+        found = {n for n in again if fn.types[n].array} | {n for n in then ^ orelse if n in fn.types and not fn.types[n].array}
+        yield from (n for n in found if everywhere[n] > inside[n] and fn.types[n].is_float)
+
+
+def _contents(block: Block) -> set[str]:
+    """Names whose contents a block reads."""
+    return {n for s in walk(block) for n in (contents(s) if isinstance(s, Assign) and operation(s.op).extents else reads(s))}
 
 
 def _in_loops(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:

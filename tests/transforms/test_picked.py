@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stgrad
+from tests.thorough import check_gradient
 
 
 def inverse(x):
@@ -208,3 +209,43 @@ def test_a_replaced_element_of_a_polynomial_is_not_guarded():
         return np.sum(y)
 
     assert "isfinite" not in stgrad.grad(f).source(np.ones(3))
+
+
+def coupled(theta, lengths, spring, steps):
+    """Sums that branches add to: nothing of what they hold before is left out."""
+    theta, omega, n = theta.copy(), np.zeros_like(theta), len(theta)
+    for _ in range(steps):
+        for i in range(n):
+            a = -9.81 / lengths[i] * math.sin(theta[i])
+            if i > 0:
+                a += spring * (theta[i - 1] - theta[i])
+            if i < n - 1:
+                a += spring * (theta[i + 1] - theta[i])
+            omega[i] += 0.01 * a
+        for i in range(n):
+            theta[i] += 0.01 * omega[i]
+    return np.sum(theta * omega)
+
+
+def cut_short(x, w, last):
+    """A sum that is not read where the branch sets it anew."""
+    a = 0.0
+    for i in range(len(x)):
+        a += x[i] / w[i]
+        if i < last:
+            a = x[i]
+    return a
+
+
+def test_sums_under_conditions_are_not_guarded():
+    args = (np.array([0.1, 0.4, -0.2]), np.array([1.0, 2.0, 1.5]), 2.0, 3)
+    assert "safe_product" not in stgrad.grad(coupled, (0, 1, 2)).source(*args)
+    check_gradient(coupled, args, argnums=(0, 1, 2))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_sums_that_are_set_anew_are_guarded(jit):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x_bar, w_bar = stgrad.grad(cut_short, (0, 1), jit=jit)(np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 4.0]), 2)
+    np.testing.assert_allclose(x_bar, [0.0, 1.0, 0.25])
+    np.testing.assert_allclose(w_bar, [0.0, 0.0, -0.1875])
