@@ -13,6 +13,7 @@ from stgrad.analysis.definitions import Definitions
 from stgrad.ir import (
     Assign,
     Const,
+    Dim,
     For,
     Operand,
     Stmt,
@@ -86,7 +87,7 @@ def mirrored(forward: list[For], reverse: list[For], definitions: Definitions, a
 
 @dataclass
 class Counting:
-    """Writes trip counts. `fixed`: names that may be read as they are; `out`: the statements so far."""
+    """Writes trip counts. `fixed`: names that may be read as they are; `out`: the statements so far; `extents`: where those of parameters are read."""
 
     definitions: Definitions
     types: dict[str, Type]
@@ -94,6 +95,7 @@ class Counting:
     moving: set[str]  # names that change in the loops
     renamed: dict[str, Operand] = field(default_factory=dict)
     out: list[Stmt] = field(default_factory=list)
+    extents: Mapping[str, tuple[str, int | None, int]] = field(default_factory=dict)
 
     def value(self, operand: Operand) -> Operand | None:
         """An operand computed again here, or None."""
@@ -104,8 +106,10 @@ class Counting:
         if operand.name not in self.moving:
             return operand
         stmt = self.definitions.pure(operand.name)
-        if stmt is None or stmt.op == "shape" and any(n in self.moving for o in operands(stmt) for n in operand_vars(o)):
+        if stmt is None:
             return None
+        if stmt.op == "shape" and any(n in self.moving for o in operands(stmt) for n in operand_vars(o)):
+            return self.shape(stmt)
         args = [self.value(a) for a in stmt.args]
         known = tuple(a for a in args if a is not None)
         return self.assign(stmt.op, *known) if len(known) == len(args) and all(map(self.whole, known)) else None
@@ -115,6 +119,25 @@ class Counting:
         if isinstance(operand, Const):
             return isinstance(operand.value, int)
         return not isinstance(operand, Var) or self.types[operand.name].array or not self.types[operand.name].is_float
+
+    def shape(self, stmt: Assign) -> Operand | None:
+        """The extent of an array that the loops make, where a parameter has it too."""
+        array, axis = stmt.args
+        if not isinstance(array, Var) or not isinstance(axis, Const):
+            return None
+        dim = self.types[array.name].dims[axis.value]
+        return self.extent(dim) if dim.symbol is None or dim.symbol in self.extents else None
+
+    def extent(self, dim: Dim) -> Operand:
+        """An extent that is a number, or that a parameter has."""
+        if dim.symbol is None:
+            return Const(dim.offset)
+        name, axis, offset = self.extents[dim.symbol]
+        size: Operand = Var(name) if axis is None else self.assign("shape", Var(name), Const(axis))
+        offset += dim.offset
+        if offset:
+            size = self.assign("np.add" if offset > 0 else "np.subtract", size, Const(abs(offset)))
+        return self.assign("max", size, Const(0)) if dim.offset < 0 else size
 
     def assign(self, op: str, *args: Operand, wish: str = "_t") -> Var:
         target = Var(self.names.fresh(wish))

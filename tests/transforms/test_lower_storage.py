@@ -23,6 +23,7 @@ from stgrad.ir import (
     Var,
     While,
 )
+from tests.thorough import check_gradient
 
 FLOAT, INT, BOOL = Type("float64", weak=True), Type("int64", weak=True), Type("bool", weak=True)
 TYPES = {
@@ -145,3 +146,41 @@ def test_a_cotangent_does_not_tell_the_extents_of_earlier_trips(function, jit) -
     np.testing.assert_allclose(pullback(weights)[0], expected, rtol=1e-6, atol=1e-9)
     total = stgrad.grad(lambda x: np.sum(function(x) ** 2 * np.arange(len(x))[0 : len(function(x))]), jit=jit)  # a scalar, where no cotangent is given
     np.testing.assert_allclose(total(x), pullback(2.0 * value * np.arange(len(value)))[0], rtol=1e-12)
+
+
+def swept(d):
+    """Elimination of one row, in memory of its own."""
+    n = d.shape[0]
+    c = np.zeros(n)
+    c[0] = 1.0 / d[0]
+    for i in range(1, n):
+        c[i] = 1.0 / (d[i] - c[i - 1])
+    return c
+
+
+def rows_by_helper(u, steps):
+    n = u.shape[0]
+    total = 0.0
+    for _ in range(steps):
+        for j in range(1, n - 1):
+            c = swept(3.0 + u[j] * u[j - 1])
+            total += c[-1] * c[0]
+        u = u * 0.9
+    return total
+
+
+def test_trips_of_helpers_are_counted_by_extents_of_parameters():
+    """The inner loop runs over an array that the outer one makes: its extent is that of a parameter."""
+    args = (np.random.default_rng(3).random((5, 4)), 3)
+    lowered = stgrad.grad(rows_by_helper).lowered(*args)
+    assert "runtime.push" not in lowered
+    assert "append" not in lowered
+    check_gradient(rows_by_helper, args)
+    check_gradient(rows_by_helper, (args[0], 0))
+    check_gradient(rows_by_helper, (args[0][:2], 2))
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_trips_of_helpers_compiled(steps):
+    u = np.random.default_rng(4).random((6, 3))
+    np.testing.assert_allclose(stgrad.grad(rows_by_helper)(u, steps), stgrad.grad(rows_by_helper, jit=False)(u, steps), rtol=1e-12)

@@ -178,18 +178,8 @@ class Storage:
         known = all(d.symbol is None or d.symbol in self.extents for d in type_.dims)
         return known and (stack in self.rows or self.classes.find(stack) not in self.written)
 
-    def _extent(self, dim: Dim, counting: Counting) -> Operand:
-        if dim.symbol is None:
-            return Const(dim.offset)
-        name, axis, offset = self.extents[dim.symbol]
-        size: Operand = Var(name) if axis is None else counting.assign("shape", Var(name), Const(axis))
-        offset += dim.offset
-        if offset:
-            size = counting.assign("np.add" if offset > 0 else "np.subtract", size, Const(abs(offset)))
-        return counting.assign("max", size, Const(0)) if dim.offset < 0 else size
-
     def _array(self, stack: str, push: Path, forward: list[For], reverse: list[For]) -> None:
-        counting = Counting(self.definitions, self.types, self.names, assigned((push[0],)))
+        counting = Counting(self.definitions, self.types, self.names, assigned((push[0],)), extents=self.extents)
         sizes = [counting.trips(loop) for loop in forward]
         known = [s for s in sizes if s is not None]
         item = self.types[stack]
@@ -205,7 +195,7 @@ class Storage:
                 return
             leading = (total,)
             counting.out.append(Assign((self._position(stack),), "alias", (Const(0),)))
-        sizes_all = (*leading, *(self._extent(d, counting) for d in item.dims))
+        sizes_all = (*leading, *(counting.extent(d) for d in item.dims))
         shape = sizes_all[0] if len(sizes_all) == 1 else Pack(sizes_all)
         self.types[stack] = Type(item.dtype, (*(Dim(self.names.fresh("trips")) for _ in leading), *item.dims), array=True)
         dtype = () if item.dtype == "float64" else (Const(np.dtype(item.dtype).type),)
@@ -251,7 +241,7 @@ class Storage:
         if first is None or len(forward) == 1:
             return first
         total = counting.assign("alias", Const(0), wish="count")
-        inner = Counting(self.definitions, self.types, self.names, counting.moving, dict(counting.renamed))
+        inner = Counting(self.definitions, self.types, self.names, counting.moving, dict(counting.renamed), extents=self.extents)
         counter = Var(self.names.fresh(forward[0].var.name))
         self.types[counter.name] = INT
         inner.renamed[forward[0].var.name] = counter
