@@ -20,10 +20,11 @@ from numba import types
 from numba.core import cgutils, lowering
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import BaseNativeLowering, NativeLowering
+from numba.core.typed_passes import BaseNativeLowering, NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import ReconstructSSA
 
 from stgrad.renaming import Renaming
+from stgrad.resolutions import Inference
 
 
 class Lower(lowering.Lower):  # type: ignore[misc]
@@ -129,11 +130,11 @@ class Lowering(BaseNativeLowering):  # type: ignore[misc]
 
 
 class Compiler(CompilerBase):  # type: ignore[misc]
-    """Numba's compiler with this lowering and our renaming; loops over threads, and code for debuggers, are lowered as they always are."""
+    """Numba's compiler with this lowering, our renaming and typing; loops over threads, and code for debuggers, are lowered as they always are."""
 
     def define_pipelines(self) -> list[Any]:
         built = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        own = {ReconstructSSA: Renaming} | ({} if self.state.flags.debuginfo else {NativeLowering: Lowering})
+        own = {ReconstructSSA: Renaming, NopythonTypeInference: Inference} | ({} if self.state.flags.debuginfo else {NativeLowering: Lowering})
         built.passes = [(own.get(made, made), what) for made, what in built.passes]
         built.finalize()
         return [built]
