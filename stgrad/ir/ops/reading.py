@@ -58,6 +58,8 @@ def sources(stmt: Stmt, types: Mapping[str, Type], *, moved: bool = True) -> tup
         read = operands(stmt)
     elif known.sharing == "moves" and not moved or known.kind == "element" and gathers(stmt.args[1], types):
         return ()  # arrays in an index make a new array
+    elif adds_zeros(stmt, types):
+        return ()  # a matrix with a vector on its diagonal
     else:
         read = stmt.args[known.views : known.views + 1]
     return tuple(n for operand in read for n in operand_vars(operand) if n in types and types[n].array)
