@@ -13,6 +13,7 @@ from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.motion import move_integers
 from stgrad.transforms.overflow import guard_integers
+from stgrad.transforms.own_kinds import Items
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.values import Sym, Value, leaves, map_leaves
@@ -67,4 +68,4 @@ def _guarded(reading: Reading, *, everything: bool) -> Function:
     """The program with tests of what Python would refuse, or compute differently."""
     fn = guard_positions(move_integers(reading.function), reading.tested)  # the first: a line that may raise keeps tests behind it
     fn = guard_integers(fn, reading.tested)
-    return refuse(fn, reading.tested | reading.library, everything=everything)
+    return refuse(fn, reading.tested | reading.library, Items(reading.items, reading.listed), everything=everything)

@@ -104,6 +104,8 @@ class Reading:
     puts: tuple[tuple[Stmt, str], ...] = ()  # what `stgrad.analysis.held` asks for
     moves: tuple[Stmt, ...] = ()
     apart: tuple[Apart, ...] = ()  # arrays that must share no memory; of a prepared program, parameters
+    items: Mapping[str, str] = field(default_factory=dict)  # what `stgrad.transforms.own_kinds` asks for
+    listed: frozenset[str] = frozenset()
     distinct: bool = False  # whether lists, dicts and objects among the arguments must be different ones
 
 
@@ -176,7 +178,7 @@ def read_closure(closure: Closure, arguments: Mapping[str, Any]) -> Reading:
 def _held(builder: Builder) -> dict[str, Any]:
     looks = {n: base for n, base in builder.boxed.items() if base and n in builder.types and builder.types[n].rank == 0} if builder.boxed else {}
     lists = {name: tuple(getattr(builder, name)) for name in ("puts", "moves", "replaced", "apart")}
-    return {**lists, "looks": looks, "distinct": builder.distinct}
+    return {**lists, "looks": looks, "distinct": builder.distinct, "items": dict(builder.items), "listed": frozenset(builder.listed)}
 
 
 def _program(builder: Builder, name: str, params: tuple[Var, ...], result: Value, captures: tuple[Lookup, ...]) -> Function:

@@ -77,6 +77,8 @@ class Builder:
     boxed: dict[str, str] = field(default_factory=dict)  # numbers that NumPy holds in arrays, and what they, or arrays, look into (see `stgrad.frontend.boxes`)
     either: set[Operand] = field(default_factory=set)  # arguments that are NumPy scalars or arrays without axes, and names of theirs
     flags: set[Operand] = field(default_factory=set)  # numbers that are Python's own on some paths, and NumPy's on others
+    items: dict[str, str] = field(default_factory=dict)  # numbers that are items of lists of run-time length, or sums of such, and the memory of the list
+    listed: set[str] = field(default_factory=set)  # the memory of lists of Python's numbers that were made of arrays
     apart: list[Apart] = field(default_factory=list)  # arrays that must share no memory
     readonly: set[str] = field(default_factory=set)  # arrays that cannot be written to
     sealing: dict[str, tuple[str, str]] = field(default_factory=dict)  # names that get such arrays, how these are sealed, and by which operation
@@ -243,6 +245,12 @@ class Builder:
             self.assign(target, "alias", Const(convert(operand.value, target.type)))
         else:
             self.assign(target, "alias", operand)
+
+    def note_item(self, item: Value, memory: Value) -> Value:
+        """Note that a number comes from a list: the memory of the list does not say whether it is Python's or NumPy's."""
+        if isinstance(item, Sym) and isinstance(item.operand, Var) and isinstance(memory, Sym) and not item.type.array:
+            self.items[item.name] = memory.name
+        return item
 
     def note_flag(self, target: Operand, type_: Type, value: Value) -> None:
         """Note where a number becomes one that may be of Python or of NumPy."""

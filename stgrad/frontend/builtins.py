@@ -177,6 +177,7 @@ def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
 
 @handles(sum)
 def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
+    listed = isinstance(values, Growing)
     values = _numbers(frame, values)
     items = known_items(frame, values, None)
     if items is not None:
@@ -186,7 +187,8 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
             total = item if first else _added(frame, total, item)
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
-        return operations.operation(frame, np.sum, (values,))
+        total = operations.operation(frame, np.sum, (values,))
+        return frame.builder.note_item(total, values) if listed else total
     if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
         return operations.operation(frame, np.sum, (values,), {"axis": 0})
     return folded(frame, count_items(frame, values, None), lambda total, item: _added(frame, total, item), start)
@@ -223,11 +225,13 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
 
     if key is not None:
         return ordering.extreme(frame, args[0] if len(args) == 1 else args, key, name, default)
+    listed = len(args) == 1 and not isinstance(args[0], Sym)
     args = tuple(_numbers(frame, a) for a in args)
     if len(args) == 1 and not isinstance(args[0], (Sym, Growing, Range)) and known_items(frame, args[0], None) is None:
         args = (_numbers(frame, frame.call(list, args, {})),)
     if len(args) == 1 and isinstance(args[0], Sym):
-        return _extreme_of(frame, args[0], name, default)
+        best = _extreme_of(frame, args[0], name, default)
+        return frame.builder.note_item(best, args[0]) if listed else best
     if len(args) == 1 and isinstance(args[0], Growing) and isinstance(args[0].structure, tuple):
         return ordering.extreme(frame, args[0], None, name, default)
     items = list(args) if len(args) > 1 else static_items(frame, args[0], None)

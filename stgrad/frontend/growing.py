@@ -276,7 +276,7 @@ def loaded(frame: Frame, structure: Value, index: Value) -> Value:
         found = load(frame, buffer, index, None)
         if buffer.type.dtype == "bool":  # the memory does not say whose they are
             frame.builder.flags.add(operand_of(found))
-        return found
+        return frame.builder.note_item(found, buffer)
 
     return taken(map_leaves(one, structure))
 
@@ -394,6 +394,8 @@ def _same_items(frame: Frame, array: Sym) -> Sym:
 def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
     whole = _same_items(frame, array) if rows else frame.call(np.copy, (array,), {})
+    if not rows:
+        frame.builder.listed.add(whole.name)
     return Growing(whole, operations.extent(frame, whole, 0))
 
 

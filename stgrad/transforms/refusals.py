@@ -53,14 +53,16 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES, Row
 from stgrad.names import Names
+from stgrad.transforms.own_kinds import NO_ITEMS, Items, with_flags
 
 LARGEST = 2.0**63
 
 
-def refuse(fn: Function, tested: Collection[str] = (), *, everything: bool = False) -> Function:
+def refuse(fn: Function, tested: Collection[str] = (), items: Items = NO_ITEMS, *, everything: bool = False) -> Function:
     """The program with a test of each condition under which Python would raise; `everything`: also where that costs more than a little."""
     search = _Search(fn, Maker(Names(fn.types), dict(fn.types)), intervals(fn), Signs(fn, definitions(fn)), frozenset(tested), everything)
-    body = search.block(fn.body)
+    flagged, search.own = with_flags(fn, items, search.maker, search.type_of)
+    body = search.block(flagged)
     return fn.with_body(body, types=search.maker.types) if body != fn.body else fn
 
 
@@ -84,6 +86,7 @@ class _Search:
     loops: int = 0  # `for` loops around
     known: set[tuple[Any, ...]] = field(default_factory=set)  # what was tested and still holds
     wanted: Callable[[str], bool] | None = None  # the classes of exceptions that are tested, where that is not all; then limits of ours are none
+    own: Mapping[str, Operand] = field(default_factory=dict)  # whether numbers are Python's, where their types do not say so
 
     def block(self, block: Block) -> Block:
         return tuple(s for stmt in block for s in self.statement(stmt))
@@ -109,7 +112,7 @@ class _Search:
         self.signs.assign(stmt)
         if self.wanted is not None:
             return [*tests, *(self.chosen(self.too_large(stmt)) if own else []), stmt]
-        return [*tests, stmt, *(self.overflow(stmt) if own else [])]
+        return [*tests, stmt, *(self.of_python(stmt, self.overflow) if own else [])]
 
     def chosen(self, tests: list[Stmt]) -> list[Stmt]:
         """Tests of which some raise may be wanted."""
@@ -147,7 +150,7 @@ class _Search:
 
     def tests(self, stmt: Assign) -> list[Stmt]:
         types = [self.type_of(a) for a in stmt.args]
-        target = self.fn.types[stmt.target.name]
+        target = self.maker.types[stmt.target.name]
         known = operation(stmt.op)
         if known.shape is not None:
             return self.extents(stmt)
@@ -162,14 +165,30 @@ class _Search:
         if not self.everything and (vectorised or any(row.rare for row in rows)):
             return []
         if stmt.op in ("np.power", "math.pow"):
-            return self.power(stmt)
+            return self.of_python(stmt, self.power) if stmt.op == "np.power" else self.power(stmt)
         if known.symbol in ("/", "//", "%"):
-            return self.division(stmt, [t for t in types if t is not None])
+            return self.of_python(stmt, lambda stmt: self.division(stmt, [t for t in types if t is not None]))
         return [s for row in rows for s in self.test(row, stmt)]
 
+    def of_python(self, stmt: Assign, tests: Callable[[Assign], list[Stmt]]) -> list[Stmt]:
+        """Tests of what raises for numbers of Python's alone, where they may be NumPy's."""
+        found = [self.own[a.name] for a in stmt.args if isinstance(a, Var) and a.name in self.own]
+        flags = dict.fromkeys(f for f in found if isinstance(f, Var))
+        if Const(False) in found:
+            return []
+        known, self.known = self.known, set(self.known)
+        new = tests(stmt)
+        if flags:
+            self.known = known
+        for flag in flags if new else ():
+            new = [If(flag, tuple(new), (), stmt.loc)]
+        return new
+
     def type_of(self, operand: Operand) -> Type | None:
+        """The type of an operand; of a number that may be Python's, as if it were."""
         if isinstance(operand, Var):
-            return self.fn.types[operand.name]
+            type_ = self.maker.types[operand.name]
+            return replace(type_, weak=True) if not type_.weak and self.own.get(operand.name, Const(False)) != Const(False) else type_
         if isinstance(operand, Const) and isinstance(operand.value, (bool, int, float, complex)):
             dtype = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}.get(type(operand.value))
             return Type("float64") if dtype is None else Type(dtype, weak=True)
@@ -177,7 +196,7 @@ class _Search:
 
     def narrowed(self, stmt: Assign | Store) -> list[Stmt]:
         """Numbers of Python's that become integers of NumPy's: it takes those alone that these can hold."""
-        target = self.fn.types[stmt.target.name]
+        target = self.maker.types[stmt.target.name]
         if target.weak or target.dtype == "int64" or np.dtype(target.dtype).kind not in "iu":
             return []
         out: list[Stmt] = []
@@ -248,7 +267,7 @@ class _Search:
     def power(self, stmt: Assign) -> list[Stmt]:
         """Zero to a negative power, a negative number to a broken one, and what is too large."""
         types = [t for t in map(self.type_of, stmt.args) if t is not None]
-        target = self.fn.types[stmt.target.name]
+        target = self.maker.types[stmt.target.name]
         call = math.pow if stmt.op == "math.pow" else operator.pow
         if not all(t.weak or call is math.pow for t in types) or target.dtype != "float64" or len(types) != 2:
             return []
@@ -272,7 +291,7 @@ class _Search:
 
     def overflow(self, stmt: Assign) -> list[Stmt]:
         """A power of numbers of Python's that is too large; of a square or cube, which costs less than the test, with `everything` alone."""
-        if stmt.op not in ("np.power", "math.pow") or self.fn.types[stmt.target.name] != FLOAT:
+        if stmt.op not in ("np.power", "math.pow") or self.maker.types[stmt.target.name] != FLOAT:
             return []
         base, exponent = stmt.args
         small = isinstance(exponent, Const) and abs(exponent.value) <= 3
@@ -295,7 +314,7 @@ class _Search:
         """The test of `overflow` before the power: it is too large where its logarithm is."""
         base, exponent = stmt.args if len(stmt.args) == 2 else (NONE, NONE)
         types = [self.type_of(a) for a in stmt.args]
-        if stmt.op not in ("np.power", "math.pow") or self.fn.types[stmt.target.name] != FLOAT or not all(t is not None and t.weak for t in types):
+        if stmt.op not in ("np.power", "math.pow") or self.maker.types[stmt.target.name] != FLOAT or not all(t is not None and t.weak for t in types):
             return []
         out: list[Stmt] = []
         size = self.maker.made("np.absolute", (base,), FLOAT, out)

@@ -180,3 +180,72 @@ def test_of_second_order():
     assert np.isclose(h(2.0), 0.25)
     with pytest.raises(ZeroDivisionError, match="division by zero"):
         h(0.0)
+
+
+def joined(x, n):
+    m = 1.0
+    if n:
+        m = x[1]
+    return m / np.sum(np.zeros(3)).item()
+
+
+def carried(x, n):
+    s = 0.0
+    for i in range(n):
+        s += x[i] * 0.0
+    return x[0] + 1.0 / s
+
+
+def made_of_both(x, n):
+    a, b = (1.0, 2.0) if n else (x[0], 1.0)
+    r = a * b - 2.0
+    return 1.0 / r + x[1]
+
+
+def last_one(x, n):
+    s = 0.0
+    for v in x:
+        if v > n:
+            s = v
+    return x[0] + n / (s - s)
+
+
+def of_a_list(x, n):
+    values = [float(v) - 2.0 for v in x]
+    return x[0] + 1.0 / values[n]
+
+
+def of_items(x, n):
+    values = x.tolist()
+    return x[0] + 1.0 / (values[n] - values[n])
+
+
+def sum_of_a_list(x, n):
+    values = []
+    for v in x[: n + 2]:
+        values.append(float(v) - 2.0)
+    return x[0] + 1.0 / (sum(values) if n else max(values))
+
+
+def sum_of_items(x, n):
+    values = [v - 2.0 for v in x[:3]]
+    total = 0.0
+    for v in values:
+        total += v
+    return x[0] + n / total
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::stgrad.errors.ZeroGradientWarning")
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("f", [joined, carried, made_of_both, last_one, of_a_list, of_items, sum_of_a_list, sum_of_items], ids=lambda f: f.__name__)
+def test_whose_numbers_are_divided(f, n, jit):
+    """A name may hold a number of Python's on one path and one of NumPy's on another: each is divided by zero as it is."""
+    x = np.array([2.0, 2.0, 2.0])
+    try:
+        expected = f(x, n)
+    except ZeroDivisionError as error:
+        with pytest.raises(ZeroDivisionError, match=str(error)):
+            stgrad.value_and_grad(f, jit=jit)(x, n)
+    else:
+        assert np.array_equal(stgrad.value_and_grad(f, jit=jit)(x, n)[0], expected, equal_nan=True)
