@@ -4,7 +4,7 @@ A zero cotangent says that nothing depends on an element. It arises in two ways,
 
 - a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`. So does a constant that is stored over
   what was computed (`np.fill_diagonal(1.0 / d, 0.0)`), behind operations with poles: for `y = x * x; y[0] = 0.0` nothing is guarded; and what a branch does
-  not read: `r = x / n; return r if n > 0 else x`;
+  not read: `r = x / n; return r if n > 0 else x`, also where that overflows: `e = np.exp(x); return np.log(1.0 + e) if x < 30.0 else x`;
 - an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
 
 Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
@@ -89,11 +89,14 @@ def guarded(fn: Function, active: Set[str]) -> Guards:
     replaced = found(s.target.name for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const))
     computed = _computed(statements, fn, classes)
     around |= reached(replaced & computed, backward) & reached(found(t.name for s in singular for t in s.targets), forward)
-    ends = found(s.targets[0].name for s in singular if operation(s.op).poles and not fn.types[s.targets[0].name].weak)
+    numpys = [s for s in singular if not fn.types[s.targets[0].name].weak]  # of Python's numbers, the program raises at a pole
+    ends = found(s.targets[0].name for s in numpys if operation(s.op).poles)
+    steep = found(s.targets[0].name for s in numpys if operation(s.op).overflows)
     makers: set[str] = set()
-    if ends:  # of Python's numbers, the program raises at a pole
+    if ends | steep:
+        around |= reached(found(_on_some_paths(statements, fn)), backward) & reached(ends | steep, forward)
+    if ends:
         behind = reached(ends, forward)
-        around |= reached(found(_on_some_paths(statements, fn)), backward) & behind
         repeated = found(_repeated(statements))
         once = found(_in_loops(statements, fn.types)) | found(_subscripted(statements, fn.types)) & computed
         makers = (reached(once - repeated, backward) & behind) - repeated

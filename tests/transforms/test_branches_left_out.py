@@ -5,6 +5,7 @@ import pytest
 
 import stgrad
 from stgrad.plain import recorded
+from tests.thorough import check_gradient
 
 ZERO = np.zeros(2)
 
@@ -70,6 +71,45 @@ def test_it_is_zero_in_every_mode(function, jit):
     np.testing.assert_array_equal(gradient, wanted)
     assert tangent == wanted @ [1.0, 2.0]
     np.testing.assert_array_equal(hessian, np.zeros((2, 2)))
+
+
+def softplus(x, _):
+    e = np.exp(x[0])
+    if x[0] > 30.0:
+        return x[0] + x[1]
+    return np.log(1.0 + e) + x[1]
+
+
+def softplus_of_each(x, _):
+    s = 0.0
+    for v in x:
+        e = np.expm1(v)
+        s += v if v > 30.0 else np.log(2.0 + e)
+    return s
+
+
+def gates(x, n):
+    s = x[0] + x[1]
+    c = np.cosh(x) * np.sinh(x)
+    for i in range(len(x)):
+        w = np.exp2(x[i])
+        if n:
+            s += w + c[i]
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [softplus, softplus_of_each, gates])
+def test_of_what_overflows_before_the_branch(function, jit):
+    with np.errstate(all="ignore"):
+        large = np.array([2000.0, 3000.0])
+        gradient = stgrad.grad(function, jit=jit)(large, 0)
+        _, tangent = stgrad.jvp(function, (large, 0), (np.array([1.0, 2.0]), None), jit=jit)
+        hessian = stgrad.hessian(function, jit=jit)(large, 0)
+    np.testing.assert_array_equal(gradient, np.ones(2))
+    assert tangent == 3.0
+    np.testing.assert_array_equal(hessian, np.zeros((2, 2)))
+    check_gradient(function, (np.array([0.5, -0.2]), 1), jit=jit)
 
 
 def test_functions_of_python_raise_at_their_poles_and_pay_nothing():

@@ -76,6 +76,7 @@ class Operation:
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         poles: whether numbers of common size have an infinite partial, or none: a zero divisor, the logarithm of zero.
+        overflows: whether numbers of common size give infinity: exponentials.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
         integers: 'grows' where the result of two integers may be larger than both, 'unbounded' where it outgrows any word.
         natural: 'always' where the result is never negative, 'kept' where it is not if no argument is; `positive`: the same for more than 0.
@@ -114,6 +115,7 @@ class Operation:
     combine: str = ""
     picks: bool = False
     poles: bool = False
+    overflows: bool = False
     symbol: str = ""
     call: str = ""
     python: Callable[..., Any] | None = None

@@ -71,11 +71,11 @@ define("math.sqrt", "function", positive="kept", cost=8, vector=True, natural="a
 define("np.fabs", "function", cost=1, fused=True)
 define("math.fabs", "function", cost=1, vector=True, natural="always")
 define("np.sign", "function", cost=1, fused=True)
-define("np.exp", "function", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.exp", natural="always")
+define("np.exp", "function", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.exp", natural="always", overflows=True)
 define("math.exp", "function", cost=FUNCTION, vector="runtime.exp", natural="always")
 for _short in ("expm1", "log", "log1p", "sin", "cos", "tan", "tanh"):
     define(f"np.{_short}", "function", cost=FUNCTION, fused=True, unrolled=_short in ("sin", "cos", "tan", "tanh"), vector=f"runtime.{_short}",
-           poles=_short in ("log", "log1p"))  # fmt: skip
+           poles=_short in ("log", "log1p"), overflows=_short == "expm1")  # fmt: skip
     define(f"math.{_short}", "function", cost=FUNCTION, vector=f"runtime.{_short}")
 define("math.erf", "function", cost=FUNCTION, vector="runtime.erf")
 define("scipy.special.erf", "function", cost=FUNCTION, fused=True, real=True, vector="runtime.erf")
@@ -89,14 +89,16 @@ for _short in (  # that compiled code calls by their address
 ).split():
     define(f"scipy.special.{_short}", "function", cost=FUNCTION, fused=True, real=True)
 define("math.pow", "function", cost=FUNCTION, vector="runtime.pow", exponent=1)
-define("np.cosh", "function", cost=FUNCTION, fused=True, unrolled=True, natural="always", positive="always")
+define("np.cosh", "function", cost=FUNCTION, fused=True, unrolled=True, natural="always", positive="always", overflows=True)
 define("math.cosh", "function", cost=FUNCTION, natural="always", positive="always")
 define("np.hypot", "function", cost=FUNCTION, fused=True, natural="always")
 define("math.hypot", "function", cost=FUNCTION, natural="always")
 define("np.log2 np.log10 np.reciprocal np.arcsin np.arccos np.arccosh np.arctanh np.arctan2", "function", cost=FUNCTION, fused=True, poles=True)
-define("np.exp2 np.cbrt np.arcsinh np.logaddexp "
+define("np.exp2", "function", cost=FUNCTION, fused=True, overflows=True)
+define("np.cbrt np.arcsinh np.logaddexp "
        "np.logaddexp2 np.deg2rad np.rad2deg np.radians np.degrees", "function", cost=FUNCTION, fused=True)  # fmt: skip
-define("np.arctan np.sinh", "function", cost=FUNCTION, fused=True, unrolled=True)
+define("np.arctan", "function", cost=FUNCTION, fused=True, unrolled=True)
+define("np.sinh", "function", cost=FUNCTION, fused=True, unrolled=True, overflows=True)
 define("math.asin math.acos math.atan math.atan2 math.sinh math.asinh math.acosh math.atanh math.log2 math.log10 math.gamma math.lgamma math.erfc",
        "function", cost=FUNCTION)  # fmt: skip
 define("np.floor np.ceil np.trunc np.rint", "function", fused=True)
