@@ -279,7 +279,14 @@ def kept(y, a, axis, keepdims):
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     r = np.sort(rows(a, axis), axis=-1)
     n = np.shape(r)[-1]
-    return kept(0.5 * (r[..., (n - 1) // 2] + r[..., n // 2]), a, axis, keepdims)
+    if n == 0:
+        return np.mean(a, axis=axis, keepdims=keepdims)  # NaN
+    return kept(or_nan(0.5 * (r[..., (n - 1) // 2] + r[..., n // 2]), r), a, axis, keepdims)
+
+
+def or_nan(y, r):
+    """What was read of sorted rows; NaN where one of a row is, which stands last."""
+    return y if r.dtype.kind in "iub" else np.where(np.isnan(r[..., -1]), np.nan, y)
 
 
 # Hyndman and Fan, Sample quantiles in statistical packages (1996): the position is n q + alpha + q (1 - alpha - beta) - 1.
@@ -331,7 +338,7 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
     y = np.take(r, lower, axis=-1) * (1.0 - weight) + np.take(r, upper, axis=-1) * weight
     if np.ndim(q) > 0 and np.ndim(r) > 1:
         y = np.moveaxis(y, tuple(range(-np.ndim(q), 0)), tuple(range(np.ndim(q))))
-    return kept(y, a, axis, keepdims)
+    return kept(or_nan(y, r), a, axis, keepdims)
 
 
 @composite(np.percentile)
@@ -359,6 +366,8 @@ def between(r, position, n):
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     refuse(np.ndim(q) > 0, "np.nanquantile of several quantiles is not supported", "call it once for each")
     r, n = numbers_first(a, axis)
+    if np.shape(r)[-1] == 0:
+        return np.mean(a, axis=axis, keepdims=keepdims)  # NaN
     return kept(between(r, place_of(q, 1.0 * n, method), n), a, axis, keepdims)
 
 
