@@ -23,8 +23,11 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering, NopythonTypeInference
 from numba.core.untyped_passes import ReconstructSSA
 
+from stgrad.kept_stores import keep_stores
 from stgrad.renaming import Renaming
 from stgrad.resolutions import Inference
+
+keep_stores()
 
 
 class Lower(lowering.Lower):  # type: ignore[misc]

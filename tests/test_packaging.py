@@ -77,7 +77,7 @@ def test_the_citation_is_of_this_version() -> None:
 # Numba's API for users is `numba`, `numba.typed` and `numba.extending`. What else we use may change with each of its minor
 # versions, for which the upper bound in pyproject.toml stands: before it is raised, look whether these still do what is said here.
 INTERNALS = {
-    "numba.core": "event: how long the stages of a compilation take; ssa: names of variables; cgutils, types, lowering: writing native code",
+    "numba.core": "ir: statements; event: how long the stages of a compilation take; ssa: names of variables; cgutils, types, lowering: writing native code",
     "numba.core.caching": "FunctionCache: native code on disk, in files of our own",
     "numba.core.compiler": "CompilerBase, DefaultPassBuilder: Numba's own passes, two of them replaced",
     "numba.core.compiler_lock": "global_compiler_lock: one thread writes native code at a time",
@@ -85,7 +85,7 @@ INTERNALS = {
     "numba.core.dispatcher": "Dispatcher: functions that the user has compiled, their overloads and options",
     "numba.core.errors": "what a compilation raises, and how an overload asks for a literal",
     "numba.core.imputils": "impl_ret_borrowed: a result that somebody else owns",
-    "numba.core.ir_utils": "build_definitions: which statements define a variable, once it has other names",
+    "numba.core.ir_utils": "build_definitions: which statements define a variable, once it has other names; alias_analysis_extensions: stores to keep",
     "numba.core.registry": "the target of compilations, whose linker learns addresses of C functions",
     "numba.core.serialize": "dumps: functions and code in the disk cache",
     "numba.core.typed_passes": "BaseNativeLowering, NativeLowering: the pass that is replaced",

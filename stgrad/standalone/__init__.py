@@ -71,7 +71,8 @@ def _module(functions: Mapping[str, Transformed], args: tuple[Any, ...], kwargs:
         programs.append(take_apart(module, _program(ready)))
         readies.append(ready)
     recursive = any("@runtime.unit" in ready.text for ready in readies)  # Numba cannot load the code of functions that call themselves
-    options = {**loader.OPTIONS, "parallel": any(f.options.parallel for f in functions.values()), "cache": not recursive}
+    parallel = any(f.options.parallel for f in functions.values()) and not any(".pop()" in ready.text for ready in readies)  # see stgrad.kept_stores
+    options = {**loader.OPTIONS, "parallel": parallel, "cache": not recursive}
     return _text(functions, options, Assembly(take_apart(f"{__name__}.public", "\n\n".join(public)), programs))
 
 

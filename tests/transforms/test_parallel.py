@@ -115,6 +115,31 @@ def test_same_gradient(f, args, argnums, jit):
         np.testing.assert_allclose(b, a, rtol=1e-11, atol=1e-13)
 
 
+def sums_of_groups(x, groups):
+    """The lists of the dict grow: their cotangents are taken off one list and are on another, too."""
+    sums = {}
+    for value, group in zip(x, groups):
+        sums[group] = sums.get(group, 0.0) + value
+    return sum(v * v for v in sums.values())
+
+
+def steps_kept_twice(x, n):
+    """What a list holds goes on under another name."""
+    state, kept = x, []
+    for _ in range(n):
+        kept.append(state)
+        state = np.sin(state) if len(kept) % 2 else state
+    return sum(np.sum(k * k) for k in kept) + np.sum(state)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"), [(sums_of_groups, (np.array([0.3, -0.5, 0.8, 1.1]), np.array([4, 2, 4, 7]))), (steps_kept_twice, (np.linspace(0.1, 0.9, 4), 3))]
+)
+def test_stores_to_what_lists_hold_are_kept(f, args):
+    """Numba dropped those that nothing reads under the name that they are written by."""
+    np.testing.assert_allclose(stgrad.grad(f, parallel=True, jit=True)(*args), stgrad.grad(f, jit=False)(*args), rtol=1e-12)
+
+
 def test_forward_and_reverse_are_parallel():
     text = stgrad.grad(elementwise, (0, 1), parallel=True).lowered(np.ones(5), 0.5)
     assert "in numba.prange(" in text
