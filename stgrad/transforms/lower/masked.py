@@ -22,7 +22,7 @@ but no derivative is taken of a program of loops, and a test that all products o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.definitions import Definitions, definitions
@@ -59,15 +59,21 @@ class _Masked:
         result: list[Stmt] = []
         made: dict[str, Assign] = {}  # what straight code of this block has computed, as long as it holds
         guards: dict[str, _Guarded] = {}
+        spoken: dict[str, set[str]] = {}  # of which of these a name is a part
         for stmt in statements:
             guard = self.guard(stmt, made)
             product = self.product(stmt, guards)
             result += product or [map_blocks(self.block, stmt)]
-            _forget(stmt, made, guards)
+            for name in assigned((stmt,)):
+                for known in (name, *spoken.pop(name, ())):
+                    made.pop(known, None)
+                    guards.pop(known, None)
             if guard is not None:
                 guards[guard.name] = guard
-            elif isinstance(stmt, Assign) and len(stmt.targets) == 1 and not stmt.kwargs and stmt.target.name not in _operands(stmt):
+                _note(guard.name, (guard.zero, guard.cotangent, guard.partial), spoken)
+            elif isinstance(stmt, Assign) and len(stmt.targets) == 1 and not stmt.kwargs and stmt.target.name not in _names(stmt.args):
                 made[stmt.target.name] = stmt
+                _note(stmt.target.name, stmt.args, spoken)
         return tuple(result)
 
     def guard(self, stmt: Stmt, made: Mapping[str, Assign]) -> _Guarded | None:
@@ -109,18 +115,10 @@ def _made(operand: Operand, op: str, made: Mapping[str, Assign]) -> Assign | Non
     return found if found is not None and found.op == op else None
 
 
-def _forget(stmt: Stmt, made: dict[str, Assign], guards: dict[str, _Guarded]) -> None:
-    """What a statement binds is no longer what was computed, nor what was computed of it."""
-    bound = assigned((stmt,))
-    for name in [n for n, s in made.items() if not bound.isdisjoint({n, *_operands(s)})]:
-        del made[name]
-    for name in [n for n, g in guards.items() if not bound.isdisjoint({n, *_names(g)})]:
-        del guards[name]
+def _note(name: str, operands: Iterable[Operand], spoken: dict[str, set[str]]) -> None:
+    for part in _names(operands):
+        spoken.setdefault(part, set()).add(name)
 
 
-def _operands(stmt: Assign) -> set[str]:
-    return {n for a in stmt.args for n in operand_vars(a)}
-
-
-def _names(guard: _Guarded) -> set[str]:
-    return {n for o in (guard.zero, guard.cotangent, guard.partial) for n in operand_vars(o)}
+def _names(operands: Iterable[Operand]) -> set[str]:
+    return {n for o in operands for n in operand_vars(o)}
