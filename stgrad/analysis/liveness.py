@@ -16,6 +16,7 @@ from stgrad.ir import (
     Push,
     Stmt,
     While,
+    assigned,
     assigns,
     certain,
     exposed,
@@ -115,3 +116,18 @@ class ContentLiveness(Liveness):
             if entry | live <= head:
                 return head | {n for operand in operands(stmt) for n in operand_vars(operand)}
             head = head | entry | live
+
+
+class TripLiveness(ContentLiveness):
+    """The same, trip by trip: what a loop does not bind is not live at the end of a trip because the next one may read it, as that may not either.
+
+    A branch of a loop that alone reads such a name leaves it out in every trip that goes the other way.
+    """
+
+    def _loop(self, stmt: For | While, live: frozenset[str]) -> frozenset[str]:
+        whole = ContentLiveness((stmt,), live)
+        end = live | (whole.after[id(stmt.body[-1])] & assigned(stmt.body) if stmt.body else frozenset())
+        body = self._block(stmt.body, end)
+        if isinstance(stmt, While):
+            self._block(stmt.head, body | live | set(operand_vars(stmt.cond)))
+        return whole.before

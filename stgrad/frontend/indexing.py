@@ -31,7 +31,7 @@ from stgrad.frontend.values import (
     operand_of,
     static_of,
     type_of,
-)
+)  # fmt: skip
 from stgrad.ir import Const, Dim, Effect, If, Store, Type
 from stgrad.lookups import called
 

@@ -322,14 +322,18 @@ class Carried:
         elif isinstance(head, Sym) and (isinstance(after, Sym) or is_number(after)):
             self._close_leaf(name, head, after, path)
         elif not same(head, after):
-            first = self.before.get(id(head), head)
-            if constant(first, self.there) and constant(after, self.there):
-                self._close_chosen(name, first, after, path)
-            elif isinstance(head, Enum) and isinstance(after, Sym) and is_number(head):
-                self.settled.types[name, path] = replace(type_of(head), value=None)
-                self.changed = True
-            else:
-                raise self._refusal(path, head, after)
+            self._close_known(name, head, after, path)
+
+    def _close_known(self, name: Any, head: Value, after: Value, path: str) -> None:
+        """Another value than the one before: of those that are the same in all trips the number of the one is carried."""
+        first = self.before.get(id(head), head)
+        if constant(first, self.there) and constant(after, self.there):
+            self._close_chosen(name, first, after, path)
+        elif isinstance(head, Enum) and isinstance(after, Sym) and is_number(head):
+            self.settled.types[name, path] = replace(type_of(head), value=None)
+            self.changed = True
+        else:
+            raise self._refusal(path, head, after)
 
     def _close_chosen(self, name: Any, head: Value, after: Value, path: str) -> None:
         """What is one of several known values in each trip; the number of the one is carried."""

@@ -31,7 +31,7 @@ import numpy as np
 
 from stgrad.analysis.activity import flows, reached
 from stgrad.analysis.alias import Classes, sharing
-from stgrad.analysis.liveness import ContentLiveness, observed
+from stgrad.analysis.liveness import TripLiveness, observed
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
     Assign,
@@ -120,12 +120,12 @@ def _on_some_paths(statements: Sequence[Stmt], fn: Function) -> Iterator[str]:
 
     A number that is read behind the branch (`if i > 0: a += x`) is read on both. Of an array, other elements may be.
     """
-    everywhere, live = _bindings(statements), ContentLiveness(fn.body, observed(fn)).after
+    everywhere, live = _bindings(statements), TripLiveness(fn.body, observed(fn)).after
     for stmt in statements:
         if not isinstance(stmt, If):
             continue
         inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
-        then, orelse = (ContentLiveness(arm, live[id(stmt)]).before for arm in (stmt.then, stmt.orelse))
+        then, orelse = (TripLiveness(arm, live[id(stmt)]).before for arm in (stmt.then, stmt.orelse))
         again = inside.keys() - (certain(stmt.then) & certain(stmt.orelse)) | _contents(stmt.then) ^ _contents(stmt.orelse)
         found = {n for n in again if fn.types[n].array} | {n for n in then ^ orelse if n in fn.types and not fn.types[n].array}
         yield from (n for n in found if everywhere[n] > inside[n] and fn.types[n].is_float)

@@ -245,8 +245,9 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     folds = known.python if known.total and known.kind in ("arithmetic", "comparison") else None
     if folds is not None and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
         return replace(stmt, op="alias", args=(Const(folds(*(a.value for a in args))),))  # type: ignore[union-attr, operator]
-    if stmt.op in ("float", "int") and isinstance(args[0], Const) and type(args[0].value) in (int, float, bool):
-        return replace(stmt, op="alias", args=(Const(float(args[0].value) if stmt.op == "float" else int(args[0].value)),))
+    number = None if t.array else _number(stmt)
+    if number is not None:
+        return replace(stmt, op="alias", args=(number,))
     if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":
         return alias(args[0])
     if stmt.op == "np.conjugate" and isinstance(args[0], Var) and types[args[0].name].dtype in ("float64", "float32"):
@@ -256,8 +257,6 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
             return replace(stmt, op="np.copy", args=(kept,))
         return stmt if t.array else alias(kept)
-    if stmt.op == "np.logical_and" and not t.array and any(isinstance(a, Const) and a.value is False for a in args):
-        return replace(stmt, op="alias", args=(Const(False),))
     if stmt.op == "np.multiply":
         if _is(args[0], 1):
             return alias(args[1])
@@ -270,6 +269,14 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if stmt.op == "np.power" and _is(args[1], 0) and not t.array:  # of nan, too
         return replace(stmt, op="alias", args=(_one(t),))
     return stmt
+
+
+def _number(stmt: Assign) -> Const | None:
+    """The constant that a conversion of one gives, or a conjunction with what never holds."""
+    if stmt.op in ("float", "int") and isinstance(stmt.args[0], Const) and type(stmt.args[0].value) in (int, float, bool):
+        return Const(float(stmt.args[0].value) if stmt.op == "float" else int(stmt.args[0].value))
+    never = stmt.op == "np.logical_and" and any(isinstance(a, Const) and a.value is False for a in stmt.args)
+    return Const(False) if never else None
 
 
 def _one(t: Type) -> Const:

@@ -98,8 +98,27 @@ def gates(x, n):
     return s
 
 
+def in_no_trip(x, n):
+    """Each trip goes by what the loop never reads: that another trip may read it makes it no less left out."""
+    e, s = np.exp(x[0]), x[0] + x[1]
+    for _ in range(3):
+        if n:
+            s += np.log(1.0 + e)
+    return s
+
+
+def in_no_trip_of_a_while(x, n):
+    e, s, k = np.cosh(x[0]), x[0] + x[1], 0
+    while k < 2:
+        for _ in range(2):
+            if n:
+                s += np.log(e)
+        k += 1
+    return s
+
+
 @pytest.mark.parametrize("jit", [False, True])
-@pytest.mark.parametrize("function", [softplus, softplus_of_each, gates])
+@pytest.mark.parametrize("function", [softplus, softplus_of_each, gates, in_no_trip, in_no_trip_of_a_while])
 def test_of_what_overflows_before_the_branch(function, jit):
     with np.errstate(all="ignore"):
         large = np.array([2000.0, 3000.0])
