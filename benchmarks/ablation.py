@@ -59,8 +59,13 @@ def names() -> list[str]:
 def changing(it: Subject) -> list[str]:
     """The passes that change the program: those whose stage differs from the one before."""
     stages = stgrad.grad(it.function, tuple(it.wrt), jit=False).stages(*it.small)
-    texts = list(stages.items())
+    texts = [(name, _code(text)) for name, text in stages.items()]
     return [name for (_, before), (name, after) in zip(texts, texts[1:], strict=False) if name in OPTIONAL and after != before]
+
+
+def _code(text: str) -> list[str]:
+    """The lines of a stage but for the docstring, which only the later ones have."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith('"""')]
 
 
 def worth(name: str, wanted: Sequence[str], rounds: int) -> dict[str, float]:

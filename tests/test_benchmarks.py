@@ -47,7 +47,7 @@ def test_passes_are_told_from_those_that_leave_a_program_alone() -> None:
     changing = ablation.changing(ablation.subject("own/logistic"))
     assert "accumulate" in changing
     assert "loops" not in changing  # cannot be left out
-    assert "jam" not in changing  # nothing to do
+    assert not {"expand", "jam"} & {*changing}  # nothing to do
     assert "columns" in ablation.changing(ablation.subject("unseen/trmm"))
 
 
