@@ -1,8 +1,9 @@
-"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.mgrid`, `np.ndindex`, `np.vectorize`, `x.flat`."""
+"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.mgrid`, `np.ndindex`, `np.vectorize`, `x.flat`; and `np.broadcast`."""
 
 from __future__ import annotations
 
 import functools
+import math
 import string
 from typing import Any
 
@@ -82,6 +83,24 @@ def _nditer(frame: Frame, op: Value, **options: Value) -> Value:
     if options or not isinstance(op, Sym):
         raise errors.UnsupportedSyntaxError("`np.nditer` with options is not supported", frame.builder.loc, hint="use np.ndindex(x.shape)")
     return frame.call(np.ravel, (op,), {})
+
+
+class Broadcast:
+    """What `np.broadcast` tells of its arrays, as a class of a user's."""
+
+    def __init__(self, *arrays):  # type: ignore[no-untyped-def]
+        self.shape = np.broadcast_shapes(*[np.shape(a) for a in arrays])
+        self.ndim = self.nd = len(self.shape)
+        self.numiter = len(arrays)
+
+    @property
+    def size(self):  # type: ignore[no-untyped-def]
+        return math.prod(self.shape)
+
+
+@handles(np.broadcast)
+def _broadcast(frame: Frame, *arrays: Value) -> Value:
+    return frame.call(Broadcast, arrays, {})
 
 
 @handles(np.vectorize)
