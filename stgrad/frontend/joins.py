@@ -142,7 +142,7 @@ class Join:
     def _one_of(self, a: Value, b: Value, what: str, fresh: bool, error: errors.TypeInferenceError) -> Value:
         """Values that no one variable can hold, and which of them it is."""
         sides = [v.options if isinstance(v, Chosen) else (static_of(v),) for v in (a, b)]
-        options = united(*sides)
+        options = united(*sorted(sides, key=len, reverse=True))  # in the order of the side that has most: its number stays what it is
         if options is None and all(is_number(v) or isinstance(v, Sym) and not v.type.rank for side in sides for v in side):  # too many to be told apart
             first, second = (self._counted(k, v) for k, v in enumerate((a, b)))
             return self._shared(first, second, what, fresh)

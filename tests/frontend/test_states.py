@@ -175,6 +175,13 @@ def test_are_carried_as_a_number(function, jit):
     testing.check_gradient(function, (0.71, 100), order=2, jit=jit)
 
 
+def test_the_number_keeps_its_meaning_from_join_to_join():
+    """Joins that ordered the members anew gave each path a renumbering."""
+    text = stgrad.grad(matched).source(0.71, 100)
+    assert "if phase_choice" not in text
+    assert [text.count(f"phase_choice = {k}") for k in range(3)] == [2, 1, 1]  # one for the start
+
+
 def pointer(x, n):
     first, second = Tank(), Gait("", 1.0)
     now, v = first, x
