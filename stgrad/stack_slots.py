@@ -20,12 +20,13 @@ from numba import types
 from numba.core import cgutils, lowering
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import BaseNativeLowering, NativeLowering, NopythonTypeInference
+from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from numba.core.untyped_passes import ReconstructSSA
 
 from stgrad.kept_stores import keep_stores
 from stgrad.renaming import Renaming
-from stgrad.resolutions import Inference
+from stgrad.resolutions import remembered
+from stgrad.variable_lifetimes import found_where_read
 
 keep_stores()
 
@@ -34,6 +35,7 @@ class Lower(lowering.Lower):  # type: ignore[misc]
     """Numba's lowering but for the slots of variables."""
 
     def lower(self) -> None:
+        self._counted: dict[types.Type, bool] = {}  # whether values of a type own memory
         with _filled_at_once():
             super().lower()
 
@@ -52,6 +54,8 @@ class Lower(lowering.Lower):  # type: ignore[misc]
     def delvar(self, name: str) -> None:
         """Release the value of a variable that nothing reads any more."""
         kind = self.typeof(name)
+        if name in self._blk_local_varmap and not self._counts(kind):
+            return
         if name not in self._blk_local_varmap:
             self._singly_assigned_vars.discard(name)  # it is deleted before it is assigned to, in an earlier block of a loop
         self._alloca_var(name, kind)
@@ -71,7 +75,9 @@ class Lower(lowering.Lower):  # type: ignore[misc]
 
     def _counts(self, kind: types.Type) -> bool:
         """Whether values of a type own memory whose references are counted."""
-        return bool(self.context.enable_nrt and self.context.data_model_manager[kind].contains_nrt_meminfo())
+        if kind not in self._counted:
+            self._counted[kind] = bool(self.context.enable_nrt and self.context.data_model_manager[kind].contains_nrt_meminfo())
+        return self._counted[kind]
 
     def _owner(self, kind: types.Type, slot: Any) -> tuple[types.Type, Any]:
         """The part of a slot that says what its value owns, with its type."""
@@ -133,11 +139,15 @@ class Lowering(BaseNativeLowering):  # type: ignore[misc]
 
 
 class Compiler(CompilerBase):  # type: ignore[misc]
-    """Numba's compiler with this lowering, our renaming and typing; loops over threads, and code for debuggers, are lowered as they always are."""
+    """Numba's compiler with this lowering, our renaming, typing and lifetimes; loops over threads, and code for debuggers, are lowered as they always are."""
+
+    def _compile_core(self) -> Any:
+        with found_where_read(), remembered():
+            return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:
         built = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        own = {ReconstructSSA: Renaming, NopythonTypeInference: Inference} | ({} if self.state.flags.debuginfo else {NativeLowering: Lowering})
+        own = {ReconstructSSA: Renaming} | ({} if self.state.flags.debuginfo else {NativeLowering: Lowering})
         built.passes = [(own.get(made, made), what) for made, what in built.passes]
         built.finalize()
         return [built]

@@ -77,9 +77,12 @@ def test_the_citation_is_of_this_version() -> None:
 # Numba's API for users is `numba`, `numba.typed` and `numba.extending`. What else we use may change with each of its minor
 # versions, for which the upper bound in pyproject.toml stands: before it is raised, look whether these still do what is said here.
 INTERNALS = {
-    "numba.core": "ir: statements; event: how long the stages of a compilation take; ssa: names of variables; cgutils, types, lowering: writing native code",
+    "numba.core": (
+        "ir: statements; analysis, postproc, transforms: where variables begin and end; ssa: names of variables; "
+        "event: how long the stages of a compilation take; cgutils, types, lowering: writing native code"
+    ),
     "numba.core.caching": "FunctionCache: native code on disk, in files of our own",
-    "numba.core.compiler": "CompilerBase, DefaultPassBuilder: Numba's own passes, two of them replaced",
+    "numba.core.compiler": "CompilerBase, DefaultPassBuilder: Numba's own passes, two of them replaced, and _compile_core, which runs them",
     "numba.core.compiler_lock": "global_compiler_lock: one thread writes native code at a time",
     "numba.core.compiler_machinery": "register_pass: of the pass that is put in its place",
     "numba.core.dispatcher": "Dispatcher: functions that the user has compiled, their overloads and options",
