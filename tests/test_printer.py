@@ -334,6 +334,29 @@ def test_and_or_conditional():
             assert run(fn, x, y) == run(fn, x, y, nest=False)
 
 
+def test_what_takes_an_item_off_a_stack_always_runs():
+    """A product that is left out where its factor is zero takes the other factor off its stack all the same; what only computes may stay behind."""
+    fn = function(
+        "g p",
+        [
+            Stack("s", FLOAT),
+            Push("s", Var("p")),
+            let("_z", "np.equal", "g", 0.0),
+            let("_p", "runtime.pop", "s"),
+            let("_w", "np.multiply", "g", "_p"),
+            If(Var("_z"), (let("_y", "alias", 0.0),), (let("_y", "alias", "_w"),)),
+            let("_v", "np.multiply", "g", "p"),
+            If(Var("_z"), (let("_x", "alias", 0.0),), (let("_x", "alias", "_v"),)),
+            let("z", "np.add", "_y", "_x"),
+        ],
+        "z",
+        _z=BOOL,
+    )
+    text = to_source(fn)
+    assert "0.0 if z_2 else g * p" in text
+    assert not any(" else " in line and "pop" in line for line in text.splitlines())
+
+
 def test_or_with_an_empty_branch_and_a_long_conditional():
     long = [let(f"_a{k}", "np.sin", f"_a{k - 1}" if k else "x") for k in range(9)]
     fn = function(
@@ -458,7 +481,7 @@ def test_numba_compiles_the_text():
 
 
 class Generator:
-    """Random IR programs over the scalars a, b and temporaries, the vector v and its counters."""
+    """Random IR programs over the scalars a, b and temporaries, the vector v, what the stack s holds, and counters."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -475,6 +498,9 @@ class Generator:
             stmt = Assign((Var(target),), op, tuple(self.scalar(known) for _ in range(arity)))
             known.append(target)
             return stmt
+        if choice < 0.6:
+            known.append(self.fresh())
+            return Assign((Var(known[-1]),), "runtime.pop", (Var("s"),))
         if choice < 0.65:
             known.append(self.fresh())
             return Assign((Var(known[-1]),), "getitem", (Var("v"), Const(self.random.randrange(3))))
@@ -500,7 +526,10 @@ class Generator:
     def function(self):
         known = ["a", "b", "_x"]
         body = list(self.block(known, 0))
-        return function("a b v", [let("_x", "alias", 0.5), *body], Pack((Var("a"), Var("b"), Var("v"), Var("_x"))), v=VECTOR)
+        stack = Stack("s", FLOAT)
+        filled = [Push("s", Const(float(k))) for k in range(99)]
+        last = Assign((Var("z"),), "runtime.pop", (Var("s"),))
+        return function("a b v", [let("_x", "alias", 0.5), stack, *filled, *body, last], Pack((Var("a"), Var("b"), Var("v"), Var("_x"), Var("z"))), v=VECTOR)
 
 
 def outcome(fn, nest):

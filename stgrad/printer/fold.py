@@ -3,7 +3,8 @@
 `fold` does two things in turn until nothing changes:
 
 * nesting: a temporary (`_` begins its name) that is assigned and then read once in the same block moves into the reader,
-  where nothing in between can change what it reads: no assignment to its operands, and for array contents no store,
+  where nothing in between can change what it reads: no assignment to its operands, and for array contents no store; and into a part of an
+  expression that may be skipped only where it does nothing but compute,
 * patterns: `c = a; if c: c = b` becomes `c = a and b`, an `if` with one assignment to the same name in both branches
   becomes a conditional expression, `t = a; a = b; b = t` becomes `a, b = b, a`.
 
@@ -13,7 +14,7 @@ The result is IR whose operands may hold `Call`s. Names of users stay statements
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from stgrad.ir.ops import operation
 from stgrad.names import plain
 from stgrad.printer.expressions import Call, children, is_comparison, is_identity, is_scalar, names, replace_leaves
 
+COMPUTE = {"arithmetic", "comparison", "logical", "predicate", "function", "choice", "identity", "cast", "part", "whole", "count", "element", "extent"}
 WIDTH = 96  # a line gets no longer by nesting
 CONDITIONAL_WIDTH = 72
 
@@ -171,7 +173,7 @@ def _nest(block: ir.Block, result: Any, facts: _Facts, depth: int) -> tuple[ir.B
         for name in [n for value in _values(stmt) for n in names(value) if n in pending.assigns]:
             assign = pending.take(name)
             candidate = _substitute_in(stmt, name, as_expr(assign))
-            if _header_width(candidate) <= limit:
+            if _header_width(candidate) <= limit and _may_move(name, as_expr(assign), _read(stmt)):
                 stmt = candidate
             else:
                 out.append(assign)
@@ -182,11 +184,37 @@ def _nest(block: ir.Block, result: Any, facts: _Facts, depth: int) -> tuple[ir.B
         else:
             out.append(stmt)
     for name in [n for n in names(result) if n in pending.assigns]:
-        candidate = _substitute(name, as_expr(pending.assigns[name]), result)
-        if width(candidate) <= limit:
+        found = as_expr(pending.assigns[name])
+        candidate = _substitute(name, found, result)
+        if width(candidate) <= limit and _may_move(name, found, (result,)):
             result = candidate
             pending.take(name)
     return (*out, *pending.assigns.values()), result
+
+
+def computes(expr: Any) -> bool:
+    """Whether an expression does nothing but compute, so that it may as well not run: it takes no item off a stack, draws nothing, calls nobody."""
+    if isinstance(expr, Call) and expr.op not in ("if", "and", "or", "not", "bool") and operation(expr.op).kind not in COMPUTE:
+        return False
+    return all(map(computes, children(expr)))
+
+
+def _read(stmt: ir.Stmt) -> tuple[Any, ...]:
+    """What a statement reads, with the conditions in it."""
+    return (as_expr(stmt),) if isinstance(stmt, ir.Assign) else _values(stmt)
+
+
+def _may_move(name: str, expr: Any, readers: tuple[Any, ...]) -> bool:
+    """Whether what reads a name may compute it: where it may not run, only what nobody misses."""
+    return computes(expr) or not any(name in names(part) for part in _skipped(readers))
+
+
+def _skipped(exprs: Iterable[Any]) -> Iterator[Any]:
+    """The parts of expressions that a condition in them may leave out."""
+    for expr in exprs:
+        parts = children(expr)
+        yield from parts[1:] if isinstance(expr, Call) and expr.op in ("if", "and", "or") else ()
+        yield from _skipped(parts)
 
 
 def _nest_inside(stmt: ir.Stmt, facts: _Facts, depth: int) -> ir.Stmt:
