@@ -114,7 +114,7 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
         whole = compiled_units(function, options)
         dispatcher: Any = numba.njit(**(OPTIONS | options), pipeline_class=Compiler)(whole)
         if isinstance(dispatcher, Dispatcher):  # NUMBA_DISABLE_JIT gives the function back
-            if whole is function:  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles
+            if not _recurs(function):  # code of functions that call themselves cannot be loaded again: Numba sets their pointers as it compiles
                 keep(dispatcher, path)
             _hush(dispatcher)
             if tell:
@@ -126,13 +126,27 @@ def _dispatcher(function: Callable[..., Any], path: Path, *, tell: bool, **optio
 def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Callable[..., Any]:
     """The function with compiled versions of the units of its module, if it has any; in the module they stay plain ones."""
     assert isinstance(function, types.FunctionType)
-    units = {name: unit for name, unit in function.__globals__.items() if getattr(unit, "_stgrad_unit_", False)}
+    units = _units(function)
     if not units:
         return function
     scope = dict(function.__globals__)
     for name, unit in units.items():
         scope[name] = numba.njit(**(OPTIONS | options | {"parallel": False}), pipeline_class=Compiler)(_in_scope(unit, scope))
     return _in_scope(function, scope)
+
+
+def _units(function: types.FunctionType) -> dict[str, types.FunctionType]:
+    return {name: unit for name, unit in function.__globals__.items() if getattr(unit, "_stgrad_unit_", False)}
+
+
+def _recurs(function: Any) -> bool:
+    """Whether a unit of its module calls itself, directly or not."""
+    units = _units(function)
+    calls = {name: units.keys() & set(unit.__code__.co_names) for name, unit in units.items()}
+    while ends := [name for name, others in calls.items() if not others & calls.keys()]:
+        for name in ends:
+            del calls[name]
+    return bool(calls)
 
 
 def _in_scope(function: types.FunctionType, scope: dict[str, Any]) -> types.FunctionType:

@@ -17,7 +17,7 @@ from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.calls.wrapper import is_small
-from stgrad.frontend import Reading, read, read_closure, result_operand, splice
+from stgrad.frontend import Reading, outlining, read, read_closure, result_operand, splice
 from stgrad.frontend.boxes import read_twice
 from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
@@ -27,7 +27,7 @@ from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Oper
 from stgrad.ir.ops import operation
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
-from stgrad.recursion import has_units, text_of
+from stgrad.recursion import array_program_of, has_units, text_of
 from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
@@ -76,7 +76,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     checked = getattr(target, "options", None) and target.options.checked if checked is None else checked
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        return prepared_reading(_read(request, specs), checked)
+        return prepared_reading(_read_outlining(request, specs, checked), checked)
     with within_derivative(request.mode, len(request.directions or ((),))):
         inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
@@ -88,6 +88,24 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
         if isinstance(loop, (For, While)) and loop.snapshots is not None:
             refuse_draws(replace(inner.function, body=loop.body), "a marked loop runs more than once, and would draw other numbers each time")
     return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)), distinct=inner.distinct)
+
+
+def _read_outlining(function: Any, specs: Mapping[str, Spec], checked: bool | None) -> Reading:
+    """The program of a function; of a long one, helpers that it calls over and over become units beside it, where they can be."""
+    if not outlining.ALLOWED.get():
+        return _read(function, specs)
+    with outlining.reading() as state:
+        found = _read(function, specs)
+    helpers = outlining.worth_it(state, found.function)
+    if not helpers:
+        return found
+    try:
+        with outlining.reading(helpers) as state:
+            shorter = _read(function, specs)
+        effects = any(_seen(array_program_of(made.unit, checked)) for made in state.made)
+    except errors.StgradError:  # a function must be one for all of its calls; in place of each it may be another
+        return found
+    return found if effects else shorter
 
 
 def _read(function: Any, specs: Mapping[str, Spec]) -> Reading:
@@ -304,8 +322,29 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     """Run the whole pipeline for one signature.
 
     Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
-    the one that broadcasts as it runs.
+    the one that broadcasts as it runs. What cannot be done with helpers as units is done with their bodies in place of their calls.
     """
+    token = outlining.ALLOWED.set(_one_program(getattr(target, "derivative", target)))
+    try:
+        return _settled(target, specs, keep)
+    except errors.StgradError:
+        if not outlining.ALLOWED.get():
+            raise
+        outlining.ALLOWED.set(False)
+        return _settled(target, specs, keep)
+    finally:
+        outlining.ALLOWED.reset(token)
+
+
+def _one_program(request: Any) -> bool:
+    """Whether a function, or a derivative of one, goes through the transforms that know calls of units."""
+    if not isinstance(request, Derivative):
+        return True
+    return request.mode in ("primal", "grad", "value_and_grad", "vjp", "jvp") and _one_program(getattr(request.function, "derivative", request.function))
+
+
+def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
+    """The program of the assumptions on extents that hold."""
     try:
         with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
             compiled = _compiled(target, specs, keep)

@@ -1,10 +1,12 @@
-"""The programs of units: what recurs by value becomes functions beside the program, which call each other and themselves."""
+"""The programs of units: what recurs by value, or is called over and over, becomes functions beside the program, which call each other and themselves."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from stgrad import errors
+from stgrad.analysis.activity import reached
 from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import refused
 from stgrad.frontend import result_operand, splice
@@ -37,7 +39,20 @@ def with_units(fn: Function, options: Options) -> tuple[Function, list[Function]
                 todo.append(units[unit.op])
     if not units:
         return fn, []
-    return _named(fn, names, Const(0)), [replace(_limited(u, names), name=names[op], doc=_doc(UNITS[op])) for op, u in units.items()]
+    recurring = _recurring(units)
+    plain, deep = ({op: name for op, name in names.items() if (op in recurring) is deep} for deep in (False, True))
+
+    def function(op: str, fn: Function) -> Function:
+        fn = _limited(fn, deep) if op in recurring else _named(fn, deep, Const(0))
+        return replace(_named(fn, plain, None), name=names[op], doc=_doc(UNITS[op]))
+
+    return _named(_named(fn, deep, Const(0)), plain, None), [function(op, unit) for op, unit in units.items()]
+
+
+def _recurring(units: Mapping[str, Function]) -> set[str]:
+    """The units that call themselves, directly or not."""
+    calls = {op: {s.op for s in walk(fn.body) if isinstance(s, Assign)} & units.keys() for op, fn in units.items()}
+    return {op for op in units if op in reached(calls[op], calls)}
 
 
 def has_units(fn: Function) -> bool:
@@ -65,12 +80,12 @@ def _doc(unit: Unit) -> str:
     return f"{what} {unit.base.name}." if unit.base is not None else ""
 
 
-def _named(fn: Function, names: dict[str, str], depth: Operand) -> Function:
-    """A program with the names of units in its calls, which tell how deep they are."""
+def _named(fn: Function, names: dict[str, str], depth: Operand | None) -> Function:
+    """A program with the names of units in its calls; those of units that recur tell how deep they are."""
 
     def statement(stmt: Stmt) -> Stmt:
         if isinstance(stmt, Assign) and stmt.op in names:
-            return replace(stmt, op=names[stmt.op], args=(*stmt.args, depth))
+            return replace(stmt, op=names[stmt.op], args=stmt.args if depth is None else (*stmt.args, depth))
         return map_blocks(lambda block: tuple(map(statement, block)), stmt)
 
     return replace(fn, body=tuple(map(statement, fn.body)))

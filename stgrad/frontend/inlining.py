@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,6 +12,7 @@ from stgrad import source as sources
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import MAX_DEPTH, Frame
+from stgrad.frontend.outlining import noted, outlined
 from stgrad.frontend.units import call_unit, is_unit
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read
@@ -89,11 +91,18 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
         bound = Frame(frame.builder, source)
         bind_arguments(bound, tree, defaults, args, kwargs)
         return call_unit(frame, tree, source, parent, bound.env)
+    own = parent is None and not unroll and not ours(source.function)
+    bound = Frame(frame.builder, source)
+    if own:
+        bind_arguments(bound, tree, defaults, args, kwargs)
+        found = outlined(frame, tree, source, bound.env)
+        if found:
+            return found[0]
     inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, {}, counters_read_later(tree))
     begin(inner, tree)
     token = _OPEN.set((*_OPEN.get(), tree))
     try:
-        with inner.active():
+        with inner.active(), noted(frame, tree, bound.env) if own else nullcontext():
             bind_arguments(inner, tree, defaults, args, kwargs)
             inner.execute(tree.body)
     except RecursionError:

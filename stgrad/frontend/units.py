@@ -56,6 +56,21 @@ class Open:
     parent: Frame | None = None
 
 
+@dataclass
+class Made:
+    """A unit that has been read: what its parameters were made of, its results, and what it reads around it."""
+
+    tree: Any
+    arguments: Mapping[str, Value]
+    unit: Unit
+    results: Value
+    reading: Any
+
+    def takes(self, tree: Any, given: Mapping[str, Value]) -> bool:
+        """Whether it is the unit of such a call."""
+        return self.tree is tree and _alike(self.arguments, given)
+
+
 _open: ContextVar[tuple[Open, ...]] = ContextVar("open", default=())
 
 
@@ -74,17 +89,31 @@ def call_unit(frame: Frame, tree: Any, source: Any, parent: Frame | None, given:
         return _emit(frame, mine.unit, mine.results, _operands(given))
     if sum(o.tree is tree for o in around) > MANY or any(o.tree is tree and _alike(o.arguments, given) for o in around):
         raise errors.NeedStaticError(f"`{tree.name}` calls itself through other functions that do", frame.builder.loc)
-    unit, results, reading = _read(frame, tree, source, parent, given)
-    more = [operand_of(v) for v in reading.around.values()]
-    for capture in reading.captures:
+    return call_made(frame, make(frame, tree, source, parent, given), given)
+
+
+def call_made(frame: Frame, made: Made, given: Mapping[str, Value]) -> Value:
+    """The value of a call of a unit that has been read."""
+    more = [operand_of(v) for v in made.reading.around.values()]
+    for capture in made.reading.captures:
         stands_for = frame.captured.take(frame.builder, capture)
         if capture.variable is not None:
             more.append(operand_of(stands_for))
-    return _emit(frame, unit, results, [*_operands(given), *more])
+    parts = zip(_parts(made.arguments), _parts(given), strict=True)
+    return _emit(frame, made.unit, made.results, [*(operand_of(part) for param, part in parts if isinstance(param, Sym)), *more])
+
+
+def _parts(given: Mapping[str, Value]) -> list[Value]:
+    return [leaf for value in given.values() for leaf in leaves(value)]
+
+
+def moves(leaf: Value) -> bool:
+    """Whether a part of an argument is a parameter of the function that recurs: all numbers are."""
+    return isinstance(leaf, Sym) or is_number(leaf)
 
 
 def _operands(given: Mapping[str, Value]) -> list[Operand]:
-    return [operand_of(leaf) for value in given.values() for leaf in leaves(value) if isinstance(leaf, Sym) or is_number(leaf)]
+    return [operand_of(leaf) for leaf in _parts(given) if moves(leaf)]
 
 
 def _alike(params: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
@@ -123,19 +152,21 @@ def _general(value: Value) -> Type:
 # --------------------------------------------------------------------------- reading
 
 
-def _read(frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value]) -> tuple[Unit, Value, Any]:
-    """The unit for these arguments, the types of its results in their structure, and what has been read."""
+def make(
+    frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value], is_parameter: Callable[[Value], bool] = moves
+) -> Made:
+    """The unit for these arguments; what is no parameter of it is compiled in."""
     for leaf in (leaf for value in given.values() for leaf in leaves(value)):
         if isinstance(leaf, (Growing, Generator, Method)):
             raise _refused(frame, tree, f"an argument is {a_kind(leaf)}")
     results, known = None, False
     for _ in range(READINGS):
         unit = Unit(tree.name, "primal")
-        found, reading = _once(frame, tree, source, parent, given, unit, results, known)
+        found, reading = _once(frame, tree, source, parent, given, unit, results, known, is_parameter)
         joined = found if not known else map_leaves_of(results, found, _joined)
         if known and [_result_key(v) for v in leaves(joined)] == [_result_key(v) for v in leaves(results)]:
             unit.results = tuple(leaf for leaf in leaves(results) if isinstance(leaf, Type))
-            return unit, results, _closed(tree, unit, reading)
+            return Made(tree, reading[2], unit, results, _closed(tree, unit, reading))
         results, known = joined, True
     raise _refused(frame, tree, "the types of its results do not settle")
 
@@ -159,8 +190,9 @@ def _joined(a: Value, b: Value) -> Value:
 
 
 def _once(
-    frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value], unit: Unit, results: Value, known: bool
-) -> tuple[Value, Any]:
+    frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value], unit: Unit, results: Value, known: bool,
+    is_parameter: Callable[[Value], bool],
+) -> tuple[Value, Any]:  # fmt: skip
     """One reading of the body."""
     from stgrad.frontend import Copies
 
@@ -170,7 +202,7 @@ def _once(
     params: list[Var] = []
 
     def param(leaf: Value, path: str) -> Value:
-        if not isinstance(leaf, Sym) and not is_number(leaf):
+        if not is_parameter(leaf):
             return copies.value(leaf) if isinstance(leaf, (Closure, Record)) else leaf
         general = _general(leaf)
         made = builder.variable(path, replace(general, dims=tuple(d if d.constant == 1 else builder.fresh_dim() for d in general.dims)))
@@ -258,4 +290,4 @@ def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand]) -> 
     return value
 
 
-__all__ = ["RECURSIVE", "call_unit", "is_unit"]
+__all__ = ["RECURSIVE", "Made", "call_made", "call_unit", "is_unit", "make"]

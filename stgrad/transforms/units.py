@@ -9,13 +9,15 @@ So a function that recurs is run once for its gradient, however deep it recurs: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from stgrad.analysis.activity import activity
-from stgrad.ir import NONE, Assign, Block, Custom, Function, Operand, Stmt, Type, Var, assigns, map_blocks, operand_vars
+from stgrad.ir import NONE, Assign, Block, Const, Custom, Function, Operand, Stmt, Type, Var, assigns, map_blocks, operand_vars
 from stgrad.ir.units import UNITS, Unit
 from stgrad.names import Names
+
+FLAG = Type("bool")
 
 
 def with_gradients(fn: Function, wrt: Sequence[str]) -> Function:
@@ -37,30 +39,40 @@ def with_gradients(fn: Function, wrt: Sequence[str]) -> Function:
         unit = UNITS.get(stmt.op) if isinstance(stmt, Assign) else None
         if unit is None or not isinstance(stmt, Assign):
             return map_blocks(block, stmt)
-        moving = [a for i, a in enumerate(stmt.args) if i in unit.moving]
-        if not unit.scalar or stmt.target.name not in active or not all(isinstance(a, Var) for a in moving):
+        if not unit.scalar or stmt.target.name not in active:
             return stmt
-        return _region(stmt, unit, [a for a in moving if isinstance(a, Var)], active, variable, types)
+        return _region(stmt, unit, active, variable, types)
 
     body = block(fn.body)
     return replace(fn, body=body, types=types)
 
 
-def _region(stmt: Assign, unit: Unit, moving: list[Var], active: frozenset[str], variable: object, types: dict[str, Type]) -> Stmt:
-    """A call beside its gradient, which the reverse sweep scales."""
-    assert callable(variable)
-    partials = [variable("_t", types[a.name]) for a in moving]
+def _region(stmt: Assign, unit: Unit, active: frozenset[str], variable: Callable[[str, Type], Var], types: dict[str, Type]) -> Stmt:
+    """A call beside its gradient, which the reverse sweep scales; where nothing reads its value, a partial may be infinite."""
+    partials = {i: variable("_t", types[a.name] if isinstance(a := stmt.args[i], Var) else unit.params[i]) for i in unit.moving}
+    call = replace(stmt, targets=(stmt.target, *partials.values()), op=unit.derivative("gradient").op)
     bar = variable("_t", types[stmt.target.name])
-    call = replace(stmt, targets=(stmt.target, *partials), op=unit.derivative("gradient").op)
-    scaled, results = list[Stmt](), list[Operand]()
-    for argument, partial in zip(moving, partials, strict=True):
+    scaled, arguments, results = list[Stmt](), list[Var](), list[Operand]()
+
+    def emit(op: str, args: tuple[Operand, ...], type_: Type) -> Var:
+        target = variable("_t", type_)
+        scaled.append(Assign((target,), op, args, (), stmt.loc))
+        return target
+
+    for i, partial in partials.items():
+        argument = stmt.args[i]
+        if not isinstance(argument, Var):
+            continue
+        arguments.append(argument)
         if argument.name not in active:
             results.append(NONE)
             continue
-        product = variable("_t", types[argument.name])
-        scaled.append(Assign((product,), "np.multiply", (bar, partial), (), stmt.loc))
-        results.append(product)
-    return Custom((stmt.target,), tuple(moving), (call,), (bar,), tuple(scaled), tuple(results), stmt.loc, stmt.note)
+        if not unit.params[i].array:
+            unread, finite = emit("np.equal", (bar, Const(0.0)), FLAG), emit("np.isfinite", (partial,), FLAG)
+            endless = emit("np.logical_and", (unread, emit("np.logical_not", (finite,), FLAG)), FLAG)
+            partial = emit("np.where", (endless, Const(0.0), partial), unit.params[i])
+        results.append(emit("np.multiply", (bar, partial), types[argument.name]))
+    return Custom((stmt.target,), tuple(arguments), (call,), (bar,), tuple(scaled), tuple(results), stmt.loc, stmt.note)
 
 
 def _calls(block: Block) -> list[Assign]:
