@@ -173,6 +173,8 @@ def _hush(dispatcher: Any) -> None:
 def _translated(function: Any, problem: Exception) -> StgradError:
     said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines() or [type(problem).__name__]
     message = f"Numba does not compile the program `{function.__name__}`"
+    if "float16" in str(problem):
+        return NotCompiledError(message, reason="it has no numbers of half precision (float16)", hint='use np.float32; jit="auto" runs it in plain Python')
     return NotCompiledError(message, reason=said[0].strip(), hint='jit="auto" runs it in plain Python; please report the function')
 
 

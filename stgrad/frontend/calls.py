@@ -280,10 +280,11 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
 def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """A call of an operation: of one with a rule, or of a universal function."""
     rule = lookup(function)
+    unsafe = kwargs.get("casting") == "unsafe"
     args, kwargs, target = ufuncs.without_target(frame, function, args, ufuncs.without_settings(function, kwargs))
     args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), kwargs)
     if target is not None:
-        return ufuncs.into(frame, function, args, kwargs, target)
+        return ufuncs.into(frame, function, args, kwargs, target, unsafe=unsafe)
     if ufuncs.is_masked(function, kwargs):
         return ufuncs.masked(frame, function, args, kwargs)
     if rule is None or rule.composite is None:

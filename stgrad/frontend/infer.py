@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ _INTEGERS = [(1, 2, 4), (2, 1, 3), (3, 4, 1), (1, 3, 2), (4, 2, 3)]
 _FEW = (1, 2, 3)
 _MANY_CELLS = 100_000  # of an array as long as all its symbols at their largest
 _SEARCHED = 5  # symbols among which it is looked for those that must agree
+_COMBINATIONS = 2_000  # tries to give each group of symbols one of several constants
 _UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes that it does not take
 
 
@@ -276,6 +277,14 @@ class _Study:
             for tied in parts:
                 yield [(p, constant if p == tied else None) for p in parts]
             yield [(p, constant) for p in parts]
+        yield from islice(self._of_several_constants(partitions), _COMBINATIONS)
+
+    def _of_several_constants(self, partitions: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[Sequence[Group]]:
+        """Groups of which some have the size of one constant, and some of another: a stack of 2 matrices of which each has 3 rows."""
+        for parts in partitions:
+            for given in product((None, *self.constants), repeat=len(parts)):
+                if len(set(given) - {None}) > 1:
+                    yield list(zip(parts, given, strict=True))
 
     def probes(self, groups: Sequence[Group]) -> Iterator[tuple[Sizes, Callable[[int], int], bool]]:
         """Sizes and values at which an operation may change its mind."""

@@ -37,6 +37,14 @@ def unset(shape, dtype=float, buffer=None, offset=0, strides=None, order=None): 
     return np.empty(shape, dtype, "C" if order is None else order)
 
 
+@static
+def castable(given: Any, rank: int, target: Any, casting: str) -> None:
+    """Refuse what NumPy does not cast to the numbers of the array that is written to; an integer takes their dtype."""
+    if (rank or given.kind not in "iu" or target.kind == "b") and not np.can_cast(given, target, casting):  # type: ignore[arg-type]
+        message = f"{given} is written in place to an array of {target}"
+        raise errors.TypeInferenceError(message, reason="NumPy raises a TypeError there", hint="write a[...] = v, which casts")
+
+
 # --------------------------------------------------------------------------- ufuncs along an axis
 
 
@@ -127,6 +135,7 @@ def masked_any(a, axis=None, out=None, keepdims=False, *, where):  # type: ignor
 
 @means(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):  # type: ignore[no-untyped-def]
+    castable(np.asarray(src).dtype, np.ndim(src), dst.dtype, casting)
     if where is True:
         dst[...] = src
     else:
@@ -135,6 +144,7 @@ def copyto(dst, src, casting="same_kind", where=True):  # type: ignore[no-untype
 
 @means(np.putmask)
 def putmask(a, mask, values):  # type: ignore[no-untyped-def]
+    castable(np.asarray(values).dtype, np.ndim(values), a.dtype, "safe")
     if np.ndim(values) == 0:
         a[...] = np.where(np.reshape(mask, np.shape(a)), values, a)
     elif np.size(values) > 0:  # those at the places of the mask, in the order of all elements, from the first again behind the last
@@ -144,6 +154,7 @@ def putmask(a, mask, values):  # type: ignore[no-untyped-def]
 
 @means(np.place)
 def place(arr, mask, vals):  # type: ignore[no-untyped-def]
+    castable(np.asarray(vals).dtype, np.ndim(vals), arr.dtype, "safe")
     if np.ndim(vals) == 0:
         arr[...] = np.where(mask, vals, arr)
     else:

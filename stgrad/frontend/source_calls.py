@@ -33,6 +33,8 @@ def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
     """The result of a call whose arguments are all known."""
     try:
         return called(function, *args, **kwargs)
+    except errors.StgradError:
+        raise
     except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
         raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 

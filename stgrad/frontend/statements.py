@@ -16,6 +16,7 @@ from stgrad import errors
 from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, sparse_objects, tables
 from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
+from stgrad.frontend.casting import castable, in_place
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
 from stgrad.frontend.edits import delete
@@ -275,6 +276,7 @@ def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, nod
     operand = operand_of(index)
     repeated = any(isinstance(e, Sym) and e.type.array for e in entries)
     if kind in (gast.Add, gast.Sub) and not repeated and owner.type.is_float:
+        castable(frame, owner.type, type_of(value), node)
         value = _negative(frame, value) if kind is gast.Sub else value
         target = indexed_type(frame.builder, owner.type, entries)
         if type_of(value).rank > target.rank:
@@ -285,6 +287,8 @@ def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, nod
         return
     old = load(frame, owner, index, node)
     new = operations.binary(frame, kind, old, value)
+    if type_of(old).rank or entries == (Ellipsis,):  # an element is a number: `a[i] = a[i] + v`
+        in_place(frame, type_of(old), type_of(new), node)
     if entries == (Ellipsis,):
         new = fitted(frame, owner, index, owner.type, new)
         frame.builder.emit(Store(Var(owner.name), ALL, operand_of(new), "set", frame.builder.loc, frame.builder.note))

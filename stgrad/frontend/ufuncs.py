@@ -18,6 +18,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend import library, operations
 from stgrad.frontend.broadcasting import fitted
+from stgrad.frontend.casting import castable
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.values import Method, Sym, Value, operand_of, static_of, type_of
@@ -33,6 +34,7 @@ _REDUCED: dict[Any, Any] = {
     np.logical_or: np.any,
 }
 _ACCUMULATED: dict[Any, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
+_CAST_FREELY = frozenset({*_REDUCED.values(), *_ACCUMULATED.values(), np.mean, np.take})  # whose `out` takes any kind of numbers
 # Reductions that look at a part of the elements; np.sum has its own `where`.
 _MASKED: dict[Any, Any] = {
     np.mean: library.masked_mean,
@@ -71,30 +73,41 @@ def _out_position(function: Any) -> int | None:
     return next((i for i, p in enumerate(parameters) if p.name == "out" and p.kind is p.POSITIONAL_OR_KEYWORD), None)
 
 
-def into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], target: Value) -> Value:
-    """`f(x, out=y)` as `y[...] = f(x)`; with `where`, only these elements are computed and stored."""
+def into(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], target: Value, *, unsafe: bool = False) -> Value:
+    """`f(x, out=y)` as `y[...] = f(x)`; with `where`, only these elements are computed and stored; `unsafe` casts what it is given."""
+    unsafe = unsafe or function in _CAST_FREELY
     if isinstance(target, tuple):
-        return _into_each(frame, function, args, kwargs, target)
+        return _into_each(frame, function, args, kwargs, target, unsafe)
     kwargs = dict(kwargs)
     where = kwargs.pop("where", True) if isinstance(function, np.ufunc) else True
     if static_of(where) is True:
-        store(frame, target, Ellipsis, frame.call(function, args, kwargs), None)
+        _put(frame, function, target, Ellipsis, frame.call(function, args, kwargs), unsafe)
         return target
     shape = operations.shape_of(frame, target)
     mask = _broadcast(frame, where, target, shape)
     taken = tuple(load(frame, _broadcast(frame, a, target, shape), mask, None) if isinstance(a, Sym) and a.type.rank else a for a in args)
-    store(frame, target, mask, frame.call(function, taken, kwargs), None)
+    _put(frame, function, target, mask, frame.call(function, taken, kwargs), unsafe)
     return target
 
 
-def _into_each(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], targets: tuple[Value, ...]) -> Value:
+def _put(frame: Frame, function: Any, target: Value, index: Value, result: Value, unsafe: bool) -> None:
+    """Write a result to `out`; what is no ufunc stretches nothing."""
+    if isinstance(target, Sym) and target.type.array:
+        if not unsafe:
+            castable(frame, target.type, type_of(result))
+        if not isinstance(function, np.ufunc) and type_of(result).rank != target.type.rank:
+            raise errors.ShapeError(f"a result of rank {type_of(result).rank} is written to an `out` of rank {target.type.rank}", frame.builder.loc)
+    store(frame, target, index, result, None)
+
+
+def _into_each(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value], targets: tuple[Value, ...], unsafe: bool) -> Value:
     """`f(x, out=(y, z))` of a function with several results; None stands for a new array."""
     if static_of(kwargs.get("where", True)) is not True:
         raise errors.UnsupportedSyntaxError("`where=` with several results is not supported", frame.builder.loc, hint="use np.where(...) for each of them")
     results = frame.call(function, args, {k: v for k, v in kwargs.items() if k != "where"})
     for target, result in zip(targets, results, strict=True):
         if target is not None:
-            store(frame, target, Ellipsis, result, None)
+            _put(frame, function, target, Ellipsis, result, unsafe)
     return tuple(r if t is None else t for t, r in zip(targets, results, strict=True))
 
 

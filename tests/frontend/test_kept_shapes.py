@@ -150,6 +150,6 @@ def test_extended_precision_is_refused_where_it_begins():
 
 def test_half_precision_runs_in_plain_python():
     half = X.astype(np.float16)
-    with pytest.raises(errors.NotCompiledError):
+    with pytest.raises(errors.NotCompiledError, match="half precision"):
         stgrad.grad(lambda x: np.sum(x * x), jit=True)(half)
     assert stgrad.grad(lambda x: np.sum(x * x), jit=False)(half).dtype == np.float16

@@ -42,6 +42,15 @@ def test_only_what_holds_for_every_size_is_claimed(found, right):
     assert found() == right
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_extents_that_must_be_one_constant_each(jit):
+    def solved(a, b):
+        return np.sum(np.linalg.solve(a, np.broadcast_to(b, (2, 3, 4))) ** 2)
+
+    random = np.random.default_rng(0)
+    check_gradient(solved, (random.normal(size=(2, 3, 3)) + 3.0 * np.eye(3), random.normal(size=(3, 4))), jit=jit)
+
+
 def test_what_must_agree_is_found_and_nothing_claimed_of_it():
     def same_length_ends(a, b):
         if len(a) != len(b):
