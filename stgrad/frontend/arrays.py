@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import boxes
+from stgrad.frontend import boxes, iteration
 from stgrad.frontend.axisless import item
 from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
@@ -38,7 +38,7 @@ _FUNCTIONS = (
 
 @evaluates(gast.Attribute)
 def attribute(frame: Frame, node: Any) -> Value:
-    return get(frame, frame.evaluate(node.value), node.attr, node)
+    return iteration.used_once(frame, get(frame, frame.evaluate(node.value), node.attr, node), node, held=True)
 
 
 _MEMORY = "it tells of the memory that the array has in plain Python"
@@ -294,7 +294,7 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         result = bound(*kept, **{k: frame.keep(v) for k, v in kwargs.items()})
     except (KeyError, IndexError, TypeError, ValueError) as problem:
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
-    return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else result
+    return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else iteration.used_once(frame, result, None, held=True)
 
 
 def _set_method(frame: Frame, owner: set[Any], name: str, *args: Value) -> Value:

@@ -51,6 +51,7 @@ class Builder:
     generators: dict[int, Any] = field(default_factory=dict)  # of random numbers, seeded in the program
     once: dict[int, Value] = field(default_factory=dict)  # items of iterators that stand as lists
     consumed: dict[int, Value] = field(default_factory=dict)  # iterators that a name stood for when it was read
+    taken: dict[int, Value] = field(default_factory=dict)  # iterators that were read from a container
     loops: list[tuple[Any, set[str], set[int]]] = field(
         default_factory=list
     )  # the open loops: their activation, the names that they bind, the values that names had before

@@ -38,7 +38,7 @@ from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
-from stgrad.frontend.iteration import iterated, known_items, once, rows
+from stgrad.frontend.iteration import Chain, count_items, iterated, known_items, once, rows, takes
 from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
@@ -169,6 +169,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if handler is not None:
         found = handler(frame, *args, **kwargs)
         iterator = function is filter or getattr(function, "__module__", "") == "itertools"
+        if iterator and isinstance(found, Sym):
+            return Chain((found,)) if found.type.rank == 1 else count_items(frame, found, None)
         return once(frame, found) if iterator and isinstance(found, (list, Growing)) else found
     if shows_progress(function) and (args or "iterable" in kwargs):
         return args[0] if args else kwargs["iterable"]
@@ -189,9 +191,19 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
     if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
         args = tuple(iterated(frame, a) for a in args)
+        if function not in _LAZY:  # they may ask for the items twice, which an iterator gives once
+            args = tuple(_rest(frame, function, a) if takes(a) else a for a in args)
     if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
         args = tuple(_collected(frame, function, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
     return args, kwargs
+
+
+def _rest(frame: Frame, function: Value, values: Value) -> list[Value]:
+    """The items that an iterator has left, all of which are taken."""
+    if function in (any, all):
+        what = f"how many items `{function.__name__}` takes of an iterator is known to the running program alone"
+        raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="make it a list: list(...)")
+    return known_items(frame, values, None) or []
 
 
 def _call_object(frame: Frame, function: Record, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

@@ -328,7 +328,7 @@ def ifexp(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.NamedExpr)
 def walrus(frame: Frame, node: Any) -> Value:
-    frame.assign(node.target, frame.evaluate(node.value))
+    frame.assign(node.target, frame.evaluate_raw(node.value))
     return frame.lookup(node.target.id, node)
 
 
@@ -341,7 +341,7 @@ def slice_display(frame: Frame, node: Any) -> Value:
 def subscript(frame: Frame, node: Any) -> Value:
     owner = frame.evaluate(node.value)
     index = tuple(items_in(frame, node.slice.elts, keep=False)) if isinstance(node.slice, gast.Tuple) else frame.evaluate(node.slice)
-    return load(frame, owner, index, node)
+    return used_once(frame, load(frame, owner, index, node), node, held=True)
 
 
 @evaluates(gast.Lambda)

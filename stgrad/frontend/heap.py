@@ -105,6 +105,12 @@ def reachable(frame: Any) -> dict[int, Value]:
     return found
 
 
+def held_values(frame: Any) -> set[int]:
+    """What names mean, and what containers hold that they mean, by identity."""
+    values = [v for one in frames_of(frame) for v in one.env.values()]
+    return {id(v) for v in values} | {id(item) for v in values for c in containers(v) if not isinstance(c, (Growing, set)) for item in contents(c).values()}
+
+
 def known_objects(frame: Any) -> frozenset[int]:
     """The instances, and the functions defined in the code, that names mean, by identity."""
     found: set[int] = set()

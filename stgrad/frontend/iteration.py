@@ -108,6 +108,13 @@ def is_cursor(value: Value) -> bool:
     return isinstance(value, Record) and hasattr(value.cls, "consumes") and isinstance(value.fields["items"], (list, tuple)) and is_static(value.fields["at"])
 
 
+def takes(value: Value) -> bool:
+    """Whether to ask for the items takes them off an iterator."""
+    if isinstance(value, (Enumerate, Reversed)):
+        return takes(value.inner)
+    return any(map(takes, value.inners)) if isinstance(value, Zip) else takes(value.inners) if isinstance(value, Mapped) else is_cursor(value)
+
+
 def iterated(frame: Frame, value: Value, *, whole: bool = True) -> Value:
     """What a loop over a value goes through: of an instance, what its `__iter__` gives, which is asked for once. `whole`: nothing ends the loop before."""
     value = current(value)
@@ -174,13 +181,26 @@ def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:
             raise errors.UnsupportedSyntaxError("one iterator stands twice in a `zip`", frame.loc(node), hint="slice: zip(x[::2], x[1::2])")
         rest, width = known_items(frame, cursors[0], node) or [], len(cursors)
         return [tuple(rest[k : k + width]) for k in range(0, len(rest) - width + 1, width)]
-    columns = [known_items(frame, inner, node) for inner in value.inners]
+    columns = [inner.fields["items"][inner.fields["at"] :] if is_cursor(inner) else known_items(frame, inner, node) for inner in value.inners]
     lengths = [len(c) for c in columns if c is not None]
     if not lengths:
         return None
     shortest = min(lengths)
+    for place, inner in enumerate(value.inners):
+        if is_cursor(inner):  # in front of the one that ends, it has given one more by then
+            frame.mutate(inner)
+            gives_more = all(len(c) > shortest for c in columns[: place + 1] if c is not None)
+            if gives_more and any(c is None for c in columns[:place]):
+                raise gives_one_more(frame, node)
+            inner.fields["at"] += shortest + gives_more
     full = [c if c is not None else first_items(frame, inner, shortest, node) for c, inner in zip(columns, value.inners, strict=True)]
     return list(zip(*full, strict=False))
+
+
+def gives_one_more(frame: Frame, node: Any) -> errors.StgradError:
+    """What is said where an iterator may give a `zip` an item that it drops."""
+    what = "an iterator beside something shorter in a `zip` gives an item that is dropped, and which one is not known here"
+    return errors.UnsupportedSyntaxError(what, frame.loc(node) if node is not None else frame.builder.loc, hint="make it a list: list(...)")
 
 
 def first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Value]:
@@ -355,13 +375,16 @@ def once(frame: Frame, items: Value) -> Value:
     return items
 
 
-def used_once(frame: Frame, value: Value, node: Any) -> Value:
-    """A value that a name stands for; an iterator is empty after its first use."""
+def used_once(frame: Frame, value: Value, node: Any, *, held: bool = False) -> Value:
+    """A value that a name stands for, or that a container holds (`held`); an iterator is empty after its first use.
+
+    What is put into a container is read once by its name, and once from there: two reads of a kind are two uses.
+    """
     if isinstance(value, ONCE) or id(value) in frame.builder.once:
-        held = any(id(value) in before for _, _, before in frame.builder.loops)
-        if held or id(value) in frame.builder.consumed:
+        read = frame.builder.taken if held else frame.builder.consumed
+        if id(value) in read or any(id(value) in before for _, _, before in frame.builder.loops):
             frame.unsupported(node, "an iterator is used a second time", reason="it is empty after its first use", hint="make it a list: list(...)")
-        frame.builder.consumed[id(value)] = value
+        read[id(value)] = value
     return value
 
 

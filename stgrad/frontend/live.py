@@ -16,7 +16,18 @@ from stgrad import errors
 from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import lists
-from stgrad.frontend.iteration import Enumerate, Mapped, Reversed, Zip, count_items, entries, first_items, is_cursor, known_items
+from stgrad.frontend.iteration import (
+    Enumerate,
+    Mapped,
+    Reversed,
+    Zip,
+    count_items,
+    entries,
+    first_items,
+    gives_one_more,
+    is_cursor,
+    known_items,
+)
 from stgrad.frontend.operations import binary
 from stgrad.frontend.values import DictView, Growing, Record, Sym, Value, is_static
 
@@ -38,6 +49,7 @@ class Live:
     def __init__(self, frame: Frame, value: Value, node: Any) -> None:
         self.frame, self.node = frame, node
         self.names: list[str] = []
+        self.consumes = False  # whether items are taken off an iterator, which misses them from there on
         self._tables: list[tuple[Callable[[], Value], Value]] = []
         self.length, self.item = self._of(value)
         self._counts = self._growing()
@@ -125,6 +137,7 @@ class Live:
 
     def _cursor(self, value: Record) -> Items:
         """Of an iterator that an iteration may take items from."""
+        self.consumes = True
         taken, fields = [0], value.fields
 
         def length() -> Value:
@@ -147,7 +160,10 @@ class Live:
 
     def _zip(self, value: Zip) -> Items:
         frame = self.frame
+        if is_cursor(value.inners[0]) and len(value.inners) > 1 and all(inner is value.inners[0] for inner in value.inners):
+            return self._shared(value.inners[0], len(value.inners))
         columns = [self._of(inner) for inner in value.inners]
+        self._no_item_dropped(value, columns)
         static = [n for length, _ in columns if is_static(n := length()) and n is not None]
         for i, inner in enumerate(value.inners if static else ()):
             if not may_change(inner) and not is_static(columns[i][0]()):
@@ -159,6 +175,24 @@ class Live:
             return min(known) if len(known) == len(ends) else frame.call(min, tuple(ends), {}) if len(ends) > 1 else ends[0]
 
         return shortest, lambda k: tuple(item(k) for _, item in columns)
+
+    def _shared(self, cursor: Record, width: int) -> Items:
+        """Of `zip(it, it)`: each takes the next item of one iterator."""
+        length, item = self._cursor(cursor)
+        if length() % width:
+            raise gives_one_more(self.frame, self.node)
+        return lambda: length() // width, lambda k: tuple(item(k) for _ in range(width))
+
+    def _no_item_dropped(self, value: Zip, columns: list[Items]) -> None:
+        """An iterator that is asked before something that ends earlier has given an item in vain."""
+        lengths = [length() for length, _ in columns]
+        shared = [id(inner) for inner in value.inners if is_cursor(inner)]
+        if len(set(shared)) < len(shared):
+            raise errors.UnsupportedSyntaxError("one iterator stands twice in a `zip`", self.frame.loc(self.node), hint="slice: zip(x[::2], x[1::2])")
+        for place, inner in enumerate(value.inners):
+            later = [n for n in lengths[place + 1 :] if n is not None]
+            if is_cursor(inner) and not all(is_static(n) and is_static(lengths[place]) and n >= lengths[place] for n in later):
+                raise gives_one_more(self.frame, self.node)
 
     def _mixed(self) -> Value:
         raise errors.NeedStaticError("this loop mixes known items and items of unknown number", self.frame.loc(self.node))

@@ -102,6 +102,9 @@ def _live_loop(frame: Frame, node: Any, live: Live) -> None:
         live.check(stopped)
         if k >= length or stopped:
             return
+        if live.consumes and until is not None and isinstance(static_of(frame.env.get(until)), Sym):
+            what = "which items a loop that may end early leaves in an iterator is known to the running program alone"
+            raise errors.UnsupportedSyntaxError(what, frame.loc(node.iter), hint="loop over a list, or over the iterator itself: for v in it")
         frame.assign(node.target, live.item(k))
         frame.execute(node.body)
         k += 1

@@ -21,7 +21,7 @@ from stgrad.frontend.heap import (
     alike,
     contents,
     entries,
-    frames_of,
+    held_values,
     key,
     known_objects,
     path_of,
@@ -406,7 +406,7 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             carried = Carried(frame, names, settled)
             carried.filled = [g for g in filled if g.trip is not None]
             earlier = len(frame.builder.earlier)
-            frame.builder.loops.append((frame, names - settled.never, {id(v) for f in frames_of(frame) for v in f.env.values()}))
+            frame.builder.loops.append((frame, names - settled.never, held_values(frame)))
             read(carried)
         except Grows as found:
             if found.depth != depth:

@@ -82,14 +82,20 @@ def told(frame: Frame, test: Any, outcome: bool) -> dict[str, str]:
         return told(frame, test.operand, not outcome)
     if isinstance(test, gast.BoolOp) and isinstance(test.op, gast.And) is outcome:
         return {name: what for value in test.values for name, what in told(frame, value, outcome).items()}
-    if isinstance(test, gast.Name):
-        return {test.id: _SOME} if outcome else {}
-    if isinstance(test, gast.Compare) and isinstance(test.left, gast.Name) and _is_none(test.comparators[0]):
+    if (name := _asked(test)) is not None:
+        return {name: _SOME} if outcome else {}
+    if isinstance(test, gast.Compare) and (name := _asked(test.left)) is not None and _is_none(test.comparators[0]):
         if isinstance(test.ops[0], (gast.Is, gast.Eq)):
-            return {test.left.id: _NONE if outcome else _SOME}
+            return {name: _NONE if outcome else _SOME}
         if isinstance(test.ops[0], (gast.IsNot, gast.NotEq)):
-            return {test.left.id: _SOME if outcome else _NONE}
+            return {name: _SOME if outcome else _NONE}
     return {}
+
+
+def _asked(node: Any) -> str | None:
+    """The name that a test asks, also as it is bound: `(v := f()) is None`."""
+    target = node.target if isinstance(node, gast.NamedExpr) else node
+    return target.id if isinstance(target, gast.Name) else None
 
 
 def _is_none(node: Any) -> bool:
