@@ -349,9 +349,9 @@ def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
             compiled = _compiled(target, specs, keep)
     except errors.StgradError:
-        if not assumption.rolled:
+        if not assumption.rolled and not assumption.squeezed:
             raise
-        with _assuming(assumption.run_time, written_out=True) as assumption:
+        with _assuming(assumption.run_time or assumption.squeezed, written_out=assumption.rolled) as assumption:
             compiled = _compiled(target, specs, keep)
     seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
     if assumption.run_time or not (seen and assumption.inside):

@@ -44,6 +44,8 @@ def _refusal(message: str) -> errors.StgradError | None:
 
     if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
         return errors.ShapeError(f"extents differ as the program runs: {message}")
+    if message.startswith(errors.SQUEEZED):
+        return errors.ShapeError(message, hint="name the axes to drop: np.squeeze(x, axis=0)")
     if message.startswith(errors.RAGGED):
         return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
     return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, COMPLEX_RESULT)) else None
@@ -390,8 +392,10 @@ class Transformed(Programs):
             raise problem
         try:
             return call(self._other())
-        except errors.StgradError as refused:
-            problem.add_note(f"Nor can stgrad broadcast here as the program runs: {refused}")
+        except errors.StgradError as other:
+            if str(problem).startswith(errors.SQUEEZED):  # NumPy raises nothing there
+                return plainly(self._last_resort(other), other)
+            problem.add_note(f"Nor can stgrad broadcast here as the program runs: {other}")
             raise problem from None
         except OTHER_EXTENTS as again:
             raise again from None

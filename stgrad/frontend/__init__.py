@@ -35,6 +35,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     questions,
     scattered,
     sequences,
+    squeezed,
     statements,
     strided,
     tables,

@@ -80,8 +80,8 @@ def store(frame: Frame, owner: Sym, index: Value, value: Value, write: Callable[
 def item(frame: Frame, x: Sym, *index: Value) -> Value:
     """`x.item()` of an array with one item, and `x.item(i)`: a number of Python's."""
     index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
-    if not index and any(dim.constant != 1 for dim in x.type.dims):
-        frame.call(_must_be_one, (x,), {})
+    if not index:
+        must_be_one(frame, x, "can only convert an array of size 1 to a Python scalar")
     if len(index) == 1 and x.type.rank > 1:
         x = frame.call(np.ravel, (x,), {})
     scalar = indexing.load(frame, x, tuple(index) if index else (0,) * x.type.rank, None) if x.type.array and x.type.rank else x
@@ -89,6 +89,12 @@ def item(frame: Frame, x: Sym, *index: Value) -> Value:
     return operations.cast_scalar(frame, scalar, kind)
 
 
-def _must_be_one(x: Any) -> None:
+def must_be_one(frame: Frame, x: Sym, message: str) -> None:
+    """Raise NumPy's error where an array has another number of items than one."""
+    if any(dim.constant != 1 for dim in x.type.dims):
+        frame.call(_demand_one, (x, message), {})
+
+
+def _demand_one(x: Any, message: str) -> None:
     if np.size(x) != 1:
-        raise ValueError("can only convert an array of size 1 to a Python scalar")
+        raise ValueError(message)

@@ -23,7 +23,7 @@ class Assumption:
     to its arguments already. `short`: a test fails for arrays shorter than what a slice leaves out, which
     NumPy takes. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
     `written_out`: the trips of loops over constants are; without it, `rolled` tells that there is a loop of which they are not
-    (see `stgrad.frontend.rolling`).
+    (see `stgrad.frontend.rolling`). `squeezed`: axes are taken to stay that `np.squeeze` drops where they have one item.
     """
 
     run_time: bool = False
@@ -33,6 +33,7 @@ class Assumption:
     boxes: bool = False
     written_out: bool = False
     rolled: bool = False
+    squeezed: bool = False
 
     def note(self, *, inside: bool) -> None:
         """There is a test."""

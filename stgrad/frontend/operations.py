@@ -330,12 +330,23 @@ def truth(frame: Frame, value: Value, node: Any = None) -> Value:
             return _truth_of_instance(frame, static, node)
         return True if isinstance(static, Method) else len(static) > 0
     if value.type.array and value.type.rank:
-        raise errors.TypeInferenceError(
-            "the truth value of an array is ambiguous", frame.loc(node) if node is not None else frame.builder.loc, hint="use np.any(...) or np.all(...)"
-        )
+        return truth(frame, _only_item(frame, value, node), node)
     if value.type.dtype == "bool":
         return value
     return frame.builder.call("bool", (value,), Type("bool", weak=True))
+
+
+def _only_item(frame: Frame, array: Sym, node: Any) -> Value:
+    """The item of an array whose truth value is asked for, which NumPy has for one item alone."""
+    from stgrad.frontend.axisless import must_be_one
+    from stgrad.frontend.indexing import load
+
+    why = "the truth value of an array is ambiguous"
+    if not all(map(frame.builder.extents.may_be_one, array.type.dims)):
+        place = frame.loc(node) if node is not None else frame.builder.loc
+        raise errors.TypeInferenceError(why, place, hint="use np.any(...) or np.all(...)") from ValueError(why)
+    must_be_one(frame, array, why)
+    return load(frame, array, (0,) * array.type.rank, node)
 
 
 def flag(frame: Frame, value: Value) -> Value:

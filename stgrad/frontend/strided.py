@@ -125,6 +125,7 @@ def _windows(frame: Frame, x: Sym, shape: Sequence[Value], times: Sequence[Value
     wide: Value = x
     if slid:
         wide = frame.call(np.lib.stride_tricks.sliding_window_view, (x, tuple(shape[m] for m in inner), tuple(slid)), {})
+        frame.builder.seal(wide, "a view by `as_strided`, of which items share memory,")
     outer = [found[0] for found in places]
     entries = []
     for m in outer:

@@ -81,3 +81,19 @@ def test_flags() -> None:
 def test_what_lies_in_memory_is_not_known(function: Any, message: str) -> None:
     with pytest.raises(errors.StgradError, match=message):
         stgrad.vjp(function, X, jit=False)
+
+
+def written_through(x: Any) -> Any:
+    fine = x > 0.0
+    windows = as_strided(fine, (x.size - 1, 2), (fine.strides[0], fine.strides[0]))
+    windows[x[1:] < 0.3] = False
+    return np.sum(x[fine] ** 2)
+
+
+def test_writes_to_windows_are_refused_by_compiled_code_alone(monkeypatch: Any) -> None:
+    """NumPy takes them: one write changes several items."""
+    with pytest.raises(errors.AliasingError, match="of which items share memory, is written to"):
+        stgrad.grad(written_through, jit=True)(X)
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    with pytest.warns(UserWarning, match="plain Python"):
+        np.testing.assert_allclose(stgrad.grad(written_through)(X), [0.8, 0.0, 0.0, 1.8, 1.0, 0.6])
