@@ -55,6 +55,7 @@ class Builder:
     loops: list[tuple[Any, set[str], set[int]]] = field(
         default_factory=list
     )  # the open loops: their activation, the names that they bind, the values that names had before
+    in_trips: list[tuple[Any, set[str]]] = field(default_factory=list)  # of open trips: their activation, the names of the item that nothing else binds
     puts: list[tuple[Stmt, str]] = field(default_factory=list)  # stores that put arrays into lists of run-time length, and the arrays
     replaced: list[Stmt] = field(default_factory=list)  # stores that put an array in the place of an item of such a list
     rules: list[Any] = field(default_factory=list)  # the calls whose derivative rules are being read
@@ -277,6 +278,15 @@ class Builder:
         for stmt in walk(tuple(self.out[before:])):
             self.sure[id(stmt)] = stmt
             self.library.update(assigns(stmt))
+
+    @contextmanager
+    def of_trip(self, frame: Any, names: set[str]) -> Iterator[None]:
+        """Inside, these names stand for what this trip of a loop has assigned to them, and for nothing of an earlier one."""
+        self.in_trips.append((frame, names))
+        try:
+            yield
+        finally:
+            self.in_trips.pop()
 
     def mark(self) -> Callable[[], None]:
         """A function that takes the builder back to the state of now (the blocks opened since must be closed)."""

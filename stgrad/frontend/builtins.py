@@ -238,7 +238,7 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     if not items and default is not NO_DEFAULT:
         return default
     if not items:
-        raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc)
+        raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc) from ValueError(f"{name}() arg is an empty sequence")
     objects_of().check_order(frame, items)
     best = items[0]
     for item in items[1:]:

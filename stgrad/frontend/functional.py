@@ -170,7 +170,7 @@ def _reduce(frame: Frame, function: Value, values: Value, *initial: Value) -> Va
         return folded(frame, counted, lambda total, item: frame.call(function, (total, item), {}), *(initial or (counted.item(0), 1)))
     items = [*initial, *items]
     if not items:
-        raise errors.ShapeError("`reduce` of no items", frame.builder.loc)
+        raise errors.ShapeError("`reduce` of no items", frame.builder.loc) from TypeError("reduce() of empty iterable with no initial value")
     total = items[0]
     for item in items[1:]:
         total = frame.call(function, (total, item), {})

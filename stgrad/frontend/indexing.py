@@ -165,7 +165,7 @@ def normalise(frame: Frame, owner: Sym, index: Value, node: Any) -> tuple[Value,
     entries = _together(frame, tuple(_entry(frame, e, node) for e in entries))
     used = sum(axes_of(e) for e in entries)
     if used > owner.type.rank:
-        raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node))
+        raise errors.ShapeError(f"too many indices: {used} for an array of rank {owner.type.rank}", frame.loc(node)) from IndexError("too many indices")
     if any(e is Ellipsis for e in entries):
         at = next(i for i, e in enumerate(entries) if e is Ellipsis)
         entries = entries[:at] + (slice(None),) * (owner.type.rank - used) + entries[at + 1 :] or (Ellipsis,)

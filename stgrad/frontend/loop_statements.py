@@ -126,14 +126,19 @@ def _long_loop(frame: Frame, node: Any, found: Long) -> None:
         _interrupted(frame, node, Counting(lambda: found.length, found.item), until, 0)
     else:
         counted_loop(frame, found.length, lambda k: _iteration(frame, node, found.item(k)), "k", bound_names([node]) - set(node.ran))
-        if isinstance(found.length, int) and not bound_names([gast.Assign(targets=[node.target], value=None)]) & bound_names(node.body):
+        if isinstance(found.length, int) and not _target_names(node) & bound_names(node.body):
             frame.assign(node.target, found.item(found.length - 1))
     ran()
 
 
 def _iteration(frame: Frame, node: Any, item: Value) -> None:
     frame.assign(node.target, item)
-    frame.execute(node.body)
+    with frame.builder.of_trip(frame, _target_names(node) - bound_names(node.body)):
+        frame.execute(node.body)
+
+
+def _target_names(node: Any) -> set[str]:
+    return bound_names([gast.Assign(targets=[node.target], value=None)])
 
 
 def _trips(frame: Frame, node: Any, items: list[Value]) -> None:

@@ -140,7 +140,8 @@ def extreme(frame: Frame, values: Value, key: Value, name: str, default: Value) 
             return items[(min if name == "min" else max)(range(len(items)), key=known.__getitem__)]
         if not items:
             if default is NO_DEFAULT:
-                raise errors.ShapeError(f"ValueError: {name}() arg is an empty sequence", frame.builder.loc)
+                cause = ValueError(f"{name}() arg is an empty sequence")
+                raise errors.ShapeError(f"ValueError: {cause}", frame.builder.loc) from cause
             return default
         counted = _reached(frame, items)
         return counted.item(_first(frame, _as_keys(frame, keys), name))

@@ -208,7 +208,8 @@ def _product(frame: Frame, a: Sym, b: Sym, stacked: tuple[Dim, ...]) -> Type:
     """The type of a product of matrices or vectors, of which there are `stacked`."""
     inner = (a.type.dims[-1], b.type.dims[-2] if b.type.rank > 1 else b.type.dims[0])
     if all(d.constant is not None for d in inner) and inner[0] != inner[1]:
-        raise errors.ShapeError(f"product of shapes {a.type} and {b.type}: {inner[0]} is not {inner[1]}", frame.builder.loc)
+        why = f"product of shapes {a.type} and {b.type}: {inner[0]} is not {inner[1]}"
+        raise errors.ShapeError(why, frame.builder.loc) from ValueError(why)
     dims = (*stacked, *a.type.dims[-2:-1], *(b.type.dims[-1:] if b.type.rank > 1 else ()))
     dtype = str(np.result_type(a.type.dtype, b.type.dtype))
     return Type(dtype, dims, array=bool(dims))
@@ -254,7 +255,8 @@ def _agreed(frame: Frame, dims: tuple[Dim, ...]) -> Dim:
     """The extent that all of these must have: a constant among them, else the first."""
     constants = {d.offset for d in dims if d.constant is not None}
     if len(constants) > 1:
-        raise errors.ShapeError(f"arrays to be joined have the extents {' and '.join(map(str, sorted(constants)))}", frame.builder.loc)
+        why = f"arrays to be joined have the extents {' and '.join(map(str, sorted(constants)))}"
+        raise errors.ShapeError(why, frame.builder.loc) from ValueError(why)
     return next((d for d in dims if d.constant is not None), dims[0])
 
 

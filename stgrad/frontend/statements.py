@@ -107,7 +107,8 @@ def _unpack(frame: Frame, target: Any, value: Value) -> None:
             frame.unsupported(target, f"not enough values to unpack: {len(items)}")
         items = [*items[:starred], items[starred : len(items) - after], *items[len(items) - after :]]
     elif len(items) != len(target.elts):
-        raise errors.ShapeError(f"{len(items)} values for {len(target.elts)} names", frame.loc(target))
+        cause = ValueError(f"{'not enough' if len(items) < len(target.elts) else 'too many'} values to unpack (expected {len(target.elts)})")
+        raise errors.ShapeError(f"{len(items)} values for {len(target.elts)} names", frame.loc(target)) from cause
     items = [_snapshot(frame, v, len(items) > 1) for v in items]
     for sub, item in zip(target.elts, items, strict=True):
         frame.assign(sub.value if isinstance(sub, gast.Starred) else sub, item)
@@ -335,9 +336,12 @@ def import_statement(frame: Frame, node: Any) -> None:
 
 
 def _imported(frame: Frame, name: str) -> Any:
-    """A module; raises ImportError where there is none."""
+    """A module; where there is none, the path to here ends with an ImportError."""
     module = frame.look("module", None, name)
-    return importlib.import_module(name) if module is ABSENT else module
+    try:
+        return importlib.import_module(name) if module is ABSENT else module
+    except ImportError as problem:
+        raise errors.UndefinedNameError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
 
 @executes(gast.ImportFrom)

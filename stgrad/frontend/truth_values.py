@@ -33,7 +33,8 @@ def may_be_either(frame: Frame, value: Value) -> bool:
     """Whether a number may be Python's in one run, and NumPy's in another."""
     if not isinstance(value, Sym) or value.type.weak or value.type.array:
         return False
-    carried = isinstance(value.operand, Var) and any(frame.owned.get(value.name) in names for _, names, _ in frame.builder.loops)
+    name = frame.owned.get(value.name) if isinstance(value.operand, Var) else None
+    carried = any(name in names for _, names, _ in frame.builder.loops) and not any(f is frame and name in names for f, names in frame.builder.in_trips)
     return carried or operand_of(value) in frame.builder.flags
 
 

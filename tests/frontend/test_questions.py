@@ -164,3 +164,42 @@ def test_the_item_of_an_array_with_more(jit: bool) -> None:
         with pytest.raises(ValueError, match="array of size 1"):
             stgrad.grad(take, jit=jit)(np.array([0.5, 0.3]))
     assert stgrad.grad(lambda x: x[x > 0.4].item() ** 2, jit=jit)(np.array([0.5, 0.3])).tolist() == [1.0, 0.0]
+
+
+def cleaned(x):
+    out = []
+    for v in x:
+        if type(v) in (str, bool, np.str_):
+            out.append(1.0)
+        elif not np.isnan(v):
+            out.append(v)
+    return np.sum(np.array(out) ** 2)
+
+
+def of_numpy(x):
+    s = 0.0
+    for k, v in enumerate(list(x)):
+        s += v**2 if isinstance(v, np.floating) else 100.0 * v
+        if type(v) is float:
+            s += k * v
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [cleaned, of_numpy])
+def test_items_of_an_array_in_a_loop_are_numpys(f, jit):
+    x = np.array([0.5, 1.5, -0.3])
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), 2.0 * x)
+
+
+def test_what_a_loop_carries_may_be_either():
+    def f(x):
+        s = 0.0
+        for v in x:
+            if isinstance(s, np.floating):
+                s = s * 0.5
+            s = s + v
+        return s
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="of Python or of NumPy is asked for"):
+        stgrad.grad(f, jit=True)(np.ones(3))
