@@ -171,7 +171,9 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return called(list, value)
-    raise errors.TypeInferenceError(f"{a_kind(value)} cannot be iterated over", frame.loc(node))
+    number = isinstance(value, (int, float, complex)) or value is None  # Python's own error is certain of these
+    cause = TypeError(f"'{type(value).__name__}' object is not iterable") if number else None
+    raise errors.TypeInferenceError(f"{a_kind(value)} cannot be iterated over", frame.loc(node)) from cause
 
 
 def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:
@@ -229,7 +231,7 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
         return Counted(range_length(frame, value), lambda k: _affine(frame, value.start, k, value.step))
     if isinstance(value, Sym):
         if not value.type.rank:
-            raise errors.TypeInferenceError("a scalar cannot be iterated over", frame.loc(node))
+            raise errors.TypeInferenceError("a scalar cannot be iterated over", frame.loc(node)) from TypeError("a number is not iterable")
         return Counted(extent(frame, value, 0, bound=True), lambda k: load(frame, value, k, node))
     if isinstance(value, Growing):
         return Counted(value.count, lambda k: lists().item(frame, value, k))

@@ -301,6 +301,8 @@ def _iter(frame: Frame, values: Value) -> Value:
     """In an `__iter__`, what is iterated over; else an object that `next` and loops take items from."""
     if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor or isinstance(values, Generator):
         return values
+    if isinstance(values, Sym) and not values.type.rank:
+        count_items(frame, values, None)  # which raises
     kept = isinstance(values, (Sym, Growing, list)) and not isinstance(values, DictView)  # what is written to them is found later
     items = values if kept else known_items(frame, values, None)
     if items is None:

@@ -311,14 +311,15 @@ MEANS: dict[str, Any] = {
 }  # fmt: skip
 
 
-# modules in C, and those in which SciPy has the same functions in Python
+# modules in C, and those in which the same functions stand in Python
 TWINS = {f"scipy.spatial.transform._{name}_cy": f"scipy.spatial.transform._{name}_xp" for name in ("rotation", "rigid_transform")}
+TWINS["bottleneck.reduce"] = "stgrad.frontend.bottleneck"
 
 
 def meaning(function: Any) -> Callable[..., Any] | None:
-    """What stands for a function of SciPy; None for other functions."""
+    """What stands for a function of SciPy or Bottleneck; None for other functions."""
     module = getattr(function, "__module__", None)
-    if not isinstance(module, str) or not module.startswith(("scipy.", "array_api_compat.")) or isinstance(function, types.MethodType):
+    if not isinstance(module, str) or not module.startswith(("scipy.", "array_api_compat.", "bottleneck.")) or isinstance(function, types.MethodType):
         return None
     name = getattr(function, "__qualname__", "")
     if f".{module}.{name}".endswith(".array_api_compat.numpy.linalg.solve"):
