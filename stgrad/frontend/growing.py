@@ -25,7 +25,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
-from stgrad.frontend.items import UNSET, Coded, Slot, fits, slot, taken
+from stgrad.frontend.items import UNSET, Bounds, Coded, Slot, bounds, fits, slot, taken
 from stgrad.frontend.joins import renumbered
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import (
@@ -151,6 +151,7 @@ def _paired(f: Any, structure: Value, value: Value) -> Value:
     """`f(buffer, item)` for each buffer and what it takes of an item."""
     if isinstance(structure, Slot):
         value = slot(value)
+    value = bounds(value) if isinstance(structure, Bounds) else value
     if isinstance(structure, Coded):
         return Coded(f(structure.code, _Text(value, structure.texts.options)), structure.texts)
     if value is UNSET and isinstance(structure, (tuple, list)):

@@ -24,9 +24,11 @@ from stgrad.frontend.values import (
     Value,
     a_kind,
     is_number,
+    is_static,
     leaves,
     map_leaves,
     rebuild,
+    static_of,
     type_of,
 )
 from stgrad.ir import Dim, Type
@@ -47,6 +49,19 @@ class Coded(NamedTuple):
 
     code: Value
     texts: Texts
+
+
+class Bounds(NamedTuple):
+    """A slice as an item, with bounds that the running program decides."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+def bounds(value: Value) -> Value:
+    """A slice as a list holds it; other values as they are."""
+    return Bounds(value.start, value.stop, value.step) if isinstance(value, slice) else value
 
 
 def coded(value: Value) -> Coded | None:
@@ -72,6 +87,8 @@ def taken(item: Value) -> Value:
         return Optional(taken(item.value), item.none)
     if isinstance(item, Coded):
         return Chosen(item.code, item.texts.options, errors.TypeInferenceError("an item of a list is one of several texts", None))
+    if isinstance(item, Bounds):
+        return slice(*map(taken, item))
     if isinstance(item, (tuple, list)):
         return rebuild(item, [taken(v) for v in item]) if any(isinstance(v, (tuple, list, dict, Record)) for v in item) else item
     if isinstance(item, dict):
@@ -83,6 +100,7 @@ def beside(structure: Value, item: Value) -> Iterator[tuple[Value, Value]]:
     """Each leaf of the structure of a list, and what an item has in its place."""
     if isinstance(structure, Slot):
         item = slot(item)
+    item = bounds(item) if isinstance(structure, Bounds) else item
     if isinstance(structure, Coded):
         yield structure.code, 0
     elif isinstance(structure, (tuple, list)):
@@ -112,6 +130,8 @@ def described(frame: Frame, value: Value) -> Value:
             if texts is None:
                 raise v.error
             return texts
+        if isinstance(v, slice) and not is_static(static_of(v)):
+            return map_leaves(leaf, bounds(v))
         if isinstance(v, Sym) or is_number(v):
             t = type_of(v)
             return Type(t.dtype, tuple(d if d.constant is not None else ANY for d in t.dims), array=t.array)
@@ -122,6 +142,8 @@ def described(frame: Frame, value: Value) -> Value:
 
 def joined(frame: Frame, a: Value, b: Value) -> Value:
     """The description that fits two items."""
+    if isinstance(a, slice) and isinstance(b, (slice, Bounds)) or isinstance(a, Bounds) and isinstance(b, slice):
+        a, b = (v if a == b else described(frame, bounds(v)) for v in (a, b))
     if isinstance(a, Slot) or isinstance(b, Slot) or (a is None) is not (b is None):
         both = [v.value if isinstance(v, Slot) else v for v in (a, b) if v is not None]
         held = joined(frame, *both) if len(both) == 2 else both[0]
