@@ -390,3 +390,12 @@ def _changed(code: types.CodeType) -> SourceNotFoundError:
         reason="the file was changed after it was imported, or the code was rewritten by a tool",
         hint="import the module again (restart Python)",
     )
+
+
+def module_of(function: Any) -> str:
+    """The module that a function says it is of; nothing where its text stands in another package, and a decorator (`functools.wraps`) gave it the name."""
+    module = getattr(function, "__module__", None)
+    names = getattr(function, "__globals__", None)
+    if not isinstance(module, str) or names is not None and str(names.get("__name__", module)).partition(".")[0] != module.partition(".")[0]:
+        return ""
+    return module

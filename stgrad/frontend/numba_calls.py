@@ -27,6 +27,7 @@ from stgrad.frontend.indexing import load
 from stgrad.frontend.operations import binary
 from stgrad.frontend.values import Sym, Value, is_static, static_of, type_of
 from stgrad.ir import Type
+from stgrad.source import module_of
 
 
 def meaning(function: Any) -> Callable[..., Value] | None:
@@ -34,7 +35,7 @@ def meaning(function: Any) -> Callable[..., Value] | None:
     if type(getattr(getattr(function, "__self__", None), "_numba_type_", None)).__name__ == "ClassInstanceType":
         return _refused_method(function.__name__)
     function = getattr(function, "__func__", function)
-    if not str(getattr(function, "__module__", "")).startswith("numba."):
+    if not module_of(function).startswith("numba."):
         return None
     if type(function).__name__ == "StencilFunc":
         made = Stencil(function.kernel_ir.func_id.func, {**function.options, "neighborhood": function.neighborhood})

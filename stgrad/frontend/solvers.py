@@ -20,6 +20,7 @@ from stgrad.frontend.library import refuse
 from stgrad.frontend.values import Value, is_number, static_of
 from stgrad.hooks import stop_gradient
 from stgrad.implicit import custom_root
+from stgrad.source import module_of
 
 _FULL = "`full_output` of a solver of SciPy is not supported"
 _INFINITE = "an infinite end of scipy.integrate.quad must be known at compile time: write np.inf in the call"
@@ -318,8 +319,8 @@ TWINS["bottleneck.reduce"] = "stgrad.frontend.bottleneck"
 
 def meaning(function: Any) -> Callable[..., Any] | None:
     """What stands for a function of SciPy or Bottleneck; None for other functions."""
-    module = getattr(function, "__module__", None)
-    if not isinstance(module, str) or not module.startswith(("scipy.", "array_api_compat.", "bottleneck.")) or isinstance(function, types.MethodType):
+    module = module_of(function)
+    if not module.startswith(("scipy.", "array_api_compat.", "bottleneck.")) or isinstance(function, types.MethodType):
         return None
     name = getattr(function, "__qualname__", "")
     if f".{module}.{name}".endswith(".array_api_compat.numpy.linalg.solve"):

@@ -20,6 +20,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Closure, Record, Value, is_static, leaves, map_leaves, static_of
 from stgrad.lookups import called
+from stgrad.source import module_of
 
 _MODULE = "scipy.sparse"
 _CHANGING = frozenset(
@@ -83,8 +84,8 @@ def meaning(function: Any) -> Callable[..., Value] | None:
         return lambda frame, *args, **kwargs: _method(frame, function, args, kwargs)
     if type(getattr(function, "__self__", None)).__name__ == "SuperLU" and function.__name__ == "solve":
         return lambda frame, *args, **kwargs: frame.call(_functions().inverse_times, (function.__self__, *args), kwargs)
-    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
-    if isinstance(function, MethodType) or not isinstance(module, str) or not isinstance(name, str):
+    module, name = module_of(function), getattr(function, "__name__", None)
+    if isinstance(function, MethodType) or not isinstance(name, str):
         return None
     if not module.startswith(_MODULE) or module.startswith(f"{_MODULE}.csgraph"):
         return None

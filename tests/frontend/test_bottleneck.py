@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ def in_c(name):
     def function(*args, **kwargs):
         return getattr(twins, name)(*args, **kwargs)
 
-    function.__module__, function.__qualname__, function.__name__ = "bottleneck.reduce", name, name
-    return function
+    names = {**function.__globals__, "__name__": "bottleneck.reduce"}
+    found = types.FunctionType(function.__code__, names, name, None, function.__closure__)
+    found.__module__, found.__qualname__ = "bottleneck.reduce", name
+    return found
 
 
 @pytest.mark.parametrize("name", [n for n, f in vars(twins).items() if inspect.isfunction(f)])
