@@ -22,7 +22,7 @@ LIMITS_PAGE = "docs/limits.md"
 # How messages of programs begin that cannot go on, where the function can: its derivative is recorded then.
 NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
-SQUEEZED = "an axis has one item as the program runs, and np.squeeze drops it"
+SQUEEZED = "np.squeeze drops other axes as the program runs"
 RAGGED = "the arrays in a list have different shapes"
 
 

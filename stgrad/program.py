@@ -351,7 +351,7 @@ def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
     except errors.StgradError:
         if not assumption.rolled and not assumption.squeezed:
             raise
-        with _assuming(assumption.run_time or assumption.squeezed, written_out=assumption.rolled) as assumption:
+        with _assuming(assumption.run_time, written_out=assumption.rolled, dropped=assumption.squeezed) as assumption:
             compiled = _compiled(target, specs, keep)
     seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
     if assumption.run_time or not (seen and assumption.inside):
@@ -372,8 +372,8 @@ def _seen(fn: Function) -> bool:
 
 
 @contextmanager
-def _assuming(run_time: bool, written_out: bool = False) -> Iterator[Assumption]:
-    assumption = Assumption(run_time, written_out=written_out)
+def _assuming(run_time: bool, written_out: bool = False, dropped: bool = False) -> Iterator[Assumption]:
+    assumption = Assumption(run_time, written_out=written_out, dropped=dropped)
     token = ASSUMPTION.set(assumption)
     try:
         yield assumption

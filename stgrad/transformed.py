@@ -389,7 +389,7 @@ class Transformed(Programs):
         if isinstance(refused, errors.TypeInferenceError) or refused is not None and not program.ready.second_try and self.options.plain:
             return plainly(self._last_resort(refused), refused)
         if not program.ready.second_try:
-            raise problem
+            raise refused if str(problem).startswith(errors.SQUEEZED) and refused is not None else problem
         try:
             return call(self._other())
         except errors.StgradError as other:

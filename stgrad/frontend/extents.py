@@ -23,7 +23,8 @@ class Assumption:
     to its arguments already. `short`: a test fails for arrays shorter than what a slice leaves out, which
     NumPy takes. `boxes`: what NumPy makes of numbers are arrays without axes (see `stgrad.frontend.boxes`).
     `written_out`: the trips of loops over constants are; without it, `rolled` tells that there is a loop of which they are not
-    (see `stgrad.frontend.rolling`). `squeezed`: axes are taken to stay that `np.squeeze` drops where they have one item.
+    (see `stgrad.frontend.rolling`). `squeezed`: axes are taken to stay that `np.squeeze` drops where they have one item;
+    `dropped`: they are taken to have one, as a program in which they stay was refused.
     """
 
     run_time: bool = False
@@ -34,6 +35,7 @@ class Assumption:
     written_out: bool = False
     rolled: bool = False
     squeezed: bool = False
+    dropped: bool = False
 
     def note(self, *, inside: bool) -> None:
         """There is a test."""

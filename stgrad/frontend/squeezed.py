@@ -1,6 +1,7 @@
 """`np.squeeze` of arrays whose extents only the running program tells: an axis that happens to have one item is dropped, any other stays.
 
-The first reading takes such axes to be longer, and tests it. Where a test fails, the program is read again for both:
+The first reading takes such axes to be longer, and tests it; where what follows is refused then, to have one item. Where a test fails, the program
+is read again for both:
 
     y = np.squeeze(x)    ->    if x.shape[0] == 1: raise ...          y = x[0] if x.shape[0] == 1 else x
 
@@ -57,12 +58,16 @@ def _squeeze(frame: Frame, a: Value, axis: Value = None) -> Value:
     unsure = [i for i, dim in enumerate(a.type.dims) if dim.symbol is not None and frame.builder.extents.may_be_one(dim)]
     if axis is not None:
         return _along(frame, a, static_of(axis), unsure)
-    if ASSUMPTION.get().run_time and unsure:
+    assumption = ASSUMPTION.get()
+    if assumption.run_time and unsure:
         return _of_both(frame, a, unsure)
     for i in unsure:
-        ASSUMPTION.get().note(inside=True)
-        ASSUMPTION.get().squeezed = True
-        raise_where(frame, _is_one(frame, a, i), "ValueError", errors.with_line(errors.SQUEEZED, frame.builder.loc))
+        assumption.note(inside=True)
+        assumption.squeezed = not assumption.dropped
+        one = _is_one(frame, a, i)
+        raise_where(frame, unary_not(frame, one) if assumption.dropped else one, "ValueError", errors.with_line(errors.SQUEEZED, frame.builder.loc))
+    if assumption.dropped and unsure:
+        a = load(frame, a, tuple(0 if i in unsure else slice(None) for i in range(a.type.rank)), None)
     return emit(frame, np.squeeze, a)
 
 
