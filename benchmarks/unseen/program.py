@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 Function = Callable[..., Any]
-MODULES = ("products", "solvers", "stencils", "medley", "networks", "physics", "data", "rodinia", "adbench", "statistics", "fields", "quants", "motions", "trajectories", "grids", "frames")
+MODULES = tuple("products solvers stencils medley networks physics data rodinia adbench statistics fields quants motions trajectories grids frames".split())
 
 
 @dataclass(frozen=True)
