@@ -176,3 +176,22 @@ def test_loops_on_threads_share_no_memory():
 
     source = stgrad.grad(rows, (0, 1), parallel=True).lowered(np.eye(2), np.ones((40, 2)))
     assert "out=" not in source
+
+
+def joints(angles, rest):
+    pose = np.eye(4)
+    total = 0.0
+    for q in angles:
+        c, s = np.cos(q), np.sin(q)
+        pose = pose @ np.array([[c, -s, 0.0, s], [s, c, 0.0, c], [0.0, 0.0, 1.0, q], [0.0, 0.0, 0.0, 1.0]])
+        total += np.sum((pose @ rest) ** 2) + np.sum((rest @ pose) ** 3)
+    return total
+
+
+def test_products_of_few_constant_extents_are_loops():
+    """A vector of an argument has an extent that only a run tells: its products stay calls."""
+    args = (np.array([0.3, -0.4, 1.2]), np.array([0.5, 0.2, -0.7, 1.0]))
+    source = text(joints, *args)
+    assert "matmul(pose, pose" not in source and "matmul(pose_bar" not in source, source
+    check_gradient(joints, args, jit=False)
+    check_gradient(joints, args, jit=True, order=1)

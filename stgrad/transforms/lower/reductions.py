@@ -6,6 +6,8 @@ operand's axes. Fusing makes a local scalar of `v[j]` wherever its loops allow.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from stgrad.ir import Assign, Const, Dim, Operand, Type, Var, entries_of
@@ -27,6 +29,7 @@ from stgrad.transforms.lower.numeric import as_dtype, literal, typed
 from stgrad.transforms.lower.scalarise import HANDLERS, ONE, Scalariser, argument, handles
 from stgrad.transforms.lower.views import View
 
+FEW = 128  # multiplications of a product that loops do faster than a call
 EMPTY = "zero-size array to reduction operation {} which has no identity"
 
 
@@ -212,7 +215,11 @@ def product(state: Scalariser, stmt: Assign) -> bool:
     a, b, dtype = state.types[left.name], state.types[right.name], state.types[stmt.target.name].dtype
     if (a.rank, b.rank) == (1, 1) and np.dtype(dtype).kind == "f":
         return inner(state, stmt, left, right)
-    if (a.rank, b.rank) != (2, 2) or stmt.op not in ("np.dot", "np.matmul") or a.dtype != b.dtype:
+    if stmt.op not in ("np.dot", "np.matmul") or a.dtype != b.dtype:
+        return False
+    if np.dtype(dtype).kind == "f" and max(a.rank, b.rank) == 2 and few(state, stmt, left, right):
+        return True
+    if (a.rank, b.rank) != (2, 2):
         return False
     rows, columns = (tuple(map(state.extents.canonical, state.view(v.name).dims)) for v in (left, right))
     if rows[1] == columns[0] == ONE:
@@ -232,6 +239,22 @@ def inner(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
         return False
     space = tuple(map(state.extents.canonical, space))
     _emit(state, stmt, stmt.target.name, "radd", [], typed("np.multiply", (x, y), dtype), space)
+    return True
+
+
+def few(state: Scalariser, stmt: Assign, left: Var, right: Var) -> bool:
+    """`y[i, j] += a[i, p] * b[p, j]` where all extents are constant and small: loops of which LLVM knows the trips."""
+    a, b = (tuple(map(state.extents.canonical, state.view(v.name).dims)) for v in (left, right))
+    rows, columns = a[:-1], b[1:]
+    dims = (*rows, *columns, a[-1])
+    if any(d.symbol is not None for d in (*dims, b[0])) or a[-1] != b[0] or math.prod(d.offset for d in dims) > FEW:
+        return False
+    space, places = state.layout(dims)
+    x = state.element_of(left, a, [*places[: len(rows)], places[-1]])
+    y = state.element_of(right, b, [places[-1], *places[len(rows) : -1]])
+    if x is None or y is None:
+        return False
+    _emit(state, stmt, stmt.target.name, "radd", places[:-1], typed("np.multiply", (x, y), x.dtype), space, dims[:-1])
     return True
 
 
