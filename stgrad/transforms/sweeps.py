@@ -259,8 +259,21 @@ class _Pair:
         return set(reads(stmt)) if not (isinstance(stmt, Assign) and stmt.op == "shape") else set()
 
     def _local(self, name: str) -> bool:
-        """An array made in the trip itself."""
-        return name in assigned(self.reverse.body) and not any(self._same(name, n) for n in exposed(self.reverse.body))
+        """An array made in the trip itself, by the reversal or, handed to it by a stack, by the forward loop."""
+        outside = [n for n in exposed(self.reverse.body) if self._same(name, n)]
+        return name in assigned(self.reverse.body) and all(map(self._handed, outside))
+
+    def _handed(self, stack: str) -> bool:
+        """Whether all memory that a stack hands from a trip to its reversal is made in that trip, and seen by these loops alone."""
+        forward, reverse = self.forward.body, self.reverse.body
+        if not any(isinstance(s, Pop) and s.stack == stack for s in walk(reverse)):
+            return False
+        stacks = {s.stack for s in walk(reverse) if isinstance(s, Pop)}
+        shared = {n for n in self.state.types if self._same(n, stack)} - stacks
+        if not shared <= assigned(forward) | assigned(reverse) or shared & (exposed(forward) | exposed(reverse)):
+            return False
+        middle = tuple(self.middle)
+        return shared.isdisjoint(self.live | observed(self.state.fn) | assigned(middle) | read(middle) | stored(middle))
 
     def _same(self, a: str, b: str) -> bool:
         types = self.state.types
@@ -283,7 +296,8 @@ class _Pair:
         outside = exposed(self.reverse.body) - {self.reverse.var.name}
         if outside & self._made:
             return False
-        return not any(self._same(n, w) for n in outside if self.state.types[n].array for w in self._changed)
+        memory = [n for n in outside if self.state.types[n].array and not self._handed(n)]
+        return not any(self._same(n, w) for n in memory for w in self._changed)
 
     def _movable(self) -> bool:
         """Choose what must come before both loops, and see that it can."""

@@ -1,6 +1,7 @@
 """Loops of independent trips run forward and reverse in one; all others stay apart."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -168,3 +169,60 @@ def test_products_with_the_hessian_store_nothing(f, x):
     text = stgrad.hvp(f).lowered(x, np.ones_like(x))
     assert "stack" not in text, text
     check_gradient(lambda x: np.sum(stgrad.grad(f)(x) ** 2), (x,), order=1)
+
+
+def rates(x, a):
+    """Each path changes an array of its own in place."""
+    total = 0.0
+    for p in range(a.shape[0]):
+        y = x.copy()
+        for t in range(a.shape[1]):
+            for i in range(t, len(y)):
+                y[i] *= math.exp(0.1 * y[i] * a[p, t])
+        total += np.sum(y) ** 2
+    return total
+
+
+def recursions(x, a):
+    """And hands arrays from one inner trip to the next."""
+    total = 0.0
+    for p in range(a.shape[0]):
+        y = x * a[p, 0]
+        for t in range(1, a.shape[1]):
+            new = y.copy()
+            for i in range(1, len(y)):
+                new[i] = y[i] + a[p, t] * y[len(y) - i]
+            y = new
+        total += np.sum(y * y)
+    return total
+
+
+def carried(x, a):
+    """What a path leaves, the next one starts from."""
+    total = 0.0
+    y = x.copy()
+    for p in range(a.shape[0]):
+        for i in range(len(y)):
+            y[i] = y[i] * math.sin(y[i]) + a[p, 0]
+        total += np.sum(y) ** 2
+    return total
+
+
+def last_of(x, a):
+    """What the last path leaves is read behind the loop."""
+    total = 0.0
+    y = x.copy()
+    for p in range(a.shape[0]):
+        y = x * a[p, 0]
+        for i in range(len(y)):
+            y[i] *= y[i]
+        total += np.sum(y * y)
+    return total + np.sum(np.exp(y))
+
+
+@pytest.mark.parametrize(("f", "united"), [(rates, True), (recursions, True), (carried, False), (last_of, False)])
+def test_arrays_that_a_trip_makes_and_changes(f, united):
+    text = stgrad.grad(f, (0, 1)).lowered(X, A)
+    assert (len(re.findall(r"for p\w* in range\(", text)) == 1) == united, text
+    check_gradient(f, (X, A), jit=False)
+    check_gradient(f, (X, A), jit=True, order=1)

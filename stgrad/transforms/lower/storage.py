@@ -111,6 +111,7 @@ class Storage:
     pops: dict[str, list[Stmt]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     before: dict[int, list[Stmt]] = field(default_factory=dict)  # statements to put before a statement, by id
+    capacities: dict[tuple[int, ...], Operand] = field(default_factory=dict)  # how often nests of loops run, by their ids: counted once
     by_scope: dict[int, dict[str, tuple[list[Path], list[Path]]]] = field(default_factory=dict)
 
     def block(self, statements: Block) -> Block:
@@ -190,10 +191,11 @@ class Storage:
             leading = tuple(known)
         else:
             counting.out.clear()
-            total = self._capacity(counting, forward)
+            nest = tuple(map(id, forward))
+            total = self.capacities.get(nest) or self._capacity(counting, forward)
             if total is None:
                 return
-            leading = (total,)
+            self.capacities[nest], leading = total, (total,)
             counting.out.append(Assign((self._position(stack),), "alias", (Const(0),)))
         sizes_all = (*leading, *(counting.extent(d) for d in item.dims))
         shape = sizes_all[0] if len(sizes_all) == 1 else Pack(sizes_all)
