@@ -45,6 +45,7 @@ from stgrad.transforms.registry import REGISTRY, PassInfo, check, facts, sparing
 from stgrad.transforms.reverse import reverse
 from stgrad.transforms.series import series
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.sink import sink
 from stgrad.transforms.small import small_arrays
 from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.transforms.tallies import Pushed, filled, pushed
@@ -125,7 +126,7 @@ def keeps(fn: Function) -> list[Pushed]:
 
 def prepared(fn: Function) -> Function:
     """A program just read, as it is differentiated."""
-    return move_invariants(small_arrays(inverses(simplify(fn))))
+    return move_invariants(small_arrays(sink(inverses(simplify(fn)))))
 
 
 def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
