@@ -291,9 +291,17 @@ class _State:
             return _each(lambda *at: self.arithmetic(stmt.op, *at), *parts)
         if stmt.op == "np.sum" and all(o == NONE for _, o in stmt.kwargs) and len(stmt.args) == 1:
             return np.asarray(self.total(list(self.read(stmt.args[0]).flat)), object)
-        if known.kind == "product" and not stmt.kwargs and all(isinstance(a, Var) and a.name in self.candidates for a in stmt.args):
-            return self.product(*map(self.read, stmt.args))
+        if known.kind == "product" and not stmt.kwargs and len(stmt.args) == 2:
+            return self.product(*self.factors(*stmt.args))
         raise Unsupported
+
+    def factors(self, *args: Operand) -> list[Cells]:
+        """The operands of a product, of which a vector may be in memory: it has the extent of the other's inner axis."""
+        small = [isinstance(a, Var) and a.name in self.candidates for a in args]
+        if not any(small) or not all(isinstance(a, Var) and (own or self.types[a.name].rank == 1) for a, own in zip(args, small, strict=True)):
+            raise Unsupported
+        inner = [self.shape(a.name)[axis if self.types[a.name].rank > 1 else 0] for a, axis, own in zip(args, (1, 0), small, strict=True) if own]  # type: ignore[union-attr]
+        return [self.read(a, () if own else (inner[0],)) for a, own in zip(args, small, strict=True)]
 
     def arithmetic(self, op: str, *args: Operand) -> Operand:
         """An operation on elements. They may be Python's floats, which raise where NumPy's give inf: not so if the first one is NumPy's."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
+import stgrad
 from stgrad import jit, value_and_grad
 from stgrad.frontend import read
 from stgrad.printer import to_source
@@ -183,3 +185,24 @@ def test_arrays_that_a_loop_carries(f, gone: bool) -> None:
     np.testing.assert_allclose(found, (f(0.7, 5), (f(0.7 + h, 5) - f(0.7 - h, 5)) / (2.0 * h)), rtol=1e-6)
     text = to_source(small_arrays(simplify(read(f, {"a": spec_of(0.7, "a"), "n": spec_of(5, "n")}).function)))
     assert ("np.empty" not in text) == gone, text
+
+
+def stiffness(a, u):
+    """A small matrix times a vector of an argument, from either side."""
+    total = 0.0
+    for k in range(u.shape[0]):
+        m = np.array([[a, a * a, 1.0], [0.5, a, -a]])
+        w = m @ u[k]
+        total += w[0] * w[1] ** 2
+    return total + np.sum((u[0, :2] * a) @ np.array([[a, 1.0], [2.0, a]])) ** 2
+
+
+def test_products_with_a_vector_in_memory() -> None:
+    u = np.array([[0.3, 1.2, -0.4], [0.8, 0.1, 0.6]])
+    text = to_source(small_arrays(simplify(read(stiffness, {"a": spec_of(0.7, "a"), "u": spec_of(u, "u")}).function)))
+    assert "np.empty" not in text and "@ u_k" not in text, text
+    for compiled in (False, True):
+        check_gradient(stiffness, (0.7, u), jit=compiled, order=1)
+        with pytest.raises(ValueError):
+            stgrad.grad(stiffness, jit=compiled)(0.7, np.ones((2, 4)))
+    check_gradient(stiffness, (0.7, u), jit=False)
