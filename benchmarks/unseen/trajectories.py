@@ -62,7 +62,7 @@ def l96(x, F):
     return (np.roll(x, -1) - np.roll(x, 2)) * np.roll(x, 1) - x + F
 
 
-@program("ode", lambda r, n, t: (r.standard_normal(n), 8.0, 0.01, t), (40, 600), (6, 3), lorenz96_adjoint, fixed=(2,))
+@program("ode", lambda r, n, t: (r.standard_normal(n), 8.0, 0.01, t), (40, 300), (6, 3), lorenz96_adjoint, fixed=(2,))
 def lorenz96(x, F, h, steps):
     for _ in range(steps):
         k1 = l96(x, F)

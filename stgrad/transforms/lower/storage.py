@@ -75,6 +75,7 @@ from stgrad.ir import (
     assigned,
     blocks,
     map_blocks,
+    reads,
     stored,
     walk,
 )
@@ -83,6 +84,7 @@ from stgrad.transforms.lower.pieces import zero
 from stgrad.transforms.lower.rows import finished
 
 Path = tuple[Stmt, ...]
+PLAIN = ("alias", "np.add", "np.subtract", "max", "shape")  # what a count may do where nothing is counted
 
 
 def storage(fn: Function) -> Function:
@@ -111,6 +113,7 @@ class Storage:
     pops: dict[str, list[Stmt]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     before: dict[int, list[Stmt]] = field(default_factory=dict)  # statements to put before a statement, by id
+    around: tuple[For, ...] = ()
     capacities: dict[tuple[int, ...], Operand] = field(default_factory=dict)  # how often nests of loops run, by their ids: counted once
     by_scope: dict[int, dict[str, tuple[list[Path], list[Path]]]] = field(default_factory=dict)
 
@@ -121,7 +124,6 @@ class Storage:
         return tuple(s for stmt in statements for s in self.rewrite(stmt))
 
     def rewrite(self, stmt: Stmt) -> list[Stmt]:
-        ahead = self.before.get(id(stmt), [])
         if isinstance(stmt, Stack) and stmt.name in self.dropped:
             return []
         if isinstance(stmt, Push) and stmt.stack in self.pushes:
@@ -131,7 +133,10 @@ class Storage:
                 replace(s, targets=(stmt.target,), loc=stmt.loc, note=stmt.note) if isinstance(s, Assign) and s.targets == (HOLE,) else s
                 for s in self.pops[stmt.stack]
             ]
-        return [*ahead, map_blocks(self.block, stmt)]
+        around, self.around = self.around, (*self.around, stmt) if isinstance(stmt, For) else self.around
+        inner = map_blocks(self.block, stmt)
+        self.around = around
+        return [*self.before.get(id(stmt), []), inner]
 
     # ----------------------------------------------------------------- plans
 
@@ -192,7 +197,7 @@ class Storage:
         else:
             counting.out.clear()
             nest = tuple(map(id, forward))
-            total = self.capacities.get(nest) or self._capacity(counting, forward)
+            total = self.capacities.get(nest) or self._ahead(counting, self._capacity(counting, forward))
             if total is None:
                 return
             self.capacities[nest], leading = total, (total,)
@@ -204,6 +209,18 @@ class Storage:
         counting.out.append(Assign((Var(stack),), "np.empty", (shape, *dtype)))
         self.dropped.add(stack)
         self.before.setdefault(id(push[0]), []).extend(counting.out)
+
+    def _ahead(self, counting: Counting, total: Operand | None) -> Operand | None:
+        """Move a count before the loops around its stack that change nothing of it."""
+        count = counting.out
+        made, used = assigned(tuple(count)), {n for s in walk(tuple(count)) for n in reads(s)}
+        plain = all(isinstance(s, For) or isinstance(s, Assign) and s.op in PLAIN for s in walk(tuple(count)))
+        still = [k for k, _ in enumerate(self.around) if (used - made).isdisjoint(assigned(self.around[k:]))]
+        if total is not None and count and plain and still:
+            total = counting.assign("max", total, Const(0))  # bound once, and a size
+            self.before.setdefault(id(self.around[still[0]]), []).extend(count)
+            count.clear()
+        return total
 
     # ------------------------------------------------------------- addresses
 
