@@ -15,7 +15,9 @@ from benchmarks.unseen.one import disagreement
 from benchmarks.unseen.program import load
 
 PROGRAMS = load()
-LONG = set("cfd_flux gmm hand resnet bundle_residual cavity_flow lstm_model vadv nbody lenet adi srad lavamd channel_flow deriche lattice_boltzmann".split())
+LONG = set(
+    "cfd_flux gmm hand resnet bundle_residual cavity_flow lstm_model vadv nbody lenet adi srad lavamd channel_flow deriche lattice_boltzmann lotka_rk45".split()
+)
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LONG])
