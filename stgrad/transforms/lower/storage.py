@@ -53,6 +53,7 @@ import numpy as np
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import parameter_extents
+from stgrad.analysis.statements import total as total_arithmetic
 from stgrad.analysis.trips import INT, Counting, mirrored
 from stgrad.ir import (
     Assign,
@@ -84,7 +85,6 @@ from stgrad.transforms.lower.pieces import zero
 from stgrad.transforms.lower.rows import finished
 
 Path = tuple[Stmt, ...]
-PLAIN = ("alias", "np.add", "np.subtract", "max", "shape")  # what a count may do where nothing is counted
 
 
 def storage(fn: Function) -> Function:
@@ -214,7 +214,7 @@ class Storage:
         """Move a count before the loops around its stack that change nothing of it."""
         count = counting.out
         made, used = assigned(tuple(count)), {n for s in walk(tuple(count)) for n in reads(s)}
-        plain = all(isinstance(s, For) or isinstance(s, Assign) and s.op in PLAIN for s in walk(tuple(count)))
+        plain = all(isinstance(s, For) or isinstance(s, Assign) and (s.op in ("alias", "shape") or total_arithmetic(s.op)) for s in walk(tuple(count)))
         still = [k for k, _ in enumerate(self.around) if (used - made).isdisjoint(assigned(self.around[k:]))]
         if total is not None and count and plain and still:
             total = counting.assign("max", total, Const(0))  # bound once, and a size
