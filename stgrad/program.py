@@ -92,7 +92,8 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
 
 def _read_outlining(function: Any, specs: Mapping[str, Spec], checked: bool | None) -> Reading:
     """The program of a function; of a long one, helpers that it calls over and over become units beside it, where they can be."""
-    if not outlining.ALLOWED.get():
+    permission = outlining.ALLOWED.get()
+    if not permission.allowed:
         return _read(function, specs)
     with outlining.reading() as state:
         found = _read(function, specs)
@@ -105,6 +106,7 @@ def _read_outlining(function: Any, specs: Mapping[str, Spec], checked: bool | No
         effects = any(_seen(array_program_of(made.unit, checked)) for made in state.made)
     except errors.StgradError:  # a function must be one for all of its calls; in place of each it may be another
         return found
+    permission.used |= not effects
     return found if effects else shorter
 
 
@@ -324,13 +326,14 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
     the one that broadcasts as it runs. What cannot be done with helpers as units is done with their bodies in place of their calls.
     """
-    token = outlining.ALLOWED.set(_one_program(getattr(target, "derivative", target)))
+    permission = outlining.Permission(_one_program(getattr(target, "derivative", target)))
+    token = outlining.ALLOWED.set(permission)
     try:
         return _settled(target, specs, keep)
     except errors.StgradError:
-        if not outlining.ALLOWED.get():
+        if not permission.used:
             raise
-        outlining.ALLOWED.set(False)
+        outlining.ALLOWED.set(outlining.Permission())
         return _settled(target, specs, keep)
     finally:
         outlining.ALLOWED.reset(token)

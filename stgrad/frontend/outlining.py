@@ -26,7 +26,16 @@ OFTEN = 3  # calls
 BODY = 15  # variables of a helper that is worth a function
 SHARE = 0.1  # of a program: what a helper must repeat of it
 
-ALLOWED: ContextVar[bool] = ContextVar("outlining_allowed", default=False)
+
+@dataclass
+class Permission:
+    """Whether a compilation may make functions of helpers, and whether it has."""
+
+    allowed: bool = False
+    used: bool = False
+
+
+ALLOWED: ContextVar[Permission] = ContextVar("outlining_allowed", default=Permission())  # noqa: B039  (nothing writes to this one)
 
 
 @dataclass
@@ -119,4 +128,4 @@ def _of_numbers(given: Mapping[str, Value]) -> bool:
     return any(isinstance(p, Sym) for p in parts) and all(not p.type.array if isinstance(p, Sym) else isinstance(p, known) for p in parts)
 
 
-__all__ = ["ALLOWED", "Outlining", "length", "noted", "outlined", "reading", "worth_it"]
+__all__ = ["ALLOWED", "Outlining", "Permission", "length", "noted", "outlined", "reading", "worth_it"]
