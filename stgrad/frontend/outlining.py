@@ -18,7 +18,7 @@ from typing import Any
 
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.units import Made, call_made, make
-from stgrad.frontend.values import Sym, Value, leaves
+from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Block, Function, walk
 
 LONG = 2000  # statements: of about so many on, compilation takes half a minute
@@ -123,8 +123,8 @@ def moves(leaf: Value) -> bool:
 
 
 def _of_numbers(given: Mapping[str, Value]) -> bool:
-    parts = [leaf for value in given.values() for leaf in leaves(value)]
     known = (bool, int, float, complex, str, type(None))
+    parts = given.values()
     return any(isinstance(p, Sym) for p in parts) and all(not p.type.array if isinstance(p, Sym) else isinstance(p, known) for p in parts)
 
 

@@ -112,7 +112,7 @@ class _Sink:
                 uses.setdefault(name, []).append(stmt)
         kept = set(operand_vars(fn.result)) | set(fn.constants)
         for name, made in self.once.items():
-            if not isinstance(made, Assign) or name in kept or not self.types[name].array or not self.derived(made):
+            if not isinstance(made, Assign) or len(made.targets) > 1 or name in kept or not self.types[name].array or not self.derived(made):
                 continue
             picked = [s for s in uses.get(name, []) if self.pick(s, name) is not None]
             same = all(depth[id(s)] == depth[id(made)] for s in picked)
@@ -178,7 +178,7 @@ class _Sink:
     def element(self, array: Var, at: tuple[Operand, ...]) -> Operand | None:
         """The part of an array under these positions; None where it must be read of the array."""
         made = self.once.get(array.name)
-        if not isinstance(made, Assign) or not self.derived(made):
+        if not isinstance(made, Assign) or len(made.targets) > 1 or not self.derived(made):
             return None
         if made.op == "getitem":
             return self.of_part(made, at)
