@@ -21,7 +21,7 @@ from stgrad.frontend.units import Made, call_made, make
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import Block, Function, walk
 
-LONG = 2000  # statements: of about so many on, compilation takes half a minute
+LONG = 1000  # statements: of about so many on, the first call takes ten seconds
 OFTEN = 3  # calls
 BODY = 15  # variables of a helper that is worth a function
 SHARE = 0.1  # of a program: what a helper must repeat of it
