@@ -18,7 +18,7 @@ class Blocks(Views):
             (0.8, self.store_scattered), (0.5, self.parts), (0.4, self.looked_into), (0.4, self.keys_by_path),
         ]  # fmt: skip
         if self.indent < 4:
-            choices += [(5, self.for_loop), (1, self.while_loop), (4, self.branch), (0.5, self.match)]
+            choices += [(5, self.for_loop), (1, self.while_loop), (4, self.branch), (0.5, self.match), (0.8, self.iteration)]
         self.draw([(w, lambda make=make: None if make() is False else True) for w, make in choices])  # type: ignore[misc]
 
     # ------------------------------------------------------------- blocks
@@ -208,6 +208,24 @@ class Blocks(Views):
             self.looped({k: Int(0, max(trips - 1, 0))}, [f"{k} += 1"])
             self.scope.names[k] = Int(-1, max(trips - 1, -1))
         return True
+
+    def iteration(self) -> None:
+        """A loop to a tolerance, with a residual that its last trip makes for nobody; what it has found may be left out."""
+        s, r, k = self.new("s"), self.new("r"), self.new("k")
+        goal, factor = self.scalar_leaf(), self.scalar_leaf()
+        residual = self.rng.choice([f"np.exp(-{s} * {s}) * np.sin({s})", f"{factor} * np.cos({s}) * np.tanh({s})", f"np.sin({s}) * np.arctan({s}) * {factor}"])
+        self.emit(f"{s}, {k} = {self.scalar_leaf()}, 0")
+        self.emit(f"{r} = {residual}")
+        self.emit(f"while abs({goal} - {s} - {r}) > 1e-3 and {k} < {self.rng.randint(2, 6)}:")
+        self.indent += 1
+        self.emit(f"{s} = {s} + 0.3 * ({goal} - {s} - {r}) / (1.0 + {s} * {s})")
+        self.emit(f"{r} = {residual}")
+        self.emit(f"{k} += 1")
+        self.indent -= 1
+        self.scope.names[s] = Float()
+        if self.chance(0.6):
+            self.bind(f"{s} if {self.condition()} else {self.scalar_leaf()}", Float(), "a")
+            del self.scope.names[s]
 
     # ------------------------------------------------------------- the end
 
