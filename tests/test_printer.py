@@ -357,6 +357,17 @@ def test_what_takes_an_item_off_a_stack_always_runs():
     assert not any(" else " in line and "pop" in line for line in text.splitlines())
 
 
+@pytest.mark.parametrize("between", [[], [Push("s", Const(3.0))], [let("z", "runtime.pop", "s")], [If(Var("_z"), (let("z", "runtime.pop", "s"),))]])
+def test_items_of_a_stack_come_off_in_their_order(between):
+    pops = [let("_a", "runtime.pop", "s"), *between, let("_b", "runtime.pop", "s")]
+    pushes = [Push("s", Const(float(k))) for k in range(5)]
+    for order in ("_b", "_a"), ("_a", "_b"):
+        body = [Stack("s", FLOAT), *pushes, let("z", "alias", 0.0), let("_z", "np.equal", "p", 1.0), *pops, let("c", "np.subtract", *order)]
+        fn = function("p", body, Pack((Var("c"), Var("z"))), _z=BOOL)
+        assert run(fn, 1.0) == run(fn, 1.0, nest=False)
+        assert run(fn, 2.0) == run(fn, 2.0, nest=False)
+
+
 def test_or_with_an_empty_branch_and_a_long_conditional():
     long = [let(f"_a{k}", "np.sin", f"_a{k - 1}" if k else "x") for k in range(9)]
     fn = function(

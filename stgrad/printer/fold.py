@@ -3,8 +3,8 @@
 `fold` does two things in turn until nothing changes:
 
 * nesting: a temporary (`_` begins its name) that is assigned and then read once in the same block moves into the reader,
-  where nothing in between can change what it reads: no assignment to its operands, and for array contents no store; and into a part of an
-  expression that may be skipped only where it does nothing but compute,
+  where nothing in between can change what it reads: no assignment to its operands, for array contents no store, and for an item that it takes
+  off a stack no other use of that; and into a part of an expression that may be skipped only where it does nothing but make a value,
 * patterns: `c = a; if c: c = b` becomes `c = a and b`, an `if` with one assignment to the same name in both branches
   becomes a conditional expression, `t = a; a = b; b = t` becomes `a, b = b, a`.
 
@@ -23,7 +23,6 @@ from stgrad.ir.ops import operation
 from stgrad.names import plain
 from stgrad.printer.expressions import Call, children, is_comparison, is_identity, is_scalar, names, replace_leaves
 
-COMPUTE = {"arithmetic", "comparison", "logical", "predicate", "function", "choice", "identity", "cast", "part", "whole", "count", "element", "extent"}
 WIDTH = 96  # a line gets no longer by nesting
 CONDITIONAL_WIDTH = 72
 
@@ -193,10 +192,18 @@ def _nest(block: ir.Block, result: Any, facts: _Facts, depth: int) -> tuple[ir.B
 
 
 def computes(expr: Any) -> bool:
-    """Whether an expression does nothing but compute, so that it may as well not run: it takes no item off a stack, draws nothing, calls nobody."""
-    if isinstance(expr, Call) and expr.op not in ("if", "and", "or", "not", "bool") and operation(expr.op).kind not in COMPUTE:
+    """Whether an expression does nothing but make a value, so that it may as well not run."""
+    if isinstance(expr, Call) and expr.op not in ("if", "and", "or") and not operation(expr.op).computes:
         return False
     return all(map(computes, children(expr)))
+
+
+def _stacks(expr: Any) -> Iterator[str]:
+    """The stacks that an expression takes items off."""
+    if isinstance(expr, Call) and operation(expr.op).takes:
+        yield from names(expr.args[0])
+    for part in children(expr):
+        yield from _stacks(part)
 
 
 def _read(stmt: ir.Stmt) -> tuple[Any, ...]:
@@ -205,8 +212,11 @@ def _read(stmt: ir.Stmt) -> tuple[Any, ...]:
 
 
 def _may_move(name: str, expr: Any, readers: tuple[Any, ...]) -> bool:
-    """Whether what reads a name may compute it: where it may not run, only what nobody misses."""
-    return computes(expr) or not any(name in names(part) for part in _skipped(readers))
+    """Whether what reads a name may compute it: where it may not run, only what nobody misses; beside other items of a stack, no item."""
+    if computes(expr):
+        return True
+    beside = {n for reader in readers for n in names(reader)}
+    return beside.isdisjoint(_stacks(expr)) and not any(name in names(part) for part in _skipped(readers))
 
 
 def _skipped(exprs: Iterable[Any]) -> Iterator[Any]:
@@ -233,6 +243,7 @@ class _Pending:
         self.order: dict[str, int] = {}
         self.readers: defaultdict[str, set[str]] = defaultdict(set)  # name -> those that read it
         self.memory: set[str] = set()  # those that read the contents of arrays
+        self.takers: dict[str, str] = {}  # stack -> the one that takes an item off it
 
     def add(self, assign: ir.Assign) -> None:
         name = assign.target.name
@@ -242,12 +253,14 @@ class _Pending:
             self.readers[read].add(name)
         if self.facts.reads_memory(Call(assign.op, assign.args, assign.kwargs)):
             self.memory.add(name)
+        self.takers.update(dict.fromkeys(_stacks(as_expr(assign)), name))
 
     def take(self, name: str) -> ir.Assign:
         assign = self.assigns.pop(name)
         for read in (name, *names(as_expr(assign))):
             self.readers[read].discard(name)
         self.memory.discard(name)
+        self.takers = {stack: taker for stack, taker in self.takers.items() if taker != name}
         return assign
 
     def take_disturbed(self, stmt: ir.Stmt) -> list[ir.Stmt]:
@@ -258,6 +271,9 @@ class _Pending:
         disturbed = {waiting for name in ir.assigned(everything) for waiting in self.readers.get(name, ())}
         if self.memory and any(isinstance(s, (ir.Store, ir.Effect, ir.Custom)) for s in ir.walk(everything)):
             disturbed |= self.memory
+        if self.takers:
+            used = {*_occurrences(everything), *(s.stack for s in ir.walk(everything) if isinstance(s, (ir.Push, ir.Pop)))}
+            disturbed |= {taker for stack, taker in self.takers.items() if stack in used}
         return [self.take(name) for name in sorted(disturbed, key=self.order.__getitem__)]
 
 

@@ -28,6 +28,7 @@ from stgrad.ir import (
     rule_reads,
     walk,
 )
+from stgrad.ir.ops import operation
 
 
 def eliminate_dead(block: Block, live_out: Iterable[str], types: Mapping[str, Type], classes: Classes | None = None) -> Block:
@@ -54,7 +55,7 @@ class _Eliminator:
     def stmt(self, stmt: Stmt, live: set[str]) -> tuple[Stmt | None, set[str]]:
         match stmt:
             case Assign():
-                if not any(t.name in live for t in stmt.targets):
+                if not any(t.name in live for t in stmt.targets) and not operation(stmt.op).takes:
                     return None, live
                 return stmt, (live - set(assigns(stmt))) | set(reads(stmt))
             case Store():

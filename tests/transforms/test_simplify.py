@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import stgrad
+from stgrad.ir import Assign, Const, Effect, Function, Type, Var
+from stgrad.printer import to_source
+from stgrad.transforms.simplify import simplify
 
 
 def kalman(F, P):
@@ -94,3 +97,17 @@ def test_systems_of_equations_read_as_in_books():
     text = stgrad.grad(lambda a, b: np.sum(np.linalg.solve(a, b)), (0, 1)).source(A, A[0])
     assert "np.outer(b_bar, " in text
     assert "expand_dims" not in text
+
+
+def test_an_item_that_nobody_reads_is_taken_off_its_stack():
+    """What a stack holds comes off in order, also where one of the items is not used; what only computes goes."""
+    stack = Assign((Var("s"),), "runtime.new_stack", (Const(0.0),))
+    pushes = [Effect("runtime.push", (Var("s"), Const(value))) for value in (1.0, 2.0)]
+    pops = [Assign((Var(name),), "runtime.pop", (Var("s"),)) for name in ("a", "b")]
+    unread = Assign((Var("c"),), "np.sin", (Var("a"),))
+    number = Type("float64", weak=True)
+    fn = Function("f", (), (stack, *pushes, *pops, unread), Var("b"), dict.fromkeys("sabc", number))
+    space = {}
+    exec(to_source(simplify(fn)), space)
+    assert space["f"]() == 1.0
+    assert "sin" not in to_source(simplify(fn))

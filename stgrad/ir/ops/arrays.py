@@ -50,7 +50,8 @@ define("runtime.empty_near", "creation", shape=0)
 define("runtime.new_stack", "stack")
 
 # Calls of `stgrad.runtime` that make what they return: an array that comes back from Python never shares memory with an argument.
-define("runtime.call_python runtime.call_kept runtime.kept runtime.pop runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
+define("runtime.pop", "call", takes=True)
+define("runtime.call_python runtime.call_kept runtime.kept runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
 define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.outside"
        " runtime.segment runtime.next_snapshot", "call")
 define("runtime.budget_left runtime.budget_check runtime.budget_cut runtime.budget_rest runtime.budget_length runtime.budget_slots"

@@ -73,6 +73,7 @@ class Operation:
         call: the name that text calls it by.
         python: the same on Python's own values.
         draws: whether it changes the state of a generator of random numbers, so that a second run gives others.
+        takes: whether it takes an item off the stack that it is given: it runs where it stands, and once.
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         poles: whether numbers of common size have an infinite partial, or none: a zero divisor, the logarithm of zero.
@@ -125,6 +126,7 @@ class Operation:
     natural: str = ""
     positive: str = ""
     draws: bool = False
+    takes: bool = False
     exponent: int | None = None
 
     @property
@@ -136,6 +138,11 @@ class Operation:
     def scalar(self) -> bool:
         """Whether it makes a number of numbers, and does nothing else."""
         return self.kind in SCALAR
+
+    @property
+    def computes(self) -> bool:
+        """Whether it does nothing but make a value, so that nobody misses it where that is not read. What may tell of an unsuitable matrix does more."""
+        return not self.takes and not self.draws and self.kind not in ("call", "stack", "solver", "rule", "unknown")
 
     @property
     def contents(self) -> bool:
