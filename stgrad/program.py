@@ -17,22 +17,20 @@ from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.calls.wrapper import is_small
-from stgrad.frontend import Reading, outlining, read, read_closure, result_operand, splice
-from stgrad.frontend.boxes import read_twice
+from stgrad.frontend import Reading, outlining, result_operand, splice
 from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
-from stgrad.frontend.units import RECURSIVE
 from stgrad.instances import attributes_of
-from stgrad.ir import NONE, Assign, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, entries_of, stored, walk
-from stgrad.ir.ops import operation
+from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, entries_of, stored, walk
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
-from stgrad.recursion import array_program_of, has_units, text_of
+from stgrad.recursion import has_units, text_of
 from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
-from stgrad.values import Closure, Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
+from stgrad.unit_readings import read_with_units, seen
+from stgrad.values import Listed, Record, Sym, Value, is_number, leaves, map_leaves, operand_of
 
 FURTHER: dict[str, Callable[..., Reading]] = {}  # modes whose programs are made elsewhere (`stgrad.program_units`)
 Spec = Any  # a structure with `ir.Type` leaves for run-time values, anything else is compiled in
@@ -76,7 +74,7 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
     checked = getattr(target, "options", None) and target.options.checked if checked is None else checked
     request = getattr(target, "derivative", target)
     if not isinstance(request, Derivative):
-        return prepared_reading(_read_outlining(request, specs, checked), checked)
+        return prepared_reading(read_with_units(request, specs, checked), checked)
     with within_derivative(request.mode, len(request.directions or ((),))):
         inner = array_program(request.function, specs, Trace(), checked)
     if request.mode == "primal":
@@ -88,42 +86,6 @@ def array_program(target: Any, specs: Mapping[str, Spec], trace: Trace, checked:
         if isinstance(loop, (For, While)) and loop.snapshots is not None:
             refuse_draws(replace(inner.function, body=loop.body), "a marked loop runs more than once, and would draw other numbers each time")
     return replace(_derive(request, inner, trace), apart=(*inner.apart, *of_copies(inner.function)), distinct=inner.distinct)
-
-
-def _read_outlining(function: Any, specs: Mapping[str, Spec], checked: bool | None) -> Reading:
-    """The program of a function; of a long one, helpers that it calls over and over become units beside it, where they can be."""
-    permission = outlining.ALLOWED.get()
-    if not permission.allowed:
-        return _read(function, specs)
-    with outlining.reading() as state:
-        found = _read(function, specs)
-    helpers = outlining.worth_it(state, found.function)
-    if not helpers:
-        return found
-    try:
-        with outlining.reading(helpers) as state:
-            shorter = _read(function, specs)
-        effects = any(_seen(array_program_of(made.unit, checked)) for made in state.made)
-    except errors.StgradError:  # a function must be one for all of its calls; in place of each it may be another
-        return found
-    permission.used |= not effects
-    return found if effects else shorter
-
-
-def _read(function: Any, specs: Mapping[str, Spec]) -> Reading:
-    """The program of a function; functions that call themselves too deeply to be read in place become units beside it."""
-    recursive = RECURSIVE.get()
-    while True:
-        token = RECURSIVE.set(recursive)
-        try:
-            found: Reading = read_twice(lambda: read_closure(function, specs) if isinstance(function, Closure) else read(function, specs))
-            return found
-        except errors.RecursionDepthError as problem:
-            if id(problem.tree) in recursive:
-                raise
-            recursive |= {id(problem.tree)}
-        finally:
-            RECURSIVE.reset(token)
 
 
 def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
@@ -367,11 +329,7 @@ def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
 def _effects(target: Any, fn: Function) -> bool:
     """Whether a run that is given up half-way has been seen: it printed, drew, or wrote to arrays of the caller (derivatives write to copies)."""
     written = fn.written if getattr(target, "derivative", target).mode == "primal" else frozenset()
-    return bool(written) or _seen(fn)
-
-
-def _seen(fn: Function) -> bool:
-    return any(isinstance(s, Effect) and s.op == "print" or isinstance(s, Assign) and operation(s.op).draws for s in walk(fn.body))
+    return bool(written) or seen(fn)
 
 
 @contextmanager
@@ -418,7 +376,7 @@ def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, 
 
 def _runs_first(fn: Function) -> bool:
     """Whether a program may run before it is lowered: alone, and a second time where it raises."""
-    return not has_units(fn) and not _seen(fn)
+    return not has_units(fn) and not seen(fn)
 
 
 def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:

@@ -83,27 +83,22 @@ def inline_closure(frame: Frame, function: Closure, args: tuple[Value, ...], kwa
 def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults: Any, args: Any, kwargs: Any, unroll: bool) -> Value:
     if frame.depth >= MAX_DEPTH:
         raise too_deep(frame, tree)
-    if hasattr(tree, "generator"):
-        bound = Frame(frame.builder, source)
-        bind_arguments(bound, tree, defaults, args, kwargs)
-        return MAKE_GENERATOR[0](frame, tree, source, parent, bound.env, unroll)
-    if is_unit(tree):
-        bound = Frame(frame.builder, source)
-        bind_arguments(bound, tree, defaults, args, kwargs)
-        return call_unit(frame, tree, source, parent, bound.env)
-    own = parent is None and not unroll and not ours(source.function)
     bound = Frame(frame.builder, source)
-    if own:
-        bind_arguments(bound, tree, defaults, args, kwargs)
-        found = outlined(frame, tree, source, bound.env)
-        if found:
-            return found[0]
-    inner = Frame(frame.builder, source, {}, parent, binding_counts(tree), frame.depth + 1, unroll, None, frame.captured, {}, counters_read_later(tree))
+    bind_arguments(bound, tree, defaults, args, kwargs)
+    given = bound.env
+    if hasattr(tree, "generator"):
+        return MAKE_GENERATOR[0](frame, tree, source, parent, given, unroll)
+    if is_unit(tree):
+        return call_unit(frame, tree, source, parent, given)
+    own = parent is None and not unroll and not ours(source.function)
+    if own and (found := outlined(frame, tree, source, given)):
+        return found[0]
+    counts, later = binding_counts(tree), counters_read_later(tree)
+    inner = Frame(frame.builder, source, dict(given), parent, counts, frame.depth + 1, unroll, None, frame.captured, {}, later)
     begin(inner, tree)
     token = _OPEN.set((*_OPEN.get(), tree))
     try:
-        with inner.active(), noted(frame, tree, bound.env) if own else nullcontext():
-            bind_arguments(inner, tree, defaults, args, kwargs)
+        with inner.active(), noted(frame, tree, given) if own else nullcontext():
             inner.execute(tree.body)
     except RecursionError:
         raise too_deep(frame, tree) from None
