@@ -18,11 +18,16 @@ def castable(frame: Frame, target: Type, given: Type, node: Any = None) -> None:
     """Refuses what NumPy raises a TypeError for (UFuncTypeError): floats into integers, numbers into truth values, complex numbers into real ones."""
     if np.can_cast(given.dtype, target.dtype, "same_kind"):
         return
-    raise errors.TypeInferenceError(
-        f"{given.dtype} is written in place to an array of {target.dtype}",
-        frame.builder.loc if node is None else frame.loc(node),
-        reason="NumPy raises a TypeError there: it casts to the same kind of numbers alone",
-        hint=f"make it an array of {given.dtype}, or a new one: a = a + b",
+    raise refused(given.dtype, target.dtype, frame.builder.loc if node is None else frame.loc(node))
+
+
+def refused(given: Any, target: Any, loc: Any = None) -> errors.TypeInferenceError:
+    """What is said where numbers of one dtype are written in place to an array of another."""
+    return errors.TypeInferenceError(
+        f"{given} is written in place to an array of {target}",
+        loc,
+        reason="NumPy raises a TypeError there: it does not cast so",
+        hint=f"make it an array of {given}, or a new one: a = a + b; a[...] = b casts",
     )
 
 
@@ -34,4 +39,4 @@ def in_place(frame: Frame, target: Type, given: Type, node: Any = None) -> None:
         raise errors.ShapeError(f"a result of rank {given.rank} is written in place to an array of rank {target.rank}", loc)
 
 
-__all__ = ["castable", "in_place"]
+__all__ = ["castable", "in_place", "refused"]

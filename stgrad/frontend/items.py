@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -167,10 +168,7 @@ def joined(frame: Frame, a: Value, b: Value) -> Value:
     if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
         return rebuild(a, [joined(frame, x, y) for x, y in zip(a, b, strict=True)])
     if isinstance(a, list) and isinstance(b, list) and all(isinstance(v, Type) for v in (*a, *b)):
-        items = a + b
-        inner = items[0]
-        for v in items[1:]:
-            inner = joined(frame, inner, v)
+        inner = functools.reduce(lambda x, y: joined(frame, x, y), a + b)
         return Nested(replace(inner, dims=(ANY, *inner.dims), array=True))
     if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
         return {k: joined(frame, a[k], b[k]) for k in a}

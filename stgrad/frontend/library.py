@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.casting import refused
 from stgrad.rules.core import static
 
 LIBRARY: dict[Any, Callable[..., Any]] = {}
@@ -41,8 +42,7 @@ def unset(shape, dtype=float, buffer=None, offset=0, strides=None, order=None): 
 def castable(given: Any, rank: int, target: Any, casting: str) -> None:
     """Refuse what NumPy does not cast to the numbers of the array that is written to; an integer takes their dtype."""
     if (rank or given.kind not in "iu" or target.kind == "b") and not np.can_cast(given, target, casting):  # type: ignore[arg-type]
-        message = f"{given} is written in place to an array of {target}"
-        raise errors.TypeInferenceError(message, reason="NumPy raises a TypeError there", hint="write a[...] = v, which casts")
+        raise refused(given, target)
 
 
 # --------------------------------------------------------------------------- ufuncs along an axis

@@ -257,13 +257,10 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
         if isinstance(kept, Var) and t.array and _same_kind(types[kept.name], t):
             return replace(stmt, op="np.copy", args=(kept,))
         return stmt if t.array else alias(kept)
-    if stmt.op == "np.multiply":
-        if _is(args[0], 1):
-            return alias(args[1])
-        if _is(args[1], 1):
-            return alias(args[0])
-    if stmt.op == "np.add" and _is_int(args[0], 0):
+    if stmt.op == "np.multiply" and _is(args[0], 1) or stmt.op == "np.add" and _is_int(args[0], 0):
         return alias(args[1])
+    if stmt.op == "np.multiply" and _is(args[1], 1):
+        return alias(args[0])
     if stmt.op in ("np.add", "np.subtract") and _is_int(args[1], 0) or stmt.op in ("np.divide", "np.power") and _is(args[1], 1):
         return alias(args[0])
     if stmt.op == "np.power" and _is(args[1], 0) and not t.array:  # of nan, too

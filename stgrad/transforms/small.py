@@ -45,7 +45,6 @@ from stgrad.ir import (
     Const,
     Custom,
     Effect,
-    For,
     Function,
     Operand,
     Pack,
@@ -59,7 +58,6 @@ from stgrad.ir import (
     assigns,
     entries_of,
     map_blocks,
-    map_operands,
     operand_vars,
     reads,
     rename,
@@ -68,8 +66,9 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.unroll import is_small, unrolled
 
-EXTENT, STATEMENTS, PRODUCTS_WRITTEN_OUT = 4, 64, 27
+PRODUCTS_WRITTEN_OUT = 27  # multiplications
 FLOAT, INT = Type("float64"), Type("int64", weak=True)
 Cells = Any  # an object array: the operand of each element
 
@@ -80,13 +79,13 @@ class Unsupported(Exception):
 
 def small_arrays(fn: Function) -> Function:
     """The program with its small local arrays as scalars."""
-    if not any(_is_small(t) for t in fn.types.values()):
+    if not any(is_small(t) for t in fn.types.values()):
         return fn
-    fn = simplify(fn.with_body(_unroll(fn, fn.body)))
+    fn = simplify(fn.with_body(unrolled(fn, fn.body)))
     fn = fn.with_body(_coalesce(fn, fn.body))
     kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
     kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
-    candidates = {n for n, t in fn.types.items() if _is_small(t)} - kept
+    candidates = {n for n, t in fn.types.items() if is_small(t)} - kept
     while candidates:
         state = _State.of(fn, frozenset(candidates))
         body = state.block(fn.body)
@@ -94,12 +93,6 @@ def small_arrays(fn: Function) -> Function:
             return simplify(replace(fn, body=body, types=state.types))
         candidates -= state.failed
     return fn
-
-
-def _is_small(type_: Type) -> bool:
-    extents = [d.constant for d in type_.dims]
-    known = all(e is not None and 0 < e <= EXTENT for e in extents)
-    return type_.array and type_.dtype == "float64" and 0 < len(extents) <= 2 and known
 
 
 def _every(stmt: Stmt) -> Iterator[str]:
@@ -110,70 +103,12 @@ def _every(stmt: Stmt) -> Iterator[str]:
         yield from (v.name for v in (*stmt.outputs, *stmt.bars))
 
 
-# ------------------------------------------------------------------- unrolling
-
-
-def _unroll(fn: Function, block: Block) -> Block:
-    """Loops of few trips whose counter indexes a small array, written out."""
-    result: list[Stmt] = []
-    for stmt in block:
-        stmt = map_blocks(lambda b: _unroll(fn, b), stmt)
-        trips = _trips(stmt) if isinstance(stmt, For) else None
-        if (
-            not isinstance(stmt, For)
-            or trips is None
-            or not _indexes(fn, stmt)
-            or len(trips) * sum(1 for _ in walk(stmt.body)) > STATEMENTS
-        ):
-            result.append(stmt)
-            continue
-        for trip in trips:
-            result += _with_counter(stmt.body, stmt.var.name, Const(trip))
-    return tuple(result)
-
-
-def _trips(loop: For) -> range | None:
-    bounds = [o.value if isinstance(o, Const) else None for o in (loop.start, loop.stop, loop.step)]
-    if not all(isinstance(b, int) for b in bounds):
-        return None
-    trips = range(*bounds)  # type: ignore[arg-type]
-    return trips if len(trips) <= EXTENT else None
-
-
-def _indexes(fn: Function, loop: For) -> bool:
-    """Whether the counter is part of an index of a small array, and serves nothing outside of the loop."""
-    name = loop.var.name
-    inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
-    if definitions(fn).reads[name] != inside or any(
-        isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)
-    ):
-        return False
-    for stmt in walk(loop.body):
-        pair = (
-            (stmt.target, stmt.index)
-            if isinstance(stmt, Store)
-            else stmt.args[:2]
-            if isinstance(stmt, Assign) and stmt.op == "getitem"
-            else ()
-        )
-        if pair and isinstance(pair[0], Var) and _is_small(fn.types[pair[0].name]) and name in operand_vars(pair[1]):
-            return True
-    return False
-
-
-def _with_counter(block: Block, name: str, value: Const) -> Block:
-    def leaf(o: Operand) -> Operand:
-        return value if o == Var(name) else o
-
-    return tuple(map_blocks(lambda b: _with_counter(b, name, value), map_operands(leaf, s)) for s in block)
-
-
 def _coalesce(fn: Function, block: Block) -> Block:
     """`t = np.empty(2); t[0] = a; ...; z = t` is `z = np.empty(2); z[0] = a; ...` where `t` serves nothing else."""
     result: list[Stmt] = []
     for stmt in block:
         stmt = map_blocks(lambda b: _coalesce(fn, b), stmt)
-        if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var) and _is_small(fn.types[stmt.target.name]):
+        if isinstance(stmt, Assign) and stmt.op == "alias" and isinstance(stmt.args[0], Var) and is_small(fn.types[stmt.target.name]):
             old, new = stmt.args[0].name, stmt.target.name
             first = next((k for k, s in enumerate(result) if old in assigns(s)), len(result))
             run = tuple(result[first:])
