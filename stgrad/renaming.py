@@ -2,7 +2,8 @@
 
 Numba walks all statements twice for each variable that is assigned to more than once, and looks for the place of a statement from the beginning of its
 block. Here a table says which statements mention a variable, and only they are looked at. What is renamed, and to what, is decided by Numba's own
-handlers, so the outcome is the same.
+handlers, so the outcome is the same. Their search for a definition calls itself at each branch that it passes, which ends at the limit of Python's
+recursion for programs of some hundred branches; here it is a loop.
 
 Source: Braun et al., Simple and efficient construction of static single assignment form (2013), has the same search for definitions.
 """
@@ -78,6 +79,36 @@ class _Uses(ssa._FixSSAVars):  # type: ignore[misc]
         end = len(block.body)
         position = self.positions.get(id(stmt), end)
         return position if stop == -1 or position < stop else end
+
+    def _find_def_from_top(self, states: dict[str, Any], label: int, loc: Any) -> Any:
+        """The definition that reaches a block; with phi nodes where several meet on the way."""
+        open_: list[tuple[int, Any]] = []
+        found = self._reaching(states, label, loc, open_)
+        while open_:
+            label, phi = open_.pop()
+            for predecessor, _ in states["cfg"].predecessors(label):
+                defs = states["defmap"][predecessor]
+                incoming = defs[-1] if defs else self._reaching(states, predecessor, loc, open_)
+                phi.value.incoming_values.append(incoming.target)
+                phi.value.incoming_blocks.append(predecessor)
+        return found
+
+    def _reaching(self, states: dict[str, Any], label: int, loc: Any, open_: list[tuple[int, Any]]) -> Any:
+        """The same; a phi node that is made for it is still open: nothing has told what comes in."""
+        while label not in states["phi_locations"]:
+            above = states["cfg"].immediate_dominators()[label]
+            if above == label:
+                ssa._warn_about_uninitialized_variable(states["varname"], loc)
+                return ssa.UndefinedVariable
+            if states["defmap"][above]:
+                return states["defmap"][above][-1]
+            label = above
+        place = states["block"].loc
+        phi = ir.Assign(target=states["scope"].redefine(states["varname"], loc=place), value=ir.Expr.phi(loc=place), loc=place)
+        states["defmap"][label].insert(0, phi)
+        states["phimap"][label].append(phi)
+        open_.append((label, phi))
+        return phi
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)

@@ -74,3 +74,17 @@ def test_a_generated_program():
     program = stgrad.grad(f, jit=True).dispatcher(np.array([0.3, 0.9]), 3).py_func
     for function in (program, stgrad.loader.load(stgrad.grad(f).lowered(np.array([0.3, 0.9]), 3), "f_grad", jit=False)):
         assert lines(renamed(run_frontend(function).blocks)) == lines(ssa._run_ssa(run_frontend(function).blocks))
+
+
+def test_many_branches_do_not_nest():
+    """Each phi node asks for the definitions above it; Numba's own search calls itself for each."""
+
+    def chain(count):
+        lines = ["def f(x):", "    s = 0.0", *(line for k in range(count) for line in (f"    if x > {k}.5:", "        s = x")), "    return s"]
+        space = {}
+        exec("\n".join(lines), space)
+        return run_frontend(space["f"]).blocks
+
+    assert lines(renamed(chain(20))) == lines(ssa._run_ssa(chain(20)))
+    blocks = renamed(chain(1200))
+    assert sum("phi" in str(stmt) for block in blocks.values() for stmt in block.body) == 1200

@@ -231,19 +231,12 @@ def _stretched(frame: Frame, value: Sym, sizes: dict[int, Value]) -> Value:
 
 
 def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> Value:
-    """A value for `owner[index] = value`, with the extents of `part`, the type of `owner[index]`, along all axes that are not 1.
-
-    With arrays in the index the store itself compares the shapes, where nothing has to be stretched.
-    """
+    """A value for `owner[index] = value`, with the extents of `part`, the type of `owner[index]`, along all axes that are not 1."""
     entries = index if isinstance(index, tuple) else (index,)
     if not isinstance(value, Sym) or not value.type.rank or not part.rank:
         return value
     pairs = zip(value.type.dims[::-1], part.dims[::-1], strict=False)
     if all(v == ONE or frame.builder.extents.same(v, p) for v, p in pairs):
-        return value
-    if any(isinstance(e, Sym) and e.type.array for e in entries) and not (ASSUMPTION.get().run_time and not frame.builder.agreeing):
-        if any(map(frame.builder.extents.may_be_one, value.type.dims)):
-            ASSUMPTION.get().note(inside=True)
         return value
     view = owner if entries == (Ellipsis,) else frame.builder.call("getitem", (owner, index), part)
     return agreed(frame, (view, value), target=0)[1]

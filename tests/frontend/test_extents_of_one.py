@@ -45,3 +45,32 @@ def test_what_does_not_fit_raises_with_its_line(f):
         stgrad.grad(f)(x, 2)
     assert isinstance(found.value, type(plain.value)) or type(plain.value) is IndexError
     assert "line" in str(found.value)
+
+
+def added_at(x):
+    z = 2.0 * x
+    np.add.at(z, np.arange(x.size), x[2:])
+    return np.sum(z * z)
+
+
+def put_at(x):
+    z = 2.0 * x
+    z[np.arange(x.size)] = x[2:]
+    return np.sum(z * z)
+
+
+def multiplied_at(x):
+    z = 2.0 * x
+    z[x > 0.0] *= x[2:]
+    return np.sum(z * z)
+
+
+@pytest.mark.parametrize("f", [added_at, put_at, multiplied_at])
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_value_of_one_item_for_an_index_array(f, jit):
+    """Only the run tells that the value has one item, and the index array more."""
+    x = np.array([0.5, 1.2, 0.7])
+    expected = [(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), expected, rtol=1e-7)
+    with pytest.raises(ValueError, match="line" if jit else "shape"):
+        stgrad.grad(f, jit=jit)(np.linspace(0.5, 1.5, 5))
