@@ -56,6 +56,18 @@ def loops(n: int) -> str:
     return "\n".join(["    y = x.copy()", *steps, "    s = np.sum(y**2)"])
 
 
+def products(n: int) -> str:
+    """Layers behind one another, without a loop."""
+    steps = [f"    y = np.tanh(m @ y + {k}.0)" for k in range(n)]
+    return "\n".join(["    m, y = np.outer(x, x) * a, x * a", *steps, "    s = np.sum(y)"])
+
+
+def branches(n: int) -> str:
+    """Branches behind one another that bind a number or an array."""
+    steps = [f"    if x[{k % 7}] > 0.{k % 5}:\n        s = x[{k % 7}] * y[0] + s\n    else:\n        y = y * 1.01" for k in range(n)]
+    return "\n".join(["    s, y = a, x * 1.0", *steps, "    s = s + np.sum(y)"])
+
+
 def function_of(body: str, tmp_path: Any, name: str) -> Callable[..., Any]:
     path = tmp_path / f"{name}.py"
     path.write_text(f"import numpy as np\n\n\ndef f(x, a):\n{body}\n    return s\n")
@@ -82,3 +94,17 @@ def test_twice_the_program_takes_about_twice_the_work(family, size, tmp_path, mo
     work(2)  # imports
     first, second = work(size), work(2 * size)
     assert second < 2.8 * first
+
+
+@pytest.mark.parametrize(("family", "size"), [(products, 40), (branches, 30)])
+def test_long_programs(family, size, tmp_path, monkeypatch):
+    """For a gradient without a loop, so long that most of its statements have nothing to do with one another."""
+    monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path))
+
+    def work(n: int) -> int:
+        f = function_of(family(n), tmp_path, f"{family.__name__}_{n}")
+        return calls(lambda: stgrad.grad(f).lowered(VECTOR, 0.3))
+
+    work(2)  # imports
+    first, second = work(size), work(2 * size)
+    assert second < 2.5 * first

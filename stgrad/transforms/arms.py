@@ -12,22 +12,23 @@ computed again by the second sweep, from the same values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from stgrad.ir import Assign, Const, If, Operand, Stmt, Var, assigned, operand_vars, stored
+from stgrad.ir import Assign, Const, For, If, Operand, Stmt, Var, assigned, operand_vars, stored, walk
 from stgrad.ir.ops import operation
 
 BETWEEN = 6  # statements that may stand in both arms
 
 
 def joined(statements: Sequence[Stmt], at: int, numbers: Callable[[str], bool], same: Callable[[str, str], bool]) -> Iterator[tuple[int, If]]:
-    """The branch at a place and a later one of its condition: where that stands, and both as one.
+    """The branch at a place, with a loop in it, and a later one of its condition: where that stands, and both as one.
 
     `numbers` tells whether a name is one number, `same` whether two arrays may share memory.
     """
     first = statements[at]
-    if not isinstance(first, If):
+    if not isinstance(first, If) or not any(isinstance(s, For) for s in walk((first,))):
         return
     for later in range(at + 1, min(at + BETWEEN + 2, len(statements))):
         second, middle = statements[later], statements[at + 1 : later]
@@ -50,8 +51,8 @@ class _Values:
     @classmethod
     def of(cls, statements: Sequence[Stmt], numbers: Callable[[str], bool], same: Callable[[str, str], bool]) -> _Values:
         made = {s.target.name: (k, s) for k, s in enumerate(statements) if isinstance(s, Assign) and len(s.targets) == 1}
-        again = {name for name, (k, _) in made.items() if name in assigned((*statements[:k], *statements[k + 1 :]))}
-        return cls({n: m for n, m in made.items() if n not in again}, assigned(tuple(statements)), stored(tuple(statements)), numbers, same)
+        binders = Counter(name for s in statements for name in assigned((s,)))
+        return cls({n: m for n, m in made.items() if binders[n] == 1}, set(binders), stored(tuple(statements)), numbers, same)
 
     def equal(self, a: Operand, b: Operand, before_a: int, before_b: int) -> bool:
         """Whether two operands, of statements at these places, are of one value."""

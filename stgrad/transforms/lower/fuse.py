@@ -42,8 +42,9 @@ before). A finished reduction does not move with the loop, so its readers stay b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from stgrad.ir import Dim, Effect
 from stgrad.transforms.lower.nest import (
@@ -69,6 +70,29 @@ REACH = 40  # groups that a loop looks back at
 RISE = 100  # groups that a scalar statement rises over, so that long programs take time in proportion
 
 
+@dataclass(frozen=True)
+class Footprint:
+    """What statements touch together: the places, those of them that are written, and what keeps them in order whatever they touch."""
+
+    touched: frozenset[Hashable] = frozenset()
+    written: frozenset[Hashable] = frozenset()
+    barrier: bool = False
+    checks: bool = False
+    gathers: bool = False
+
+    def __or__(self, other: Footprint) -> Footprint:
+        barrier, checks, gathers = self.barrier or other.barrier, self.checks or other.checks, self.gathers or other.gathers
+        return Footprint(self.touched | other.touched, self.written | other.written, barrier, checks, gathers)
+
+    def apart(self, other: Footprint) -> bool:
+        """Whether nothing of the one writes where something of the other reads or writes."""
+        return self.touched.isdisjoint(other.written) and self.written.isdisjoint(other.touched)
+
+    def ordered(self, other: Footprint) -> bool:
+        """Whether some statements keep their order although they are apart."""
+        return self.barrier or other.barrier or self.checks and other.gathers or self.gathers and other.checks
+
+
 class Memory:
     """Where buffers are: `place` is one for all that may share memory. Called with two names, it tells whether they may.
 
@@ -77,23 +101,64 @@ class Memory:
 
     def __init__(self, place: Callable[[str], Hashable]) -> None:
         self.place = place
-        self._known: dict[int, tuple[Unit, frozenset[Hashable], frozenset[Hashable]]] = {}
+        self._known: dict[int, tuple[Unit, Footprint]] = {}
 
     def __call__(self, a: str, b: str) -> bool:
         return self.place(a) == self.place(b)
 
-    def of(self, unit: Unit) -> tuple[frozenset[Hashable], frozenset[Hashable]]:
-        """The places that a statement touches, and those that it writes to."""
+    def of(self, unit: Unit) -> Footprint:
+        """What a statement touches."""
         if id(unit) not in self._known:
             accesses = tuple(unit.accesses())
             touched, written = (frozenset(self.place(a.buffer) for a in accesses if a.write or not only) for only in (False, True))
-            self._known[id(unit)] = unit, touched, written
-        return self._known[id(unit)][1:]
+            barrier = isinstance(unit, Raw) and unit.barrier
+            self._known[id(unit)] = unit, Footprint(touched, written, barrier, _is_check(unit), _gathers(unit))
+        return self._known[id(unit)][1]
 
     def apart(self, a: Unit, b: Unit) -> bool:
         """Whether neither of two statements writes where the other one reads or writes."""
-        mine, theirs = self.of(a), self.of(b)
-        return mine[0].isdisjoint(theirs[1]) and mine[1].isdisjoint(theirs[0])
+        return self.of(a).apart(self.of(b))
+
+
+class Group:
+    """Statements that one loop runs, or a single one, and what they touch: most statements have nothing in common with most groups."""
+
+    def __init__(self, unit: Unit, shares: Memory) -> None:
+        self.units: list[Unit] = []
+        self.shares = shares
+        self.footprint = Footprint()
+        self._at: dict[Hashable, list[Unit]] = {}
+        self.add(unit)
+
+    def add(self, unit: Unit, before: Unit | None = None) -> None:
+        """A statement more, at the end or in front of one."""
+        at = len(self.units) if before is None else next(k for k, u in enumerate(self.units) if u is before)
+        self.units.insert(at, unit)
+        own = self.shares.of(unit)
+        self.footprint |= own
+        for place in own.touched:
+            self._at.setdefault(place, []).append(unit)
+
+    def meeting(self, unit: Unit) -> Iterable[Unit]:
+        """The statements that touch a place which another one touches, too; some of them more than once."""
+        return chain.from_iterable(self._at.get(place, ()) for place in self.shares.of(unit).touched)
+
+    def runs(self, depth: int) -> bool:
+        """Whether it is a loop at this depth."""
+        return len(self.units[0].space) > depth
+
+    def before(self, unit: Unit) -> bool:
+        """Whether something of it must stay before a statement."""
+        own = self.shares.of(unit)
+        if self.footprint.ordered(own):
+            return any(conflict(a, unit, self.shares) for a in self.units)
+        return not self.footprint.apart(own) and any(conflict(a, unit, self.shares) for a in self.meeting(unit))
+
+    def before_group(self, other: Group) -> bool:
+        """Whether something of it must stay before something of another one."""
+        if not self.footprint.ordered(other.footprint) and self.footprint.apart(other.footprint):
+            return False
+        return any(map(self.before, other.units))
 
 
 def fuse(units: Sequence[Unit], shares: Memory) -> list[Node]:
@@ -187,92 +252,82 @@ def is_fill(unit: Unit) -> bool:
 
 def _level(units: list[Unit], depth: int, shares: Memory) -> list[Node]:
     """Group statements into loops at one depth, then each group's body at the next."""
-    groups: list[list[Unit]] = []
+    groups: list[Group] = []
     fills: list[Unit] = []  # wait for their first use
     for unit in units:
         if is_fill(unit):
             fills.append(unit)
             continue
         used = [f for f in fills if conflict(f, unit, shares)]
-        group: list[Unit]
         fills = [f for f in fills if f not in used]
         if len(unit.space) > depth:
             group = _join(groups, unit, used, depth, shares)
         elif isinstance(unit, Raw) and not unit.scalar:
-            group = [unit]
+            group = Group(unit, shares)
             groups.append(group)
         else:
             group = _raise(groups, unit, used, depth, shares)
         for fill in used:
             _place(groups, group, fill, unit, depth, shares)
     tree: list[Node] = []
-    for group in [*groups, *([f] for f in fills)]:
-        if len(group[0].space) > depth:
-            tree.append(Loop(depth, group[0].space[depth], _level(group, depth + 1, shares)))
+    for group in [*groups, *(Group(f, shares) for f in fills)]:
+        if group.runs(depth):
+            tree.append(Loop(depth, group.units[0].space[depth], _level(group.units, depth + 1, shares)))
         else:
-            tree.extend(group)
+            tree.extend(group.units)
     return tree
 
 
-def _place(groups: list[list[Unit]], group: list[Unit], fill: Unit, unit: Unit, depth: int, shares: Memory) -> None:
+def _place(groups: list[Group], group: Group, fill: Unit, unit: Unit, depth: int, shares: Memory) -> None:
     """Put a fill into the loop of its first use, or before it."""
     if _same_loop(fill, unit, depth) and isinstance(fill, Kernel) and isinstance(unit, Kernel) and fusable(fill, unit, depth, shares):
-        group.insert(next(k for k, u in enumerate(group) if u is unit), fill)
+        group.add(fill, before=unit)
         return
-    groups.insert(next(k for k, g in enumerate(groups) if g is group), [fill])
+    groups.insert(next(k for k, g in enumerate(groups) if g is group), Group(fill, shares))
 
 
 def _same_loop(a: Unit, b: Unit, depth: int) -> bool:
     return len(a.space) > depth and len(b.space) > depth and a.space[depth] == b.space[depth]
 
 
-def _join(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> list[Unit]:
+def _join(groups: list[Group], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> Group:
     """Put a loop into the last group that may take it, or behind all.
 
-    Groups behind that one on which the loop depends move before it, if nothing conflicts.
+    Groups behind that one on which the loop depends move before it, if nothing conflicts: what stays behind has been found to hold back none of them.
     """
-    needed: list[int] = []  # groups that must stand before the unit, transitively
+    needed: list[Group] = []  # must stand before the unit, transitively
     for k in reversed(range(max(0, len(groups) - REACH), len(groups))):
-        if _fits(groups[k], unit, depth, shares) and not any(_crosses(groups, n, k, needed, shares) for n in needed):
-            group = groups[k]
-            moved = [groups[n] for n in sorted(needed)]
-            rest = [groups[n] for n in range(k + 1, len(groups)) if n not in needed]
-            group.append(unit)
-            groups[k:] = [*moved, group, *rest]
+        group = groups[k]
+        held = any(map(group.before_group, needed))
+        if not held and _fits(group, unit, depth, shares):
+            rest = [g for g in groups[k + 1 :] if g not in needed]
+            group.add(unit)
+            groups[k:] = [*reversed(needed), group, *rest]
             return group
-        if _depends(groups[k], [*fills, unit], shares) or any(_depends(groups[k], groups[n], shares) for n in needed):
-            needed.append(k)
-    groups.append([unit])
+        if held or any(map(group.before, [*fills, unit])):
+            needed.append(group)
+    groups.append(Group(unit, shares))
     return groups[-1]
 
 
-def _crosses(groups: list[list[Unit]], moving: int, before: int, needed: list[int], shares: Memory) -> bool:
-    return any(_depends(groups[j], groups[moving], shares) for j in range(before, moving) if j not in needed)
-
-
-def _depends(first: list[Unit], second: list[Unit], shares: Memory) -> bool:
-    return any(conflict(a, b, shares) for a in first for b in second)
-
-
-def _raise(groups: list[list[Unit]], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> list[Unit]:
+def _raise(groups: list[Group], unit: Unit, fills: list[Unit], depth: int, shares: Memory) -> Group:
     """Put a scalar statement as early as it can stand."""
     at, first = len(groups), max(0, len(groups) - RISE)
-    while at > first and not _depends(groups[at - 1], [*fills, unit], shares):
+    while at > first and not any(map(groups[at - 1].before, [*fills, unit])):
         at -= 1
     # Behind the scalars that stand there already: the order of the source.
-    while at < len(groups) and len(groups[at][0].space) <= depth:
+    while at < len(groups) and not groups[at].runs(depth):
         at += 1
-    groups.insert(at, [unit])
+    groups.insert(at, Group(unit, shares))
     return groups[at]
 
 
-def _fits(group: list[Unit], unit: Unit, depth: int, shares: Memory) -> bool:
-    first = group[0]
-    if len(first.space) <= depth or first.space[depth] != unit.space[depth]:
+def _fits(group: Group, unit: Unit, depth: int, shares: Memory) -> bool:
+    if not isinstance(unit, Kernel) or not group.runs(depth) or group.units[0].space[depth] != unit.space[depth]:
         return False
-    if len({u.target for u in (*group, unit) if isinstance(u, Kernel) and u.mode == "set"}) > MAX_WRITES:
+    if len({u.target for u in (*group.units, unit) if isinstance(u, Kernel) and u.mode == "set"}) > MAX_WRITES:
         return False
-    return all(isinstance(m, Kernel) and isinstance(unit, Kernel) and fusable(m, unit, depth, shares) for m in group)
+    return all(isinstance(m, Kernel) and fusable(m, unit, depth, shares) for m in group.meeting(unit))
 
 
 def fusable(first: Kernel, second: Kernel, depth: int, shares: Memory) -> bool:

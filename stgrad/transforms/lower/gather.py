@@ -70,7 +70,8 @@ def gather(units: list[Unit], state: Scalariser) -> list[Unit]:
     if not found:
         return units
     linear = Linear(units, state.shares)
-    plans = [Plan.of(series, units, linear, state) for series in found]
+    memory = Memory(state.place)
+    plans = [Plan.of(series, units, linear, memory) for series in found]
     spaces = workspaces(plans, units)
     result = list(units)
     for space in spaces:
@@ -210,21 +211,21 @@ class Plan:
     pads: Pads
 
     @classmethod
-    def of(cls, series: list[Kernel], units: list[Unit], linear: Linear, state: Scalariser) -> Plan:
+    def of(cls, series: list[Kernel], units: list[Unit], linear: Linear, memory: Memory) -> Plan:
         first = series[0]
         every = [offsets(first, k) for k in series]
         low, high = (tuple(map(choose, zip(*every, strict=True))) for choose in (min, max))
         summands: dict[Key, Summand] = {}
         for kernel, offset in zip(series, every, strict=True):
             factor, base = linear.term(kernel.expr)
-            key = (base, kernel.space, versions(kernel, base, units, state))
+            key = (base, kernel.space, versions(kernel, base, units, memory))
             known = summands.get((offset, key))
             factor = factor if known is None else total(known.factor, factor)
             summands[offset, key] = Summand(known.kernel if known else kernel, factor, base, key, offset)
         plan = cls(
             series,
             list(summands.values()),
-            filled(series, units, state),
+            filled(series, units, memory),
             low,
             tuple((b - a, b - a) for a, b in zip(low, high, strict=True)),
         )
@@ -316,11 +317,11 @@ def inside(extent: Dim, place: Place, state: Scalariser) -> bool:
     return state.integers.nonnegative(start) and state.integers.nonnegative(end - start - state.integers.of(extent))
 
 
-def filled(series: list[Kernel], units: list[Unit], state: Scalariser) -> Kernel | None:
+def filled(series: list[Kernel], units: list[Unit], shares: Memory) -> Kernel | None:
     """The definition with zeros of what a series adds to, if nothing else touches that before the sum is done."""
     first = series[0]
     before = units[: position(units, series[-1])]
-    touching = [u for u in before if any(a.buffer == first.target or state.shares(a.buffer, first.target) for a in u.accesses())]
+    touching = [u for u in before if any(a.buffer == first.target or shares(a.buffer, first.target) for a in u.accesses())]
     if not touching or not isinstance(fill := touching[0], Kernel) or fill.mode != "def" or not isinstance(fill.expr, Lit):
         return None
     zero = fill.expr.operand.value == 0 and identity(fill.index) and len(fill.space) == len(first.space)
@@ -328,11 +329,11 @@ def filled(series: list[Kernel], units: list[Unit], state: Scalariser) -> Kernel
     return fill if zero and ordered and not any(u is not k for u, k in zip(touching[1:], series, strict=False)) else None
 
 
-def versions(kernel: Kernel, base: Expr, units: list[Unit], state: Scalariser) -> tuple[int, ...]:
+def versions(kernel: Kernel, base: Expr, units: list[Unit], memory: Memory) -> tuple[int, ...]:
     """Where the operands of a base were written last: equal bases with equal versions have equal values."""
     probe = replace(kernel, target="", index=(), mode="def", expr=base)
-    before, memory = units[: position(units, kernel)], Memory(state.place)
-    return tuple(id(u) for u in before if any(a.write for a in u.accesses()) and conflict(u, probe, memory))
+    before = units[: position(units, kernel)]
+    return tuple(id(u) for u in before if memory.of(u).written and conflict(u, probe, memory))
 
 
 def workspaces(plans: list[Plan], units: list[Unit]) -> list[Space]:

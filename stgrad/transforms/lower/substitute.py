@@ -123,7 +123,7 @@ class _Substitution:
     def displace(self, unit: Unit) -> None:
         """Temporaries whose operands a statement writes must stay where they are."""
         written = {a.buffer for a in unit.accesses() if a.write}
-        places = self.shares.of(unit)[1]
+        places = self.shares.of(unit).written
         for name in [n for n in self.pending if n in written or not places.isdisjoint(self.reads[n])]:
             del self.pending[name]
 
