@@ -274,6 +274,10 @@ class ZeroGradientWarning(UserWarning):
     """
 
 
+class RunsPlainlyWarning(UserWarning):
+    """A function that the compiler does not take runs in plain Python, where its derivative is recorded: the same results, without the speed."""
+
+
 class NativeCodeWarning(UserWarning):
     """A loop of a compiled program calls Python in each trip, for an operation that has no native form; each place is told once in a process.
 

@@ -25,7 +25,7 @@ from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pac
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
-from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, innermost, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
@@ -288,6 +288,20 @@ def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = Fals
     Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
     the one that broadcasts as it runs. What cannot be done with helpers as units is done with their bodies in place of their calls.
     """
+    try:
+        return _with_units(target, specs, keep)
+    except RecursionError:
+        function = innermost(getattr(target, "derivative", target).function)
+    raise errors.UnsupportedSyntaxError(
+        f"`{getattr(function, '__name__', function)}` nests too deeply",
+        last_line(function),
+        reason="a branch that returns holds all that follows it, so a hundred of them are a hundred levels",
+        hint="bind the result in the branches and return it once, or loop over a table of the cases",
+    )
+
+
+def _with_units(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
+    """The program with helpers as units where that is of use."""
     permission = outlining.Permission(_one_program(getattr(target, "derivative", target)))
     token = outlining.ALLOWED.set(permission)
     try:

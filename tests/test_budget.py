@@ -13,7 +13,7 @@ import pytest
 import stgrad
 from stgrad import errors, runtime
 from stgrad.budgets import budget_of
-from stgrad.plain.running import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning
 from stgrad.runtime import available
 from stgrad.runtime.budget import budget_length, budget_slots
 

@@ -135,3 +135,16 @@ def test_a_shape_that_is_assigned():
 
     with pytest.raises(errors.UnsupportedSyntaxError, match=r"(?s)attribute `shape`.*y = x\.reshape"):
         stgrad.grad(program, jit=False)(np.arange(6.0))
+
+
+def test_a_program_that_nests_too_deeply(tmp_path, monkeypatch):
+    monkeypatch.setenv("STGRAD_PLAIN", "1")
+    path = tmp_path / "levels.py"
+    cases = "".join(f"    if x < {k}.0:\n        return x * {k}.5\n" for k in range(250))
+    path.write_text(f"def f(x):\n{cases}    return x\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(errors.UnsupportedSyntaxError, match=r"(?s)`f` nests too deeply.*levels\.py:502"):
+        stgrad.grad(space["f"], jit=True)(7.5)
+    with pytest.warns(errors.RunsPlainlyWarning, match="nests too deeply"):
+        assert stgrad.grad(space["f"])(7.5) == 8.5

@@ -7,8 +7,7 @@ import pandas
 import pytest
 
 import stgrad
-from stgrad.errors import NotDifferentiableError
-from stgrad.plain.running import RunsPlainlyWarning
+from stgrad.errors import NotDifferentiableError, RunsPlainlyWarning
 
 
 def squares(x):

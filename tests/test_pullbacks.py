@@ -10,8 +10,7 @@ import pytest
 
 import stgrad
 from stgrad.differentials import pullback_program
-from stgrad.errors import ShapeError
-from stgrad.plain import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning, ShapeError
 
 MODES = pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
 

@@ -1,5 +1,5 @@
 """The last resort: programs that the compiler does not take, recorded while they run in plain Python."""
 
-from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
+from stgrad.plain.running import Recorded, recorded, run
 
-__all__ = ["Recorded", "RunsPlainlyWarning", "recorded", "run"]
+__all__ = ["Recorded", "recorded", "run"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors, source
-from stgrad.plain.running import Recorded, RunsPlainlyWarning, recorded, run
+from stgrad.plain.running import Recorded, recorded, run
 from stgrad.request import Derivative, Options, function_name, signature_of
 from stgrad.runtime.generators import Draws, generator_of, is_address
 from stgrad.values import Record, closed, leaves, opened, rebuild
@@ -93,7 +93,7 @@ def record(derivative: Derivative, arguments: dict[str, Any], refused: errors.St
     except errors.StgradError as problem:
         refused.add_note(f"Nor can it be recorded in plain Python: {problem}")
         raise refused from None
-    warning = RunsPlainlyWarning(f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}")
+    warning = errors.RunsPlainlyWarning(f"`{function_name(derivative)}` runs in plain Python, where its derivative is recorded: {refused.message}")
     if refused.loc is None:
         warnings.warn(warning, stacklevel=errors.users_level())
     else:  # said of the line that was refused, once

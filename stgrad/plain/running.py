@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import source
-from stgrad.errors import NotDifferentiableError, StgradError
+from stgrad.errors import NotDifferentiableError, RunsPlainlyWarning, StgradError
 from stgrad.plain import holders
 from stgrad.plain.calls import called
 from stgrad.plain.operations import made, places_of, tracked_in
@@ -23,10 +23,6 @@ from stgrad.plain.tape import Tape
 from stgrad.plain.tracked import _RUNNING, Tracked, plain
 from stgrad.plain.twins import Twins, twins
 from stgrad.values import closed, leaves, map_leaves, opened, rebuild
-
-
-class RunsPlainlyWarning(UserWarning):
-    """A function that the compiler does not take runs in plain Python, where its derivative is recorded: the same results, without the speed."""
 
 
 @dataclass(frozen=True)

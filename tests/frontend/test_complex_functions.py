@@ -9,7 +9,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
-from stgrad.plain import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning
 
 FUNCTIONS = "exp sqrt sin cos tan sinh cosh tanh log log10 asin acos atan asinh acosh atanh".split()
 

@@ -10,8 +10,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
-from stgrad.errors import TypeInferenceError
-from stgrad.plain.running import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning, TypeInferenceError
 
 X = np.array([0.3, 0.6, 0.9])
 

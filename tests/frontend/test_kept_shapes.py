@@ -7,7 +7,7 @@ import pytest
 
 import stgrad
 from stgrad import errors
-from stgrad.plain.running import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning
 
 X = np.array([1.0, 2.0, 0.5])
 

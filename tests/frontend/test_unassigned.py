@@ -8,7 +8,7 @@ from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
-from stgrad.plain import RunsPlainlyWarning
+from stgrad.errors import RunsPlainlyWarning
 
 
 def one_side(x, c):

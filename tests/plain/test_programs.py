@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.plain import RunsPlainlyWarning, recorded, run
+from stgrad.errors import RunsPlainlyWarning
+from stgrad.plain import recorded, run
 
 
 @pytest.fixture(autouse=True)
