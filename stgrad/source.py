@@ -1,7 +1,8 @@
 """From a callable to its syntax tree: `load(fn)` finds the source, the tree and the names a function sees.
 
 Contract: the tree is that of the code object which would run, or a `SourceNotFoundError` is raised; a file edited after
-its import is refused, as the tree would be that of another program. Decorators are not part of the tree: `fn` is what
+its import is refused, as the tree would be that of another program.
+What `exec` has made is read from its instructions. Decorators are not part of the tree: `fn` is what
 remains after they ran. Free names are resolved live, at each request, as Python does.
 
 `unwrap` strips what does not change the meaning of a call: Numba dispatchers, `functools.partial`, bound methods,
@@ -21,7 +22,7 @@ from typing import Any
 
 import gast  # type: ignore[import-untyped,unused-ignore]
 
-from stgrad import lookups
+from stgrad import decompiled, lookups
 from stgrad.errors import SourceNotFoundError, UndefinedNameError, UnsupportedSyntaxError
 from stgrad.ir import Loc
 
@@ -119,7 +120,7 @@ def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
     """The tree of a function; a file that was read before is read again where it has changed and the code with it."""
     lines = lines_of(code.co_filename, fn.__globals__)
     if not lines:
-        return _parsed_of_shipped(fn, code)
+        return _parsed_of_shipped(code) or _parsed_of_instructions(fn, code)
     try:
         return _parse(code, code.co_filename, lines)
     except SourceNotFoundError:
@@ -130,14 +131,26 @@ def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
         return _parse(code, code.co_filename, new)
 
 
-def _parsed_of_shipped(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
+def _parsed_of_shipped(code: types.CodeType) -> _Parsed | None:
     """The tree of a function that was unpickled: in the text that came with it, if it compiles to the same code."""
     for (_, lines), file in tuple(SHIPPED.items()):
         try:
             return _parse(code, file, lines)
         except SourceNotFoundError:
             continue
-    raise _no_text(fn)
+    return None
+
+
+def _parsed_of_instructions(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
+    """The tree of a function of which nobody kept the text: in the one that its instructions tell, where they are simple."""
+    text = decompiled.text_of(code)
+    if text is None:
+        raise _no_text(fn)
+    lines = tuple(text.splitlines(keepends=True))
+    (node,) = _module(lines, code.co_filename).functions
+    if isinstance(node, ast.Lambda):
+        return _Parsed(code.co_filename, _as_function(node, "fn"), "lambda", lines)
+    return _Parsed(code.co_filename, gast.ast_to_gast(node), "function", lines)
 
 
 SHIPPED: dict[tuple[str, tuple[str, ...]], str] = {}  # texts that came with what was unpickled (`stgrad.shipping`), and the names of their files here
@@ -377,7 +390,7 @@ def _no_text(fn: types.FunctionType) -> SourceNotFoundError:
         reason = "it was pickled by value, which leaves out the file that it is from"
         hint = "put it in a module, or pickle what is called (`stgrad.grad(f)`), which takes the text along"
     elif file.startswith("<"):
-        reason = f"it was made by `exec` or `eval` (file name {file!r}), which keep no text"
+        reason = f"it was made by `exec` or `eval` (file name {file!r}), which keep no text, and has loops or more that its instructions do not tell"
         hint = "put it in a file, or register its text in `linecache.cache` under a file name of its own"
     else:
         reason, hint = f"the file {file} cannot be read", "run it where its .py file is present"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import dis
 import enum
 import functools
 import operator
@@ -69,7 +68,7 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         finally:
             frame.builder.compiled -= 1
     if isinstance(function, types.FunctionType):
-        return function(*args, **kwargs) if _only_binds(function.__code__) else inline_function(frame, function, args, kwargs)
+        return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
     raise errors.UnknownFunctionError(
@@ -86,16 +85,6 @@ def _call_method(frame: Frame, function: types.MethodType, args: tuple[Value, ..
         return RunTimeText(UNKNOWN)
     owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
     return frame.call(function.__func__, (owner, *args), kwargs)
-
-
-@functools.cache
-def _only_binds(code: types.CodeType) -> bool:
-    """Whether a function that has no text gives back its arguments in tuples: how SciPy's distributions tell shapes from `loc` and `scale`."""
-    return code.co_filename == "<string>" and {i.opname for i in dis.get_instructions(code)} <= _BINDING
-
-
-_BINDING = frozenset({"RESUME", "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_CONST",
-                      "BUILD_TUPLE", "RETURN_VALUE"})  # fmt: skip
 
 
 def place_among(values: Any, wanted: Any) -> Any:
