@@ -46,6 +46,8 @@ _MEMORY = "it tells of the memory that the array has in plain Python"
 
 def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     """`owner.name`."""
+    if name == "__class__" and isinstance(owner, (Sym, Growing, tuple, list, dict)):
+        return frame.call(type, (owner,), {})
     if isinstance(owner, Sym):
         found = ATTRIBUTES.get(name)
         if found is None and name not in METHODS and not hasattr(np.ndarray, name) and not hasattr(float, name):
@@ -89,9 +91,7 @@ def _may_be_own(owner: Any, name: str) -> bool:
 
 
 _OF_NAMED_TUPLES = ("_replace", "_asdict", "_make", "_fields", "_field_defaults")
-_CHANGING = (
-    "add", "discard", "remove", "update", "clear", "copy", "intersection_update", "difference_update", "symmetric_difference_update",
-)  # fmt: skip
+_CHANGING = ("add", "discard", "remove", "update", "clear", "copy", "intersection_update", "difference_update", "symmetric_difference_update")
 
 
 def is_fixed(owner: Any) -> bool:

@@ -18,6 +18,7 @@ from stgrad.frontend import (
     boxes,
     builtins,
     draws,
+    formulas,
     growing,
     library,
     numba_calls,
@@ -257,7 +258,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
         return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
-    if (special := numba_calls.meaning(function) or sparse_objects.meaning(function)) is not None:
+    if (special := numba_calls.meaning(function) or sparse_objects.meaning(function) or formulas.meaning(function)) is not None:
         return special(frame, *args, **kwargs)
     body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
     if body is not None:

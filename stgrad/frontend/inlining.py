@@ -11,6 +11,7 @@ from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.flags import begin
+from stgrad.frontend.formulas import with_formulas
 from stgrad.frontend.frame import MAX_DEPTH, Frame
 from stgrad.frontend.outlining import noted, outlined
 from stgrad.frontend.units import call_unit, is_unit
@@ -28,7 +29,7 @@ def desugared(source: sources.Source) -> Any:
     """The core-language tree of a source, kept."""
     key = id(source.tree)
     if key not in _DESUGARED:
-        _DESUGARED[key] = (source.tree, desugar(source.tree, source.loc))
+        _DESUGARED[key] = (source.tree, desugar(with_formulas(source), source.loc))
     return _DESUGARED[key][1]
 
 
