@@ -17,7 +17,7 @@ from stgrad.lookups import ABSENT, look
 
 # Options that decide which operation is meant: they must be known at compile time.
 OPTIONS = frozenset(
-    "axis axes keepdims dtype order ddof mode ord offset axis1 axis2 full_matrices compute_uv subscripts norm UPLO kind assume_a lower trans".split()
+    "axis axes keepdims dtype order ddof mode ord axis1 axis2 full_matrices compute_uv subscripts norm UPLO kind assume_a lower trans".split()
 )
 # Parameters of NumPy's functions that are arrays: a list or tuple of numbers given for one is an array.
 _ARRAYS = frozenset(

@@ -93,6 +93,8 @@ def _len(frame: Frame, value: Value) -> Value:
         return value.count
     if isinstance(value, Record) and look("raw", value.cls, "__len__") is not ABSENT:
         return frame.call(value.cls.__len__, (value,), {})
+    if isinstance(value, Method) and value.name == "flat":
+        return frame.call(np.size, (value.owner,), {})
     known_text(frame, value)
     if isinstance(value, (tuple, list, dict)):
         return len(value)

@@ -47,6 +47,7 @@ from stgrad.frontend.optionals import numbers_in, unwrapped
 from stgrad.frontend.source_calls import DATES, call_source, computed
 from stgrad.frontend.standard import computes, only_says, say, shows_progress
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
+from stgrad.frontend.unzipped import unzipped
 from stgrad.frontend.values import (
     Chosen,
     Closure,
@@ -78,7 +79,10 @@ def call_expression(frame: Frame, node: Any) -> Value:
     args: list[Value] = []
     for arg in node.args:
         if isinstance(arg, gast.Starred):
-            args.extend(_starred(frame, arg, function, len(node.args) - 1))
+            items = growing.rows_of(frame, collected(frame, frame.evaluate(arg.value), arg))
+            if function is zip and len(node.args) == 1 and (columns := unzipped(frame, items)) is not None:
+                return columns
+            args.extend(_starred(frame, arg, items, function, len(node.args) - 1))
         else:
             args.append(argument(frame, arg, function, sum(isinstance(a, gast.GeneratorExp) for a in node.args) - 1))
     kwargs: dict[str, Value] = {}
@@ -104,9 +108,8 @@ def _add_keywords(frame: Frame, kwargs: dict[str, Value], keyword: Any, function
     kwargs.update(value)
 
 
-def _starred(frame: Frame, node: Any, function: Value, others: int) -> list[Value]:
+def _starred(frame: Frame, node: Any, items: Value, function: Value, others: int) -> list[Value]:
     """The items of `*values` in a call; of an array as many as the function takes, besides `others`."""
-    items = growing.rows_of(frame, collected(frame, frame.evaluate(node.value), node))
     if isinstance(items, Sym) and items.type.array and items.type.rank:
         wanted, count = _arity(function), frame.call(len, (items,), {})
         if wanted is not None:
