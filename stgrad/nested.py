@@ -26,9 +26,8 @@ def call_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
     `once`: whether it is all that runs the function there, so that draws may stand in it.
     """
     given_, reading = read_inline(target, frame, args, kwargs, once)
-    expected = [name for name in reading.arguments if name.startswith("_seed")]
     given = [leaf for leaf in leaves(seeds) if isinstance(leaf, Sym) or is_number(leaf)]
-    return inline(frame, reading, {**given_, **dict(zip(expected, given, strict=True))})
+    return inline(frame, reading, {**given_, **dict(zip(reading.seeds, given, strict=True))})
 
 
 def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value], once: bool = False) -> tuple[dict[str, Value], Reading]:
@@ -81,8 +80,7 @@ def call_pullback(target: Any, frame: Any, primals: tuple[Value, ...], seeds: Se
     specs = {name: map_leaves(lambda leaf, _: leaf.type if isinstance(leaf, Sym) else leaf, value, name) for name, value in given.items()}
     reading = array_program(target, specs, Trace())
     refuse_draws(reading.function, "the pullback would draw other numbers than the value")
-    names = [name for name in reading.arguments if name.startswith("_seed")]
-    result = inline(frame, reading, {**given, **dict(zip(names, seeds, strict=True))})
+    result = inline(frame, reading, {**given, **dict(zip(reading.seeds, seeds, strict=True))})
     return result[1]
 
 

@@ -17,7 +17,7 @@ from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.calls.wrapper import is_small
-from stgrad.frontend import Reading, outlining, result_operand, splice
+from stgrad.frontend import SEED, Reading, outlining, result_operand, splice
 from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
@@ -135,7 +135,7 @@ def _derive_forward(request: Derivative, inner: Reading, trace: Trace, wrt: list
         return Sym(next(rest), replace(leaf.type, value=None))  # type: ignore[arg-type]
 
     tangents = [map_leaves(tangent, moving) for _ in directions]
-    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
+    seeds = {f"{SEED}seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
     result = (primal, tangents[0] if alone else tuple(tangents))
     return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
@@ -254,7 +254,7 @@ def _with_structure(request: Derivative, inner: Reading, program: Function, aux:
         result: Value = (gradients, value[1])
     else:
         result = gradients if request.mode == "grad" else (value, gradients)
-    seeds = {f"_seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
+    seeds = {f"{SEED}seed{i}": Sym(p, program.types[p.name]) for i, p in enumerate(seed_params(inner, program))}
     return Reading(program, result, {**inner.arguments, **seeds}, inner.captures, inner.around)
 
 
@@ -377,7 +377,7 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
 def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, options: Options) -> Compiled:
     """A value with what the pullback reads, and the pullback: two programs."""
     value, gradients = reading.result
-    seeds = [leaf.name for name, given in reading.arguments.items() if name.startswith("_seed") for leaf in leaves(given) if isinstance(leaf, Sym)]
+    seeds = [leaf.name for name in reading.seeds for leaf in leaves(reading.arguments[name]) if isinstance(leaf, Sym)]
     count = sum(isinstance(leaf, Sym) for leaf in leaves(value))
     made = specialise_apart(flat, seeds, count, trace, options)
     refuse_draws(made.reverse, "the pullback would draw other numbers than the value")

@@ -79,6 +79,53 @@ def test_of_second_order(f):
     np.testing.assert_allclose(stgrad.hessian(f, jit=False)(X), differences(gradient, X), rtol=1e-6, atol=1e-6)
 
 
+SEVEN = np.array([0.3, 1.0, 2.0, -0.7, 0.4, 1.6, 0.9])
+ALONG = np.array([1.0, -0.5, 0.3, 0.8, 1.2, -0.4, 0.6])
+
+
+def test_a_tangent_from_outside_has_extents_of_its_own():
+    """Its symbols are not those that the program has for other arrays."""
+
+    def odd(z):
+        total = np.sum(z[1::2] ** 2)
+        for i in range(0, 6, 2):
+            total += z[i] * 3.0
+        return total * z[2]
+
+    def f(x):
+        return stgrad.jvp(odd, (x,), (ALONG,))[1] + stgrad.vjp(odd, x)[1](x[0])[0] @ ALONG
+
+    check_in_order(f, SEVEN)
+
+
+def test_a_parameter_may_be_named_like_a_seed():
+    def scaled(z, _seed, _seed0):
+        return np.sum(z**2) * _seed + np.sum(z) * _seed0
+
+    def f(x):
+        return stgrad.jvp(scaled, (x, x[0], 3.0), (np.ones(3), 1.0, 0.5))[1] + stgrad.vjp(scaled, x, 2.0, x[1])[1](1.0)[1]
+
+    check_in_order(f, X)
+
+
+def test_a_program_that_tests_a_layout_stands_in_another_one():
+    def turned(z):
+        row = z.reshape((1, -1))
+        row[0, 1] = 3.0 * z[0]
+        return np.sum(z**3) * row[0, 2]
+
+    def f(x):
+        return np.sum(stgrad.grad(turned)(x) * x) + stgrad.vjp(turned, x)[1](x[2])[0][0]
+
+    check_in_order(f, X)
+
+
+def check_in_order(f, x):
+    for jit in (False, True):
+        np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), differences(f, x), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(stgrad.hessian(f, jit=False)(x), differences(stgrad.grad(f, jit=False), x), rtol=1e-6, atol=1e-6)
+
+
 def test_auxiliary_data():
     def f(x):
         value, tangent, aux = stgrad.jvp(lambda z: (z**2, {"n": 2.0 * z}), (x,), (1.0,), has_aux=True)

@@ -80,7 +80,7 @@ from stgrad.ir import read as read_names
 from stgrad.lookups import Lookup, look
 from stgrad.request import Spelling, spelled
 
-__all__ = ["Builder", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
+__all__ = ["SEED", "Builder", "Frame", "Reading", "inline", "read", "read_closure", "splice"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,14 @@ class Reading:
     items: Mapping[str, str] = field(default_factory=dict)  # what `stgrad.transforms.own_kinds` asks for
     listed: frozenset[str] = frozenset()
     distinct: bool = False  # whether lists, dicts and objects among the arguments must be different ones
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The arguments that a derivative has beside those of its function: tangents or cotangents."""
+        return tuple(name for name in self.arguments if name.startswith(SEED))
+
+
+SEED = "."  # no parameter of a function begins so
 
 
 def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
@@ -365,9 +373,9 @@ __all__ += ["Const", "Operand", "result_operand"]
 def _own_symbols(builder: Builder, fn: Function, reading: Reading, arguments: Mapping[str, Value]) -> dict[str, Type]:
     """The types of a program with symbols that the program being read does not use; those of the actual arguments stay.
 
-    Cotangents are parameters too, but their extents are symbols of the program's own.
+    Tangents and cotangents are parameters too, but the program was read before them: a symbol of theirs may be one of its own by chance.
     """
-    given = [v.type for a in arguments.values() for v in leaves(a) if isinstance(v, Sym)]
+    given = [v.type for name, a in arguments.items() if name not in reading.seeds for v in leaves(a) if isinstance(v, Sym)]
     given += [v.type for v in reading.around.values()]
     kept = {d.symbol for t in given for d in (*t.dims, t.value) if d is not None}
     new: dict[str, str] = {}
@@ -399,7 +407,7 @@ def inline(frame: Frame, reading: Reading, arguments: Mapping[str, Value]) -> Va
     for capture in reading.captures:
         stands_for = frame.captured.take(builder, capture)
         if capture.variable is not None:
-            builder.copy_to(Sym(Var(names[capture.variable]), fn.types[capture.variable]), stands_for)
+            builder.copy_to(Sym(Var(names[capture.variable]), types[capture.variable]), stands_for)
     builder.apart += [Apart(names[p.left], names[p.right], builder.loc) for p in reading.apart if {p.left, p.right} <= names.keys()]
     for stmt in rename(fn.body, names):
         builder.emit(stmt)

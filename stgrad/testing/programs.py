@@ -131,7 +131,7 @@ class _Check:
         exec(compile(text, "<stage>", "exec"), namespace)  # noqa: S102
         function = next(v for k, v in namespace.items() if getattr(v, "__code__", None) is not None and v.__code__.co_filename == "<stage>")
         reading = program.reading
-        known = [leaf for name, a in reading.arguments.items() if not name.startswith("_seed") for leaf in values.leaves(a)]
+        known = [leaf for name, a in reading.arguments.items() if name not in reading.seeds for leaf in values.leaves(a)]
         bound = signature_of(self.f).bind(*self.fresh())
         bound.apply_defaults()
         given = leaves(list(bound.arguments.values()))

@@ -136,7 +136,8 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
         new[param.name] = names.fresh(param.name)
         types[new[param.name]] = types[param.name]
         copies.append(Assign((Var(new[param.name]),), "np.copy", (param,)))
-    tests = tuple(s for s in fn.body if isinstance(s, Effect) and s.op == "check_rows")  # of what callers pass, not of its copies
+    given = set(fn.params)  # tests of what callers pass, not of its copies; those of programs read in place stay there
+    tests = tuple(s for s in fn.body if isinstance(s, Effect) and s.op == "check_rows" and s.args[0] in given)
     body = rename(tuple(s for s in fn.body if s not in tests), new)
     changed = frozenset(n for n in new if classes.find(n) in updated(fn))
     return replace(fn, body=(*tests, *copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
