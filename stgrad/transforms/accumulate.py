@@ -9,6 +9,9 @@ An adjoint that a straight run of scalar statements reads and replaces is a fact
 multiplied with it does not depend on it and can run ahead, so that a trip waits for one multiplication instead of all. Sums and products
 are reordered by this, as in any accumulation of adjoints. Griewank & Walther 2008, chapter 10 (preaccumulation).
 
+Tangents, and the tangents of adjoints in a Hessian times a vector, get something added on the way that does not depend on them. They are a factor
+and a rest, and a trip waits for one multiplication and one sum.
+
     >>> import numpy as np
     >>> import stgrad
     >>> from stgrad.testing.passes import show_pass
@@ -78,6 +81,7 @@ from stgrad.names import Names
 
 ONE = Const(1.0)
 DEPTH = 2  # a chain of fewer operations gains nothing
+SUM_DEPTH = 4  # nor does one, with something added on the way, that becomes a product and a sum, and more products beside them
 
 
 def accumulate(fn: Function) -> Function:
@@ -109,20 +113,25 @@ class _State:
     def finished(self, run: list[Stmt], in_loop: bool) -> list[Stmt]:
         if not in_loop or len(run) < 2:
             return run
-        seed = self.seed(run)
-        if seed is None:
-            return run
-        return _Run(self, seed, self.live.after[id(run[-1])]).rewrite(run)
+        live = self.live.after[id(run[-1])]
+        for sums in (False, True):
+            seed = self.seed(run, sums)
+            run = run if seed is None else _Run(self, seed, live, sums).rewrite(run)
+        return run
 
-    def seed(self, run: list[Stmt]) -> str | None:
-        """The one scalar adjoint that a run reads, then replaces by a linear function of itself, through a chain worth shortening."""
-        found = [n for n in dict.fromkeys(n for s in run for n in assigns(s)) if self._carried(run, n) and _depth(run, n) >= DEPTH]
+    def seed(self, run: list[Stmt], sums: bool) -> str | None:
+        """The one scalar derivative that a run reads, then replaces by a linear function of itself, through a chain worth shortening.
+
+        `sums`: or by such a function with a rest that does not depend on it.
+        """
+        least = SUM_DEPTH if sums else DEPTH
+        found = [n for n in dict.fromkeys(n for s in run for n in assigns(s)) if self._carried(run, n) and _depth(run, n, sums) >= least]
         return found[0] if len(found) == 1 else None
 
     def _carried(self, run: list[Stmt], name: str) -> bool:
         t = self.types[name]
-        if t.array or t.dtype != "float64" or not any(s.note for s in run if name in assigns(s)):
-            return False  # only adjoints: the user's own sums keep their order
+        if t.array or t.dtype != "float64" or not any(s.note is not None for s in run if name in assigns(s)):
+            return False  # only adjoints and tangents: the user's own sums keep their order
         for stmt in run:
             if name in set(reads(stmt)):
                 return True
@@ -131,14 +140,14 @@ class _State:
         return False
 
 
-def _depth(run: list[Stmt], seed: str) -> int:
+def _depth(run: list[Stmt], seed: str, sums: bool) -> int:
     """Length of the chain of linear operations from the seed to its new value; 0 where it is not linear in itself."""
     depth: dict[str, int] = {seed: 0}
     for stmt in run:
         if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
             continue
         target, inputs = stmt.target.name, [n for n in reads(stmt) if n in depth]
-        if not inputs or not _is_linear(stmt, set(depth)):
+        if not inputs or not _is_linear(stmt, set(depth), sums):
             depth.pop(target, None)
             if target == seed:
                 return 0
@@ -147,8 +156,8 @@ def _depth(run: list[Stmt], seed: str) -> int:
     return depth.get(seed, 0)
 
 
-def _is_linear(stmt: Assign, linear: set[str]) -> bool:
-    """Whether the result is linear in the seed, if exactly the names in `linear` are."""
+def _is_linear(stmt: Assign, linear: set[str], sums: bool) -> bool:
+    """Whether the result is linear in the seed, if exactly the names in `linear` are; `sums`: but for a rest that does not depend on it."""
     inside = [isinstance(a, Var) and a.name in linear for a in stmt.args]
     match stmt.op:
         case "np.multiply":
@@ -156,82 +165,113 @@ def _is_linear(stmt: Assign, linear: set[str]) -> bool:
         case "np.divide":
             return inside == [True, False]
         case "np.add" | "np.subtract":
-            return all(inside)
+            return all(inside) or sums and any(inside)
         case "np.negative" | "alias":
             return inside == [True]
     return False
 
 
-Coefficient = tuple[bool, Operand]  # negated, factor
-IDENTITY: Coefficient = (False, ONE)
+@dataclass(frozen=True)
+class _Form:
+    """What a name is in terms of the seed: with a sign, factor times seed, and a rest; None for zero."""
+
+    negated: bool
+    factor: Operand | None
+    rest: Operand | None = None
+
+
+IDENTITY = _Form(False, ONE)
 
 
 @dataclass
 class _Run:
-    """Rewrites one run: `coefficients` holds, for each name that is linear in the seed, what the seed is multiplied with."""
+    """Rewrites one run: `forms` holds what each name that is linear in the seed is of it."""
 
     state: _State
     seed: str
     live: frozenset[str]
-    coefficients: dict[str, Coefficient] = field(default_factory=dict)
+    sums: bool
+    forms: dict[str, _Form] = field(default_factory=dict)
     out: list[Stmt] = field(default_factory=list)
 
     def rewrite(self, run: list[Stmt]) -> list[Stmt]:
-        self.coefficients[self.seed] = IDENTITY
+        self.forms[self.seed] = IDENTITY
         for stmt in run:
             self.statement(stmt)
         last = run[-1]
-        for name in sorted(self.coefficients, key=lambda n: n == self.seed):
-            if name != self.seed and name in self.live or name == self.seed and self.coefficients[name] != IDENTITY:
+        for name in sorted(self.forms, key=lambda n: n == self.seed):
+            if name != self.seed and name in self.live or name == self.seed and self.forms[name] != IDENTITY:
                 self.emit(name, "alias", (self.value(name, last),), last)
         return self.out
 
     def statement(self, stmt: Stmt) -> None:
         if isinstance(stmt, Assign) and len(stmt.targets) == 1 and self._rewritable(stmt):
-            self.coefficients[stmt.target.name] = self.coefficient(stmt)
+            self.forms[stmt.target.name] = self.form(stmt)
+            self.protect(assigns(stmt), stmt)
             return
         self.protect(assigns(stmt), stmt)
-        names = {n: self.value(n, stmt) for n in dict.fromkeys(reads(stmt)) if n in self.coefficients}
+        names = {n: self.value(n, stmt) for n in dict.fromkeys(reads(stmt)) if n in self.forms}
         self.out.append(map_operands(lambda o: names.get(o.name, o) if isinstance(o, Var) else o, stmt))
         for name in assigns(stmt):
-            self.coefficients.pop(name, None)
+            self.forms.pop(name, None)
 
     def _rewritable(self, stmt: Assign) -> bool:
         t = self.state.types[stmt.target.name]
-        return bool(operation(stmt.op).linear) and not t.array and t.dtype == "float64" and _is_linear(stmt, set(self.coefficients))
+        return bool(operation(stmt.op).linear) and not t.array and t.dtype == "float64" and _is_linear(stmt, set(self.forms), self.sums)
 
     def protect(self, bound: Iterable[str], stmt: Stmt) -> None:
-        """Coefficients that read a name which is about to change are copied first."""
+        """Forms that read a name which is about to change get a copy of it first."""
         for name in bound:
-            for linear, (negated, factor) in list(self.coefficients.items()):
-                if name in set(operand_vars(factor)):
-                    self.coefficients[linear] = negated, self.temporary("alias", (factor,), stmt)
+            for linear, form in list(self.forms.items()):
+                read = {n for o in (form.factor, form.rest) if o is not None for n in operand_vars(o)}
+                if name in read:
+                    copied = [self.temporary("alias", (o,), stmt) if o is not None and name in operand_vars(o) else o for o in (form.factor, form.rest)]
+                    self.forms[linear] = _Form(form.negated, *copied)
 
-    def coefficient(self, stmt: Assign) -> Coefficient:
-        c = [self.coefficients[a.name] if isinstance(a, Var) and a.name in self.coefficients else (False, a) for a in stmt.args]
-        negated, factor = c[0]
-        match stmt.op:
-            case "alias":
-                return c[0]
-            case "np.negative":
-                return not negated, factor
-            case "np.multiply":
-                plain = [o for _, o in c if o != ONE]
-                product = ONE if not plain else plain[0] if len(plain) == 1 else self.temporary("np.multiply", tuple(plain), stmt)
-                return negated != c[1][0], product
-            case "np.divide":
-                return negated, self.temporary("np.divide", (factor, c[1][1]), stmt)
-        other = c[1][0] != (stmt.op == "np.subtract")
-        if negated == other:
-            return negated, self.temporary("np.add", (factor, c[1][1]), stmt)
-        plus, minus = (c[1][1], factor) if negated else (factor, c[1][1])
-        return False, self.temporary("np.subtract", (plus, minus), stmt)
+    def form(self, stmt: Assign) -> _Form:
+        forms = [self.forms.get(a.name) if isinstance(a, Var) else None for a in stmt.args]
+        match stmt.op, forms:
+            case "alias", [_Form() as a]:
+                return a
+            case "np.negative", [_Form() as a]:
+                return _Form(not a.negated, a.factor, self.negative(a.rest, stmt))
+            case "np.multiply" | "np.divide", [_Form() as a, None]:
+                return self.scaled(a, stmt.op, stmt.args[1], stmt)
+            case "np.multiply", [None, _Form() as a]:
+                return self.scaled(a, stmt.op, stmt.args[0], stmt)
+        a, b = (form or _Form(False, None, operand) for form, operand in zip(forms, stmt.args, strict=True))
+        return self.total(a, _Form(not b.negated, b.factor, b.rest) if stmt.op == "np.subtract" else b, stmt)
+
+    def scaled(self, a: _Form, op: str, c: Operand, stmt: Stmt) -> _Form:
+        if c == ONE:
+            return a
+        rest = None if a.rest is None else self.temporary(op, (a.rest, c), stmt)
+        factor = c if a.factor == ONE and op == "np.multiply" else self.temporary(op, (a.factor or ONE, c), stmt)
+        return _Form(a.negated, factor, rest)
+
+    def total(self, a: _Form, b: _Form, stmt: Assign) -> _Form:
+        """The sum; of a difference, `b` has the other sign already, but for its rest."""
+        op = stmt.op if a.rest is not None else "np.negative" if stmt.op == "np.subtract" else "alias"
+        rest = a.rest if b.rest is None else self.temporary(op, (b.rest,) if a.rest is None else (a.rest, b.rest), stmt)
+        if a.factor is None or b.factor is None:
+            return _Form(b.negated if a.factor is None else a.negated, a.factor or b.factor, rest)
+        if a.negated == b.negated:
+            return _Form(a.negated, self.temporary("np.add", (a.factor, b.factor), stmt), rest)
+        plus, minus = (b.factor, a.factor) if a.negated else (a.factor, b.factor)
+        return _Form(False, self.temporary("np.subtract", (plus, minus), stmt), rest)
+
+    def negative(self, rest: Operand | None, stmt: Stmt) -> Operand | None:
+        return None if rest is None else self.temporary("np.negative", (rest,), stmt)
 
     def value(self, name: str, stmt: Stmt) -> Operand:
         """The value of a name that is linear in the seed, where it is read by something else."""
-        negated, factor = self.coefficients[name]
-        product = Var(self.seed) if factor == ONE else self.temporary("np.multiply", (Var(self.seed), factor), stmt)
-        return self.temporary("np.negative", (product,), stmt) if negated else product
+        form = self.forms[name]
+        product: Operand = Var(self.seed)
+        if form.factor is not None and form.factor != ONE:
+            product = self.temporary("np.multiply", (product, form.factor), stmt)
+        if form.rest is not None:
+            return self.temporary("np.subtract" if form.negated else "np.add", (form.rest, product), stmt)
+        return self.temporary("np.negative", (product,), stmt) if form.negated else product
 
     def temporary(self, op: str, args: tuple[Operand, ...], stmt: Stmt) -> Var:
         name = self.state.names.fresh("_t")

@@ -94,6 +94,9 @@ def forward(
     return Forward(fn, directions, splice, names, chosen, units).run(values)
 
 
+OF_TANGENTS = ""  # the note of what computes tangents: no comment stands before it, and it is no statement of the user's
+
+
 @dataclass
 class Forward:
     """The walk over the program; built and used up inside `forward`."""
@@ -110,7 +113,7 @@ class Forward:
 
     def __post_init__(self) -> None:
         fn = self.fn
-        self.builder = Builder(names=self.names, types=dict(fn.types), symbols=last_symbol(fn.types.values()))
+        self.builder = Builder(names=self.names, types=dict(fn.types), symbols=last_symbol(fn.types.values()), note=OF_TANGENTS)
         self.classes = sharing(fn)
         self.written = updated(fn)
         self.in_conflict = shadowed(fn)

@@ -29,23 +29,14 @@ def logistic_grad_grad(r, x0, n):
         x = x_2_stack[t2 - t]
         x_part = 1.0 - x
         x_part_bar = x_bar * x_part
-        x_part_bar_bar = x_bar_bar * r
-        r_bar += x_bar_bar * x_part_bar
-        x_part_bar_bar += x
-        x_part_bar_bar_2 = -x_bar_bar
-        x_bar_bar = x_part_bar_bar_2 * (r * x)
-        x_part_bar_2 = x_part_bar_bar_2 * x_bar
-        x_bar_bar += x_part_bar_bar * x_part
-        x_2_bar = x_part_bar - x_part_bar_bar * x_bar
-        r_bar += x_part_bar_2 * x
-        x_2_bar += x_part_bar_2 * r
-        x_stack_bar[t] = x_2_bar
+        t4 = x_part_bar - x * x_bar - x_bar_bar * (r * x_bar + x_bar * r)
+        x_stack_bar[t] = t4
+        r_bar += x_bar_bar * (x_part_bar - x_bar * x)
+        x_bar_bar = x * x_part + x_bar_bar * (r * x_part - r * x)
     x_bar = 0.0
     for t in range(n - 1, -1, -1):
         x = x_stack_2[t]
-        x_part_bar_2_2 = x_bar * (1.0 - x)
-        x_bar = -(x_bar * (r * x))
-        r_bar += x_part_bar_2_2 * x
-        x_bar += x_part_bar_2_2 * r
-        x_bar += x_stack_bar[t]
+        x_part_2 = 1.0 - x
+        r_bar += x_bar * (x_part_2 * x)
+        x_bar = x_stack_bar[t] + x_bar * (x_part_2 * r - r * x)
     return r_bar

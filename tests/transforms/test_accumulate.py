@@ -54,6 +54,37 @@ def test_gradients(f, args):
     check_gradient(f, args)
 
 
+def test_a_tangent_waits_for_one_product_and_one_sum():
+    text = stgrad.hvp(logistic, (0, 1)).lowered(3.5, 0.2, 10, (1.0, 1.0))
+    updates = [line.split(" = ")[1] for line in text.splitlines() if line.strip().startswith(("x_dot =", "x_bar_dot ="))]
+    carried = [right for right in updates if "_dot * " in right]
+    assert len(carried) == 2, text
+    assert all(right.count("x_dot * ") + right.count("x_bar_dot * ") == 1 for right in carried), text
+
+
+def rests(a, x, n):
+    """Constants, quotients and signs on the way."""
+    y = x
+    for i in range(n):
+        y = -(1.0 - (a * y + 0.3 * i) * math.cos(y)) / (2.0 + x * y) - y * a
+        x = x + 0.01 * a
+    return y
+
+
+@pytest.mark.parametrize(("f", "args"), [(logistic, (3.5, 0.2, 7)), (two_factors, (0.7, 6)), (branches, (0.9, 0.8, 6)), (coupled, (0.4, 0.3, 5)), (rests, (0.4, 0.3, 5))])
+@pytest.mark.parametrize("jit", [False, True])
+def test_tangents(f, args, jit):
+    count = len(args) - 1
+    argnums = tuple(range(count))
+    gradient, v, h = stgrad.grad(f, argnums, jit=False), np.array([0.7, -1.3])[:count], 1e-6
+    point = np.array(args[:count])
+    forward = stgrad.grad(f, argnums, mode="forward", jit=jit)(*args)
+    np.testing.assert_allclose(forward, gradient(*args), rtol=1e-12)
+    found = stgrad.hvp(f, argnums, jit=jit)(*args, tuple(map(float, v)))
+    after, before = (np.array(gradient(*map(float, point + s * h * v), args[-1])) for s in (1, -1))
+    np.testing.assert_allclose(found, (after - before) / (2.0 * h), rtol=1e-6, atol=1e-8)
+
+
 def test_float32_is_left_alone():
     x = np.float32(0.2)
     bar = stgrad.grad(logistic, 1, jit=False)(np.float32(3.5), x, 5)
