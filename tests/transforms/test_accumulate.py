@@ -71,7 +71,7 @@ def rests(a, x, n):
     return y
 
 
-@pytest.mark.parametrize(("f", "args"), [(logistic, (3.5, 0.2, 7)), (two_factors, (0.7, 6)), (branches, (0.9, 0.8, 6)), (coupled, (0.4, 0.3, 5)), (rests, (0.4, 0.3, 5))])
+@pytest.mark.parametrize(("f", "args"), [(logistic, (3.5, 0.2, 7)), (two_factors, (0.7, 6)), (branches, (0.9, 0.8, 6)), (rests, (0.4, 0.3, 5))])
 @pytest.mark.parametrize("jit", [False, True])
 def test_tangents(f, args, jit):
     count = len(args) - 1
