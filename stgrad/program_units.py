@@ -40,11 +40,11 @@ def derive_units(request: Derivative, inner: Reading, trace: Trace, wrt: list[st
     if not columns:
         if any(isinstance(s, Custom) and s.rule != "tangent" for s in walk(fn.body)):
             raise Unbatched("a function with a reverse rule of its own, which need not be linear")
-        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places, linear=True)
+        fn = differentiate(fn, wrt, splice, trace, seeds=True, with_value=True, outputs=places)
         items = fn.result.items if isinstance(fn.result, Pack) else ()
         units = {s.name: getattr(items[i], "name", "") for s, i in zip(seed_params(inner, fn), places, strict=True)}  # a number may be known
     outputs = places if columns else [len(flat) + i for i in range(len(wrt))]
-    program = push_forward(fn, [[name] for name in units], splice, trace, outputs=outputs, values=len(flat), units=units)
+    program = push_forward(fn, [[name] for name in units], splice, trace, outputs=outputs, values=len(flat), units=units, linear=not columns)
     return _units_result(request, inner, program, list(units), len(flat))
 
 

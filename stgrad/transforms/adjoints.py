@@ -49,6 +49,7 @@ from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
 from stgrad.transforms.partials import partials_of
 from stgrad.transforms.picked import Guards, chosen
+from stgrad.transforms.tangents import with_care
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 
@@ -297,7 +298,7 @@ class Adjoints:
         elif isinstance(p, Sym) and p.type.dtype.startswith("complex"):
             p = self.builder.call("np.conjugate", (p,), p.type)
         careful &= isinstance(g, Sym) and isinstance(p, Sym) and p.type.is_float
-        return self.splice(self.builder, chosen(stmt, p) or (_multiply_with_care if careful else _multiply), (g, p), {})
+        return self.splice(self.builder, chosen(stmt, p) or (with_care if careful else _multiply), (g, p), {})
 
     def _distribute(self, stmt: Assign, cotangents: Value, bars: list[Sym | None]) -> None:
         """Hand the cotangents of a rule to its arguments: one for each array argument, position by position."""
@@ -407,11 +408,6 @@ def written_bars(stmt: Custom, types: Any) -> set[str]:
 
 def _multiply(g: Any, p: Any) -> Any:
     return g * p
-
-
-def _multiply_with_care(g: Any, p: Any) -> Any:
-    """A finite partial stays, as the derivative of the product in g is still p where g is 0."""
-    return g * np.where(np.logical_and(g == 0.0, np.logical_not(np.isfinite(p))), 0.0, p)
 
 
 def _negative(g: Any) -> Any:

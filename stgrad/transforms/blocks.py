@@ -16,7 +16,7 @@ from stgrad.frontend.values import Sym, Value, is_number
 from stgrad.ir import Assign, Const, Operand, Pack, Slice, Var, entries_of, operand_vars
 from stgrad.ir.ops import operation
 from stgrad.rules import lookup
-from stgrad.transforms.tangents import value_of
+from stgrad.transforms.tangents import value_of, with_care
 
 if TYPE_CHECKING:
     from stgrad.transforms.directions import Directions
@@ -53,6 +53,14 @@ def reshaped(g: Any, y: Any, n: Any) -> Any:
 
 def scaled(g: Any, p: Any) -> Any:
     return g * np.expand_dims(p, -1) if np.ndim(p) else g * p
+
+
+def scaled_with_care(p_dot: Any, g: Any) -> Any:
+    return with_care(np.expand_dims(g, -1), p_dot) if np.ndim(g) else with_care(g, p_dot)
+
+
+def scaled_if_any(g_dot: Any, p: Any) -> Any:
+    return with_care(g_dot, np.expand_dims(p, -1)) if np.ndim(p) else with_care(g_dot, p)
 
 
 def multiplied(a: Any, b: Any) -> Any:
@@ -148,30 +156,32 @@ def by_partials(d: Directions, stmt: Assign, y: Sym, partials: Partials) -> Valu
             continue
         if i >= len(found) or found[i] is None:
             return NotImplemented
-        total = plus(d, total, times(d, argument, found[i], y), y)
+        careful, p = d.products.factor(stmt, i, found[i], value_of(d.builder))
+        total = plus(d, total, times(d, argument, p, y, careful), y)
     return total
 
 
-def times(d: Directions, argument: Operand, p: Value, y: Sym) -> Value:
-    """The tangent of an argument times a partial derivative."""
+def times(d: Directions, argument: Operand, p: Value, y: Sym, careful: Any) -> Value:
+    """The tangent of an argument times a partial derivative; `careful` how where a zero wins."""
     if is_number(p) and p == 0:
         return None
     diagonal = d.diagonal(argument)
     if diagonal is not None and isinstance(argument, Var) and d.builder.types[argument.name].dims == y.type.dims:
-        return scaled_diagonal(d, diagonal, p, y)
+        return scaled_diagonal(d, diagonal, p, y, careful)
     g = d.of(argument)
     if is_number(p) and not isinstance(p, complex) and p in (1, -1):
         return g if p == 1 else d.splice(d.builder, negated, (g,), {})
-    return d.splice(d.builder, scaled, (g, p), {})
+    product = scaled if careful is None else scaled_if_any if careful is with_care else scaled_with_care
+    return d.splice(d.builder, product, (g, p), {})
 
 
-def scaled_diagonal(d: Directions, g: Any, p: Value, y: Sym) -> Value:
+def scaled_diagonal(d: Directions, g: Any, p: Value, y: Sym, careful: Any) -> Value:
     from stgrad.transforms.directions import Diagonal
 
     if is_number(p) and not isinstance(p, complex) and p == 1:
         return g
     if g.entries is not None:
-        return Diagonal(d.splice(d.builder, multiplied, (g.entries, p), {}))
+        return Diagonal(d.splice(d.builder, careful or multiplied, (g.entries, p), {}))
     whole = isinstance(p, Sym) and p.type.dims == y.type.dims
     return Diagonal(p if whole else d.splice(d.builder, ones, (y, p), {}))  # type: ignore[arg-type]
 

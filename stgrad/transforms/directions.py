@@ -158,7 +158,7 @@ class Directions(Tangents):
         results = [self.zeros(v) for v in y]
         k = self.builder.variable("_d", Type("int64", weak=True))
         with self.builder.block() as body:
-            one = Tangents(self.builder, self.splice, self.active, frozenset(), self.classes, present=set(names))
+            one = Tangents(self.builder, self.splice, self.active, frozenset(), self.classes, self.products, present=set(names))
             for name, dot in whole.items():
                 t = replace(self.builder.types[name], value=None)
                 one.dots[name] = self.builder.call("getitem", (dot, (*(slice(None),) * t.rank, k) if t.rank else k), t).name

@@ -64,9 +64,10 @@ from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.rules import lookup
 from stgrad.transforms.directions import Directions, Unbatched
+from stgrad.transforms.guards import partials_of_products
 from stgrad.transforms.instrument import own_memory
 from stgrad.transforms.partials import partials_of
-from stgrad.transforms.tangents import Splice, Tangents, value_of, zero_of
+from stgrad.transforms.tangents import Products, Splice, Tangents, value_of, zero_of
 from stgrad.transforms.transpose import check_region, pushed, transposed
 
 Present = tuple[frozenset[str], ...]
@@ -74,7 +75,7 @@ Present = tuple[frozenset[str], ...]
 
 def forward(
     fn: Function, directions: Sequence[Sequence[str]], splice: Splice, *, outputs: Sequence[int] | None = None, values: int | None = None,
-    units: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None, linear: bool = False,
 ) -> Function:  # fmt: skip
     """The program that computes the results of a program and their tangents.
 
@@ -86,12 +87,13 @@ def forward(
         values: how many of the results of `fn` are results too, all by default, before the tangents, which stand direction by direction.
         units: if given, each direction is one parameter, no tangents are parameters, and of an array all its numbers are directions, side by side
             (see `stgrad.transforms.directions`); the array of this dict, by that parameter, has its shape.
+        linear: whether the program is a pullback, linear in what moves: its cotangents.
     """
     leaves = entries_of(fn.result)
     chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     fn = own_memory(fn, names)
-    return Forward(fn, directions, splice, names, chosen, units).run(values)
+    return Forward(fn, directions, splice, names, chosen, units, linear).run(values)
 
 
 OF_TANGENTS = ""  # the note of what computes tangents: no comment stands before it, and it is no statement of the user's
@@ -107,6 +109,7 @@ class Forward:
     names: Names
     outputs: tuple[int, ...]
     units: Mapping[str, str] | None = None
+    linear: bool = False
     builder: Builder = field(init=False)
     directions: list[Tangents] = field(init=False)
     carried: Present = ()  # the tangents that the innermost loop carries from trip to trip
@@ -120,18 +123,19 @@ class Forward:
         self.rows = contiguous(fn) if self.in_conflict else frozenset()
         self.live = Liveness(fn.body, result_names(fn))
         self.counts = definitions(fn).counts
+        self.products = Products(partials_of_products(fn), self.linear)
         chosen = replace(fn, result=Pack(tuple(self.leaves[i] for i in self.outputs)))
         found = {tuple(wrt): activity(chosen, wrt).active for wrt in self.wrt}
         self.directions = [self.direction(wrt, found[tuple(wrt)]) for wrt in self.wrt]
 
     def direction(self, wrt: Sequence[str], active: frozenset[str]) -> Tangents:
         if self.units is None or not self.builder.types[wrt[0]].rank:
-            return Tangents(self.builder, self.splice, active, self.written, self.classes)
+            return Tangents(self.builder, self.splice, active, self.written, self.classes, self.products)
         if self.counts[wrt[0]] > 1:
             raise Unbatched(f"`{wrt[0]}` is bound to other arrays")
         if self.builder.types[wrt[0]].rank > 1 and any(isinstance(s, (For, While)) for s in walk(self.fn.body)):
             raise Unbatched("the number of directions is no extent that loops can rely on")
-        return Directions(self.builder, self.splice, active, self.written, self.classes, unit=wrt[0], like=self.units[wrt[0]])
+        return Directions(self.builder, self.splice, active, self.written, self.classes, self.products, unit=wrt[0], like=self.units[wrt[0]])
 
     @property
     def leaves(self) -> tuple[Operand, ...]:

@@ -4,15 +4,18 @@
     far = np.logical_not(np.isfinite(p))              ->   y = runtime.safe_product(g, p)
     y = g * np.where(np.logical_and(zero, far), 0.0, p)
 
-What runs keeps the operations, which passes fuse and leave out one by one; what people read has one name.
+What runs keeps the operations, which passes fuse and leave out one by one; what people read has one name. In a tangent the zero wins over
+the tangent of the partial, too, which may be infinite where the partial is not (`exp(-1 / x)` at 0).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
-from stgrad.ir import Assign, Const, Operand, Stmt, Var, assigns, operand_vars
+from stgrad.analysis.alias import sharing
+from stgrad.analysis.definitions import definitions
+from stgrad.ir import Assign, Block, Const, Function, If, Operand, Stmt, Var, assigned, blocks, operand_vars, stored, walk
 from stgrad.ir.ops import operation
 
 Made = Mapping[str, Assign]  # by the name that a statement makes, where nothing else binds it
@@ -24,10 +27,53 @@ def guarded(stmt: Assign, before: Sequence[Stmt], made: Made, settled: Set[str])
     `before` are the statements of its block in front of it, `settled` the names whose values never change.
     """
     for g, kept in (stmt.args, stmt.args[::-1]):
-        found = _partial(g, kept, made)
-        if found is not None and (_in(settled, g, found[1]) or _undisturbed(before, found[0], g, found[1])):
-            return replace(stmt, op="runtime.safe_product", args=(g, found[1]))
+        p = _replaced(g, kept, before, made, settled)
+        if p is not None:
+            return replace(stmt, op="runtime.safe_product", args=(g, p))
     return stmt
+
+
+def partials_of_products(fn: Function) -> dict[int, tuple[int, Operand]]:
+    """Of each guarded product, by its identity, which factor stands for the partial, and the partial."""
+    known = definitions(fn)
+    made = {n: s for n, s in known.once.items() if isinstance(s, Assign) and len(s.targets) == 1}
+    if not any(s.op == "np.isfinite" for s in made.values()):
+        return {}
+    made |= {s.target.name: s for s in map(_chosen, walk(fn.body)) if s is not None and known.counts[s.target.name] == 2}
+    classes = sharing(fn)
+    written = {classes.find(n) for n in stored(fn.body)}
+    settled = {n for n, count in known.counts.items() if count == 1 and classes.find(n) not in written}
+    found: dict[int, tuple[int, Operand]] = {}
+    for block in _blocks(fn.body):
+        for at, stmt in enumerate(block):
+            if isinstance(stmt, Assign) and stmt.op == "np.multiply":
+                for k in (k for k, factor in enumerate(stmt.args) if _of(factor, "np.where", made) is not None):
+                    p = _replaced(stmt.args[1 - k], stmt.args[k], block[:at], made, settled)
+                    if p is not None:
+                        found[id(stmt)] = k, p
+    return found
+
+
+def _chosen(stmt: Stmt) -> Assign | None:
+    """A choice between two numbers, as a choice between two arrays is written."""
+    match stmt:
+        case If(test, (Assign((w,), "alias", (a,)),), (Assign((v,), "alias", (b,)),)) if w == v:
+            return Assign((w,), "np.where", (test, a, b), loc=stmt.loc)
+    return None
+
+
+def _blocks(body: Block) -> Iterator[Block]:
+    yield body
+    for stmt in walk(body):
+        yield from blocks(stmt)
+
+
+def _replaced(g: Operand, kept: Operand, before: Sequence[Stmt], made: Made, settled: Set[str]) -> Operand | None:
+    """The partial that a factor stands for, with a zero in its place where the other factor is zero."""
+    found = _partial(g, kept, made)
+    if found is not None and (_in(settled, g, found[1]) or _undisturbed(before, found[0], g, found[1])):
+        return found[1]
+    return None
 
 
 def _in(settled: Set[str], *operands: Operand) -> bool:
@@ -40,7 +86,7 @@ def _undisturbed(before: Sequence[Stmt], first: Assign, *operands: Operand) -> b
     for stmt in reversed(before):
         if stmt is first:
             return True
-        if not isinstance(stmt, Assign) or not kept.isdisjoint(assigns(stmt)):
+        if not isinstance(stmt, Assign) and _chosen(stmt) is None or not kept.isdisjoint(assigned((stmt,))):
             break
     return False
 
@@ -76,4 +122,4 @@ def _holding(operand: Operand, made: Made) -> list[Operand]:
     return found
 
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "partials_of_products"]

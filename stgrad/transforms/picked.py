@@ -4,7 +4,9 @@ A zero cotangent says that nothing depends on an element. It arises in two ways,
 
 - a choice leaves elements out: `np.where`, `np.maximum`, a mask that reads or writes. What flows into it is `picked`. So does a constant that is stored over
   what was computed (`np.fill_diagonal(1.0 / d, 0.0)`), behind operations with poles: for `y = x * x; y[0] = 0.0` nothing is guarded; and what a branch does
-  not read: `r = x / n; return r if n > 0 else x`, also where that overflows: `e = np.exp(x); return np.log(1.0 + e) if x < 30.0 else x`;
+  not read: `r = x / n; return r if n > 0 else x`, also where that overflows: `e = np.exp(x); return np.log(1.0 + e) if x < 30.0 else x`; and, behind poles,
+  what a subscript or a triangle does not read (`np.triu(y, 1)`). What loops fill is guarded for slices behind them alone: for elements that loops read it would
+  cost too much;
 - an infinity of the program itself makes something exactly zero, such as `exp(-inf)`. What it flows into is `infinite`.
 
 Statements that make the former or read the latter multiply as `y_bar * (0 if y_bar == 0 and partial is not finite else partial)`; no other pays for it.
@@ -34,6 +36,7 @@ from stgrad.analysis.alias import Classes, sharing
 from stgrad.analysis.liveness import TripLiveness, observed
 from stgrad.frontend.values import Sym, Value
 from stgrad.ir import (
+    NONE,
     Assign,
     Block,
     Const,
@@ -42,12 +45,14 @@ from stgrad.ir import (
     If,
     Operand,
     Pack,
+    Slice,
     Stmt,
     Store,
     Type,
     While,
     assigned,
     certain,
+    entries_of,
     gathers,
     operand_vars,
     read,
@@ -89,9 +94,9 @@ def guarded(fn: Function, active: Set[str]) -> Guards:
     replaced = found(s.target.name for s in statements if isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Const))
     computed = _computed(statements, fn, classes)
     around |= reached(replaced & computed, backward) & reached(found(t.name for s in singular for t in s.targets), forward)
-    numpys = [s for s in singular if not fn.types[s.targets[0].name].weak]  # of Python's numbers, the program raises at a pole
-    ends = found(s.targets[0].name for s in numpys if operation(s.op).poles)
-    steep = found(s.targets[0].name for s in numpys if operation(s.op).overflows)
+    numpys = [s for s in statements if isinstance(s, Assign) and not fn.types[s.targets[0].name].weak]  # of Python's numbers, the program raises at a pole
+    ends = found(s.targets[0].name for s in numpys if _has_pole(s))
+    steep = found(s.targets[0].name for s in numpys if operation(s.op).overflows and _singular(s, active))
     makers: set[str] = set()
     if ends | steep:
         around |= reached(found(_on_some_paths(statements, fn)), backward) & reached(ends | steep, forward)
@@ -100,6 +105,7 @@ def guarded(fn: Function, active: Set[str]) -> Guards:
         repeated = found(_repeated(statements))
         once = found(_in_loops(statements, fn.types)) | found(_subscripted(statements, fn.types)) & computed
         makers = (reached(once - repeated, backward) & behind) - repeated
+        makers |= reached(found(_cut(statements, fn.types)), backward) & behind
     around |= reached(found(n for s in statements for n in _infinities(s)), forward)
     return Guards(*(frozenset(n for n in fn.types if classes.find(n) in names) for names in (around, makers)))
 
@@ -144,10 +150,36 @@ def _in_loops(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator
 
 
 def _subscripted(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
-    """Arrays of which elements or slices are read: the others may be left out."""
+    """Arrays of which elements, slices or triangles are read: the others may be left out."""
     for stmt in statements:
-        if isinstance(stmt, Assign) and stmt.op == "getitem" and types[stmt.target.name].is_float:
-            yield from operand_vars(stmt.args[0])
+        if isinstance(stmt, Assign) and (stmt.op == "getitem" or operation(stmt.op).omits or any(k == "where" for k, _ in stmt.kwargs)):
+            yield from _read_from(stmt, types)
+
+
+def _cut(statements: Sequence[Stmt], types: Mapping[str, Type]) -> Iterator[str]:
+    """Arrays that loops fill and of which the program, behind them, reads a slice or overwrites an element."""
+    inside = {id(s) for loop in statements if isinstance(loop, (For, While)) for s in walk(loop.body)}
+    filled: set[str] = set()
+    for stmt in statements:
+        if id(stmt) in inside:
+            filled |= assigned((stmt,)) | stored((stmt,))
+        elif isinstance(stmt, Store) and stmt.mode == "set" and isinstance(stmt.value, Const) and stmt.target.name in filled:
+            yield stmt.target.name
+        elif isinstance(stmt, Assign) and (operation(stmt.op).omits or stmt.op == "getitem" and any(map(_shortens, entries_of(stmt.args[1])))):
+            yield from _read_from(stmt, types)
+
+
+def _read_from(stmt: Assign, types: Mapping[str, Type]) -> Iterator[str]:
+    """The array of floats of which a statement reads some."""
+    if types[stmt.targets[0].name].is_float and stmt.args:
+        yield from (n for n in operand_vars(stmt.args[0]) if types[n].is_float)
+
+
+def _shortens(entry: Operand) -> bool:
+    """Whether an entry of a subscript is a slice that leaves out an end; `x[:, 1:2]` is a column, of which others are read."""
+    if not isinstance(entry, Slice) or entry.lower == entry.upper == NONE:
+        return False
+    return not (isinstance(entry.lower, Const) and entry.lower.value is not None and entry.upper == Const(entry.lower.value + 1))
 
 
 def _repeated(statements: Sequence[Stmt]) -> Iterator[str]:
@@ -186,6 +218,14 @@ def _computed(statements: Sequence[Stmt], fn: Function, classes: Classes) -> set
     return reached(found, copies)
 
 
+def _has_pole(stmt: Assign) -> bool:
+    """Whether an operation on numbers of common size, or its partials, may be infinite: also by a divisor that has no derivative (`x / w`)."""
+    known = operation(stmt.op)
+    if not known.poles or known.symbol == "**" and _is_count(stmt.args[1]):
+        return False
+    return known.symbol != "/" or not isinstance(stmt.args[1], Const) or stmt.args[1].value == 0
+
+
 def _singular(stmt: Stmt, active: Set[str]) -> TypeGuard[Assign]:
     """Whether an operation on finite numbers, or its partials, may be infinite: quotients, powers, logarithms, exponentials.
 
@@ -196,14 +236,14 @@ def _singular(stmt: Stmt, active: Set[str]) -> TypeGuard[Assign]:
     rule, known = lookup(stmt.op), operation(stmt.op)
     if rule is None or rule.partials is None or known.total:
         return False
-    if known.symbol == "**" and isinstance(stmt.args[1], Const) and _is_count(stmt.args[1].value):
+    if known.symbol == "**" and _is_count(stmt.args[1]):
         return False
     varies = {k for k, a in enumerate(stmt.args) if not active.isdisjoint(operand_vars(a))}
     return not any(varies <= together for together in known.linear)
 
 
-def _is_count(value: Any) -> bool:
-    return bool(np.real(value) >= 1 and value == np.floor(np.real(value)))
+def _is_count(exponent: Operand) -> bool:
+    return isinstance(exponent, Const) and bool(np.real(exponent.value) >= 1 and exponent.value == np.floor(np.real(exponent.value)))
 
 
 def _infinities(stmt: Stmt) -> Iterator[str]:

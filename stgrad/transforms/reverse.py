@@ -66,7 +66,7 @@ from stgrad.transforms.adjoints import Adjoints, Splice
 from stgrad.transforms.checkpoints import unmarked
 from stgrad.transforms.dead import eliminate_dead
 from stgrad.transforms.instrument import Instrumented, instrument
-from stgrad.transforms.picked import Guards, guarded
+from stgrad.transforms.picked import guarded
 from stgrad.transforms.plan import RESTORE, declare, insert, insert_forward, insert_reverse, is_mark, left_out
 from stgrad.transforms.ranges import minus_one, plus_one, reversed_bounds
 from stgrad.transforms.reruns import reverse_marked
@@ -75,7 +75,6 @@ from stgrad.transforms.saves import Saver
 
 def reverse(
     fn: Function, wrt: Sequence[str], splice: Splice, *, seeds: bool = False, with_value: bool = False, outputs: Sequence[int] | None = None,
-    linear: bool = False,
 ) -> Function:
     """The program that computes the adjoints of the parameters `wrt`.
 
@@ -86,7 +85,6 @@ def reverse(
         seeds: whether the cotangents of the results are parameters; else the only result is a scalar and its is 1.
         with_value: whether the results of `fn` are results too, before the adjoints.
         outputs: which leaves of the result are differentiated; all of them by default.
-        linear: whether the program must be linear in the seeds, with no test of them (see `picked`).
     """
     names = Names([*fn.types, *(p.name for p in fn.params)])
     chosen = tuple(range(len(entries_of(fn.result)))) if outputs is None else tuple(outputs)
@@ -94,7 +92,7 @@ def reverse(
     kept: set[int] = set()
     while True:
         state = names.state()
-        sweep = _Reverse(program, wrt, splice, names, seeds, chosen, kept, linear)
+        sweep = _Reverse(program, wrt, splice, names, seeds, chosen, kept)
         result = sweep.run(with_value)
         if sweep.left_out <= kept:
             return result
@@ -112,7 +110,6 @@ class _Reverse:
 
     def __init__(
         self, program: Instrumented, wrt: Sequence[str], splice: Splice, names: Names, seeds: bool, outputs: Sequence[int], kept: set[int],
-        linear: bool,
     ) -> None:  # fmt: skip
         self.outputs = outputs
         self.kept = kept  # places that are reversed for what they restore, whether they have adjoints or not
@@ -121,7 +118,7 @@ class _Reverse:
         self.builder = Builder(names=names, types=dict(self.fn.types), symbols=last_symbol(self.fn.types.values()))
         self.seeded = seeds
         active = _active(self.fn, wrt, outputs)
-        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), Guards() if linear else guarded(self.fn, active))
+        self.adjoints = Adjoints(self.builder, splice, active, dict(program.shadows), guarded(self.fn, active))
         self.top = layout(self.fn.body)
         self.trips = self.counters_of(self.top)
         self.seed_params: list[Var] = []

@@ -10,7 +10,7 @@ A tangent that is known to be zero has no variable (`present` says which have on
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,24 @@ from stgrad.transforms.picked import chosen
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 
 
+@dataclass(frozen=True)
+class Products:
+    """Guarded products (`stgrad.transforms.guards`), by their identity: which factor stands for the partial, and the partial.
+
+    In a program that is linear in the cotangents (`linear`) it is the tangent of a cotangent that stands for it, and wins where it is zero.
+    """
+
+    found: Mapping[int, tuple[int, Operand]]
+    linear: bool = False
+
+    def factor(self, stmt: Assign, i: int, other: Value, value: Callable[[Operand], Value]) -> tuple[Any, Value]:
+        """How the tangent of factor `i` is multiplied, and by what: with care, or (None) as ever, and by the other factor."""
+        at, partial = self.found.get(id(stmt), (-1, None))
+        if partial is None or i != at and not self.linear:
+            return None, other
+        return (_kept_by, other) if i == at else (with_care, value(partial))
+
+
 @dataclass
 class Tangents:
     """Writes tangents into `builder` and keeps which names have one at this point of the program."""
@@ -40,6 +58,7 @@ class Tangents:
     active: frozenset[str]
     updated: frozenset[str]  # representatives of the classes that stores reach
     classes: Classes
+    products: Products = field(default_factory=lambda: Products({}))
     dots: dict[str, str] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
 
@@ -137,7 +156,9 @@ class Tangents:
                 continue
             if i >= len(partials) or partials[i] is None:
                 raise _missing(stmt, f"argument {i + 1}")
-            total = self._plus(total, self._times(stmt, dot, partials[i]))
+            careful, p = self.products.factor(stmt, i, partials[i], value_of(self.builder))
+            term = self.splice(self.builder, careful, (dot, p), {}) if careful is not None else self._times(stmt, dot, p)
+            total = self._plus(total, term)
         self._no_keywords(stmt, frozenset())
         return total
 
@@ -316,6 +337,15 @@ def _multiply(g: Any, p: Any) -> Any:
     return g * p
 
 
+def with_care(g: Any, p: Any) -> Any:
+    """A zero wins over what is not finite. A finite partial stays, as the derivative of the product in g is still p where g is 0."""
+    return g * np.where(np.logical_and(g == 0.0, np.logical_not(np.isfinite(p))), 0.0, p)
+
+
+def _kept_by(p_dot: Any, g: Any) -> Any:
+    return with_care(g, p_dot)
+
+
 def _negative(g: Any) -> Any:
     return -g
 
@@ -328,4 +358,4 @@ def _zeros(x: Any) -> Any:
     return np.zeros(np.shape(x))
 
 
-__all__ = ["Tangents", "value_of", "zero_of"]
+__all__ = ["Products", "Tangents", "value_of", "with_care", "zero_of"]

@@ -207,3 +207,65 @@ def test_of_elements_that_no_subscript_reads(function, jit):
     np.testing.assert_allclose(gradient, forward, rtol=1e-12)
     np.testing.assert_allclose(hessian @ np.ones(2), pushed, rtol=1e-12)
     assert np.isfinite([*gradient, *pushed]).all()
+
+
+def divided_before(x, w):
+    q = np.sin(x / w)
+    return np.sum(q) if w != 0 else np.sum(x)
+
+
+def scaled_by_an_inverse(x, w):
+    inv = 1.0 / np.float64(w)
+    y = np.cos(x * inv)
+    s = 0.0
+    for i in range(len(x)):
+        s += y[i] * x[0] if w != 0.0 else x[i]
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [divided_before, scaled_by_an_inverse])
+def test_divisors_without_a_derivative(function, jit):
+    x = np.array([1.0, 2.0])
+    with np.errstate(all="ignore"):
+        gradient = stgrad.grad(function, jit=jit)(x, np.float64(0.0))
+        hessian = stgrad.hessian(function, jit=jit)(x, np.float64(0.0))
+    np.testing.assert_array_equal(gradient, np.ones(2))
+    np.testing.assert_array_equal(hessian, np.zeros((2, 2)))
+    check_gradient(function, (x, np.float64(0.7)), argnums=0, jit=jit)
+
+
+def decayed(x):
+    return np.sum(np.where(x > 0.0, np.exp(-1.0 / x) * x[1], 0.0))
+
+
+def decayed_by_trips(x):
+    s = 0.0
+    for i in range(len(x)):
+        e = np.exp(-1.0 / x[i])
+        if x[i] > 0.0:
+            s += e * x[1]
+    return s
+
+
+def steep_before(x):
+    s = 0.0
+    for i in range(len(x)):
+        e = np.exp(900.0 * x[i])
+        y = e / (1.0 + e)
+        s += x[i] ** 2 * x[0] if x[i] > 0.9 or x[i] == 0.0 else y * x[i]
+    return s
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", [decayed, decayed_by_trips, steep_before])
+def test_twice_by_every_way(function, jit):
+    """The tangent of a partial may be infinite where the partial is not, and rows of a Jacobian have cotangents of zero, too."""
+    x, v, step = np.array([0.0, 2.0, 3.0]), np.array([0.0, -0.2, 0.7]), 1e-6
+    with np.errstate(all="ignore"):
+        gradient = stgrad.grad(function, jit=False)
+        wanted = (gradient(x + step * v) - gradient(x - step * v)) / (2.0 * step)
+        found = [stgrad.hvp(function, (x,), (v,), jit=jit)[0], stgrad.grad(lambda x: np.sum(stgrad.grad(function)(x) * v), jit=jit)(x)]
+        found += [stgrad.hessian(function, mode=mode, jit=jit)(x) @ v for mode in ("forward", "reverse")]
+    for product in found:
+        np.testing.assert_allclose(product, wanted, rtol=1e-5, atol=1e-7)

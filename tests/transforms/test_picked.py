@@ -249,3 +249,68 @@ def test_sums_that_are_set_anew_are_guarded(jit):
         x_bar, w_bar = stgrad.grad(cut_short, (0, 1), jit=jit)(np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 4.0]), 2)
     np.testing.assert_allclose(x_bar, [0.0, 1.0, 0.25])
     np.testing.assert_allclose(w_bar, [0.0, 0.0, -0.1875])
+
+
+def differences(x):
+    y = np.zeros(len(x))
+    for i in range(len(x)):
+        y[i] = 1.0 / (x[i] - x[0])
+    return y
+
+
+def behind_a_loop(x):
+    return np.sum(differences(x)[1:])
+
+
+def of_a_list(x):
+    return sum([1.0 / (v - x[0]) for v in x][1:])
+
+
+def overwritten_behind_a_loop(x):
+    y = differences(x)
+    y[0] = 3.0
+    return y @ x
+
+
+def of_a_triangle(x):
+    y = 1.0 / (x[:, None] - x[None, :])
+    return np.sum(np.triu(y, 1)) + np.sum(np.tril(y, -1) * x)
+
+
+def of_a_filled_triangle(x):
+    y = np.zeros((len(x), len(x)))
+    for i in range(len(x)):
+        y[i] = 1.0 / (x[i] - x)
+    return np.sum(np.triu(y, 1) * x)
+
+
+def where_it_is_finite(x):
+    return np.sum(1.0 / (x - x[0]), where=x != x[0])
+
+
+def in_the_middle(x):
+    return np.median(1.0 / (x - x[0]))
+
+
+LEFT_OUT = (behind_a_loop, of_a_list, overwritten_behind_a_loop, of_a_triangle, of_a_filled_triangle, where_it_is_finite, in_the_middle)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", LEFT_OUT, ids=lambda f: f.__name__)
+def test_what_is_left_out_by_its_place(f, jit):
+    x, step = np.array([1.0, 2.5, 4.0]), 1e-6
+    wanted = [(f(x + e) - f(x - e)) / (2.0 * step) for e in np.eye(3) * step]
+    if f is where_it_is_finite:
+        wanted[0] = 1.0 / 1.5**2 + 1.0 / 9.0  # a difference moves the element that is left out
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), wanted, rtol=1e-5, atol=1e-7)
+    assert np.isfinite(stgrad.hessian(f, jit=jit)(x)).all()
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_jacobians_of_what_is_left_out(mode, jit):
+    found = stgrad.jacobian(lambda x: np.where(x > 0.0, np.sqrt(2.0) / x, 0.0), mode=mode, jit=jit)(X)
+    np.testing.assert_allclose(found, np.diag([0.0, *(-np.sqrt(2.0) / X[1:] ** 2)]))
+    assert stgrad.jacobian(lambda x: np.where(x >= 0.0, np.log(x), 0.0), mode=mode, jit=jit)(X)[0, 0] == np.inf

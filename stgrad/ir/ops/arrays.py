@@ -16,8 +16,9 @@ define("getitem", "element", arity=2, views=0, sharing="always", cost=1, python=
 define("np.transpose", "move", sharing="always", reorders=True, triangle="turned", unitary="kept")
 define("np.squeeze np.expand_dims", "move", sharing="always", made="rowwise")
 define("np.swapaxes np.moveaxis", "move", sharing="always", reorders=True)
-define("np.diagonal np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
-define("np.diag", "move", readonly="smaller", copied=True, zeros="larger")
+define("np.broadcast_to np.lib.stride_tricks.sliding_window_view", "move", readonly="always")
+define("np.diagonal", "move", readonly="always", omits=True)
+define("np.diag", "move", readonly="smaller", copied=True, zeros="larger", omits=True)
 define("np.reshape np.ravel", "move", made="reshaped")
 define("runtime.reshape", "move", views=0, made="reshaped")
 define("np.asarray np.asanyarray np.asfortranarray np.array np.astype", "copy")
@@ -73,8 +74,9 @@ define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call
 # --------------------------------------------------------------------------- elements elsewhere
 
 define("np.concatenate np.stack np.repeat np.tile", "move")
-define("np.tril", "move", triangle="lower", zeros="always")
-define("np.triu", "move", triangle="upper", zeros="always")
+define("np.tril", "move", triangle="lower", zeros="always", omits=True)
+define("np.triu", "move", triangle="upper", zeros="always", omits=True)
+define("np.trace np.median np.quantile np.percentile", "rule", omits=True)
 define("np.roll", "move", made="follows")
 
 # --------------------------------------------------------------------------- added up and multiplied

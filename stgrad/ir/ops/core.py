@@ -76,6 +76,7 @@ class Operation:
         takes: whether it takes an item off the stack that it is given: it runs where it stands, and once.
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
+        omits: whether it leaves out elements of its first operand by their places.
         poles: whether numbers of common size have an infinite partial, or none: a zero divisor, the logarithm of zero.
         overflows: whether numbers of common size give infinity: exponentials.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
@@ -115,6 +116,7 @@ class Operation:
     zeros: str = ""
     combine: str = ""
     picks: bool = False
+    omits: bool = False
     poles: bool = False
     overflows: bool = False
     symbol: str = ""
