@@ -28,6 +28,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     functional,
     loop_statements,
     managers,
+    module_names,
     numpy_calls,
     operations,
     ordered,

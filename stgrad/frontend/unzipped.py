@@ -16,11 +16,13 @@ import numpy as np
 from stgrad.frontend import operations
 from stgrad.frontend.control import raise_where
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Growing, Sym, Value
+from stgrad.frontend.values import Growing, Nested, Sym, Value
 
 
 def unzipped(frame: Frame, rows: Value) -> Value | None:
     """What `zip(*rows)` gives; None where the rows are known one by one, or are no rows."""
+    if isinstance(rows, Growing) and isinstance(rows.structure, Nested):  # lists of one length
+        rows = frame.call(np.array, (rows,), {})
     matrix = isinstance(rows, Sym) and rows.type.rank > 1 and bool(rows.type.dims[0].symbol)
     if not matrix and not (isinstance(rows, Growing) and isinstance(rows.structure, tuple)):
         return None

@@ -32,6 +32,14 @@ def turned(m):
     return t[0][1] * t[1][0] ** 2 * u[3][2]
 
 
+def lists(m):
+    rows = [[v * v for v in row] for row in m]
+    s = 0.0
+    for column in zip(*rows, strict=True):
+        s += column[0] * column[1]
+    return s
+
+
 def means(m):
     return np.sum(np.array([m.diagonal(j).mean() ** 2 for j in range(1 - m.shape[0], m.shape[1])]))
 
@@ -55,7 +63,7 @@ def directed(f, x, *rest, h=1e-6):
 
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize(
-    ("f", "args"), [(sorted_pairs, (X, Y)), (kept_pairs, (X,)), (columns, (M,)), (turned, (M,)), (means, (M,)), (stacked, (M,)), (largest, (M,))]
+    ("f", "args"), [(sorted_pairs, (X, Y)), (kept_pairs, (X,)), (columns, (M,)), (turned, (M,)), (lists, (M,)), (means, (M,)), (stacked, (M,)), (largest, (M,))]
 )
 def test_first_and_second_derivatives(f, args, jit):
     gradient = stgrad.grad(f, jit=jit)
