@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from stgrad import errors, pushforwards, tangent_calls
+from stgrad import errors, pushforwards
 from stgrad.as_python import as_python
 from stgrad.budgets import Budget
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp, insert_grad_of, stop_gradient
@@ -66,7 +66,7 @@ def grad(
             operands. It costs time: for debugging.
         mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction
             for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
-            reverse sweep would store values of loops.
+            reverse sweep would store values of loops, and tangents cost no products of matrices.
         memory: bytes that the reverse sweep may take beside arguments and results, as a number or a text ("100 MB", "2 GiB"): loops whose trips keep
             more run again from snapshots (see `stgrad help memory-budget`). The environment variable STGRAD_MEMORY is the default;
             `stgrad.Budget("100 MB", disk="/scratch")` keeps snapshots that do not fit on disk.
@@ -142,19 +142,15 @@ def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, 
     f = as_python(f)
     names = parameter_names(f, argnums)
     single = isinstance(argnums, (int, str))
-    if sweep != "reverse":
-        what = "gradient" if mode == "grad" else "value and gradient"
-        return Transformed(Around(_forward, what, "grad", f, names, (names, mode, single, has_aux, sweep)).request(), options)
-    return Transformed(Derivative(f, mode, names, single, has_aux), options)
-
-
-def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: bool, sweep: str) -> Callable[..., Any]:
-    """The gradient by forward mode; with `auto` where that is the lighter one."""
-    program = pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
     if sweep == "forward":
-        return program
-    backward = tangent_calls.Alone(Transformed(Derivative(f, mode, names, single, has_aux)))
-    return pushforwards.lighter_of(program, backward, tangent_calls.Keeps(f, names, single, has_aux))
+        what = "gradient" if mode == "grad" else "value and gradient"
+        return Transformed(Around(_forward, what, "grad", f, names, (names, mode, single, has_aux)).request(), options)
+    return Transformed(Derivative(f, mode, names, single, has_aux, sweep=sweep), options)
+
+
+def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: bool) -> Callable[..., Any]:
+    """The gradient by forward mode."""
+    return pushforwards.gradient_of(*pushforwards.gradient_parts(f, names, single, has_aux), mode == "value_and_grad")
 
 
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from stgrad.frontend.draws import refuse_draws
 from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
 from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, entries_of, stored, walk
+from stgrad.lighter import lighter
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
@@ -108,6 +109,8 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     trace.primal = (replace(fn, result=Pack(tuple(operand_of(leaf_list[i]) for i in chosen))), wrt) if chosen else None
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
+    if request.sweep == "auto" and chosen and (found := lighter(fn, wrt, splice, program, with_value, chosen[0], trace.keep)) is not None:
+        program, trace.stages, trace.activity = found[0], found[1].stages, found[1].activity
     return _with_structure(request, inner, program, aux is not None)
 
 

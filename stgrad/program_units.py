@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from stgrad.analysis.influence import influenced
 from stgrad.frontend import Reading, splice
-from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Push, Var, assigned, entries_of, walk
+from stgrad.ir import Assign, Const, Custom, Function, Operand, Pack, Var, assigned, entries_of, walk
 from stgrad.ir import read as read_names
 from stgrad.nested import read_inline
 from stgrad.program import FURTHER, argument_of, is_float, no_writes_around, seed_params
 from stgrad.request import Derivative, signature_of
 from stgrad.transforms.directions import Unbatched
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward
-from stgrad.transforms.sweeps import unite_sweeps
 from stgrad.values import Sym, Value, is_number, leaves, map_leaves
 
 
@@ -88,12 +87,6 @@ def _without_cotangents(program: Function, units: list[str]) -> Function:
     return replace(program, body=tuple(body), params=tuple(p for p in program.params if p.name not in units))
 
 
-def stores_values(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
-    """Whether a gradient that is called inside a function being read keeps values of loops for its reverse sweep."""
-    reading = read_inline(target, frame, args, kwargs, once=True)[1]
-    return any(isinstance(stmt, Push) for stmt in walk(unite_sweeps(reading.function).body))
-
-
 def depends(target: Any, frame: Any, call: tuple[Value, Value], chosen: Sequence[bool]) -> list[bool]:
     """For each leaf of a result whether it depends on the chosen leaves of the arguments, of a call inside a function that is being read."""
     args, kwargs = call
@@ -114,4 +107,4 @@ def depends(target: Any, frame: Any, call: tuple[Value, Value], chosen: Sequence
 
 
 FURTHER["columns"] = FURTHER["rows"] = derive_units
-__all__ = ["depends", "derive_units", "stores_values"]
+__all__ = ["depends", "derive_units"]

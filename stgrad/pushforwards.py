@@ -16,12 +16,10 @@ from stgrad.jacobians import Pullback, each_row, filled, numbers, settled
 from stgrad.request import Derivative
 from stgrad.tangent_calls import (
     WIDTH,
-    Alone,
     Along,
     Cheaper,
     Every,
     Gradient,
-    Keeps,
     Places,
     Point,
     Pushforward,
@@ -145,17 +143,6 @@ def product_along(f: Callable[..., Any], names: tuple[str, ...], single: bool) -
         return found
 
     return product_of_both
-
-
-def lighter_of(forward: Callable[..., Any], backward: Alone, keeps: Keeps) -> Callable[..., Any]:
-    """A gradient by the mode that stores less."""
-
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        if keeps(args, kwargs):
-            return forward(*args, **kwargs)
-        return backward(args, kwargs)
-
-    return gradient
 
 
 def jacobian_of(every: Every, push: Pushforward, point_of: Point, shaped: Shaped) -> Callable[..., Any]:

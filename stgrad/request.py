@@ -94,6 +94,7 @@ class Derivative:
     single: bool = True  # one gradient rather than a tuple of them
     has_aux: bool = False
     directions: tuple[tuple[int, ...], ...] | None = None
+    sweep: str = "reverse"  # of a gradient; 'auto': forward where that costs less
     around: Around | None = field(default=None, compare=False)
 
 

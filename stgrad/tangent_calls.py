@@ -208,53 +208,6 @@ class Along(Once):
             return None
 
 
-class Keeps(_Read):
-    """`keeps(args, kwargs)`: whether the reverse sweep stores values for a few scalars alone, which forward mode does not."""
-
-    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> bool:
-        from stgrad.program_units import stores_values
-
-        given = [leaf for a in self.arguments(*args) for leaf in leaves(a) if _is_float(leaf)]
-        if not given or len(given) > WIDTH or any(not isinstance(leaf, Sym) or leaf.type.array or leaf.type.dtype.startswith("complex") for leaf in given):
-            say("reverse mode", f"forward mode is for up to {WIDTH} real numbers, and no arrays")
-            return False
-        target = Transformed(Derivative(self.f, "grad", self.names, self.single, self.has_aux))
-        if not stores_values(target, frame, tuple(args[0]), args[1]):
-            say("reverse mode", "it stores nothing")
-            return False
-        refused = self.refused(frame, args, len(given))
-        if refused:
-            say("reverse mode", f"forward mode refuses the program ({refused})")
-        else:
-            say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(given)} numbers to go forward in")
-        return not refused
-
-    def refused(self, frame: Any, args: tuple[Any, ...], count: int) -> str:
-        """What keeps a program from forward mode; nothing where it takes it."""
-        from stgrad.nested import read_inline
-
-        target = Transformed(Derivative(self.f, "jvp", self.names, False, self.has_aux, tuple((i,) for i in range(count))))
-        try:
-            read_inline(target, frame, tuple(args[0]), args[1], once=True)
-        except errors.InternalError:
-            raise
-        except errors.StgradError as problem:
-            return str(problem).splitlines()[0]
-        return ""
-
-
-class Alone(_Read):
-    """`alone(args, kwargs)`: a derivative in a program that is nothing else."""
-
-    def __init__(self, target: Transformed) -> None:
-        self.target = target
-
-    def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
-        from stgrad.nested import call_inline
-
-        return call_inline(self.target, frame, tuple(args[0]), args[1], once=True)
-
-
 class Cheaper(_Read):
     """`cheaper(args, kwargs, y)`: what is known of the cheaper mode before the program runs: 'forward', 'reverse', or '' for nothing."""
 

@@ -30,7 +30,7 @@ LAYERS = [
     {"implicit_calls"},
     {"readings"},
     {"recursion"},
-    {"heap", "unit_readings"},
+    {"heap", "lighter", "unit_readings"},
     {"peak"},
     {"program", "as_python", "memory", "straight"},
     {"stage_texts", "nested"},

@@ -51,6 +51,57 @@ def test_either_mode_gives_numbers_of_the_kind_of_the_argument(kind, jit):
         assert [type(v) for v in found] == [type(v) for v in wanted] == [kind, float]
 
 
+def recurs(a, b, n):
+    h = X
+    for _ in range(n):
+        h = np.tanh(a * (np.outer(X, X) @ h) + b)
+    return np.sum(h)
+
+
+def test_products_of_matrices_are_not_repeated_for_each_number():
+    auto = stgrad.grad(recurs, (0, 1), mode="auto", jit=False)
+    (mode,) = auto.memory(1.0, 0.2, 3).modes
+    assert mode.startswith("reverse mode: forward mode would run `np.") and mode.endswith("` once more for each number")
+    np.testing.assert_allclose(auto(1.0, 0.2, 3), stgrad.grad(recurs, (0, 1), mode="forward", jit=False)(1.0, 0.2, 3))
+
+
+def test_what_goes_backward_is_the_program_of_reverse_mode():
+    for f, args in ((straight, (1.0, 0.2)), (recurs, (1.0, 0.2, 3)), (lambda x: np.sum(x**2), (X,))):
+        assert stgrad.grad(f, mode="auto").source(*args) == stgrad.grad(f).source(*args)
+
+
+def test_auxiliary_data_and_values_beside_a_gradient_by_tangents():
+    def f(x, damping, n):
+        y = swing(x, damping, n)
+        return y * y, {"last": y, "steps": n}
+
+    args = 1.0, 0.2, 5
+    for make in (stgrad.grad, stgrad.value_and_grad):
+        auto, reverse = (make(f, (1, 0), has_aux=True, mode=mode, jit=False)(*args) for mode in ("auto", "reverse"))
+        numbers = [[*found[0], found[1]["last"]] if make is stgrad.grad else [found[0][0], found[0][1]["last"], *found[1]] for found in (auto, reverse)]
+        np.testing.assert_allclose(*numbers)
+    assert stgrad.grad(f, (1, 0), has_aux=True, mode="auto").memory(*args).modes[0].startswith("forward mode")
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_gradient_by_tangents_inside_other_derivatives(jit):
+    inner = stgrad.grad(swing, mode="auto")
+
+    def slope(x, damping):
+        return inner(x, damping, 6) * damping
+
+    h, gradient = 1e-6, stgrad.grad(swing)
+    wanted = (gradient(1.0 + h, 0.2, 6) - gradient(1.0 - h, 0.2, 6)) / (2.0 * h) * 0.2
+    assert math.isclose(stgrad.grad(slope, jit=jit)(1.0, 0.2), wanted, rel_tol=1e-6)
+    assert math.isclose(stgrad.grad(slope, mode="auto", jit=jit)(1.0, 0.2), wanted, rel_tol=1e-6)
+    assert math.isclose(stgrad.jvp(slope, (1.0, 0.2), (1.0, 0.0), jit=jit)[1], wanted, rel_tol=1e-6)
+
+
+def test_stages_of_a_gradient_by_tangents():
+    stages = stgrad.grad(swing, (0, 1), mode="auto", jit=False).stages(1.0, 0.2, 3)
+    assert "forward" in stages and "reverse" not in stages
+
+
 @stgrad.custom_vjp
 def square(x):
     return x * x
