@@ -39,7 +39,7 @@ def lighter(fn: Function, wrt: Sequence[str], splice: Any, backward: Function, w
             reason = f"forward mode refuses the program ({str(problem).splitlines()[0]})"
         else:
             say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(wrt)} numbers to go forward in")
-            return _in_unit_directions(fn, wrt, forward), trace
+            return replace(_in_unit_directions(fn, wrt, forward), name=backward.name), trace
     say("reverse mode", reason)
     return None
 

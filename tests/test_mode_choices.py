@@ -98,8 +98,10 @@ def test_a_gradient_by_tangents_inside_other_derivatives(jit):
 
 
 def test_stages_of_a_gradient_by_tangents():
-    stages = stgrad.grad(swing, (0, 1), mode="auto", jit=False).stages(1.0, 0.2, 3)
+    gradient = stgrad.grad(swing, (0, 1), mode="auto", jit=False)
+    stages = gradient.stages(1.0, 0.2, 3)
     assert "forward" in stages and "reverse" not in stages
+    assert "def swing_grad(x, damping, n):" in gradient.source(1.0, 0.2, 3)
 
 
 @stgrad.custom_vjp
