@@ -16,7 +16,7 @@ from stgrad.ir import Assign, Const, Function, Pack, Push, Stmt, Var, entries_of
 from stgrad.ir.ops import operation
 from stgrad.mode_choices import say
 from stgrad.names import Names
-from stgrad.transforms.pipeline import Trace, prepared, push_forward
+from stgrad.transforms.pipeline import Trace, prepared, push_forward, simplified
 from stgrad.transforms.sweeps import unite_sweeps
 
 FEW = 4
@@ -39,7 +39,8 @@ def lighter(fn: Function, wrt: Sequence[str], splice: Any, backward: Function, w
             reason = f"forward mode refuses the program ({str(problem).splitlines()[0]})"
         else:
             say("forward mode", f"a reverse sweep would store values of loops, and there are no more than {len(wrt)} numbers to go forward in")
-            return replace(_in_unit_directions(fn, wrt, forward), name=backward.name), trace
+            program = replace(_in_unit_directions(fn, wrt, forward), name=backward.name)
+            return trace.add("optimised", simplified(program)), trace
     say("reverse mode", reason)
     return None
 
