@@ -51,7 +51,7 @@ def test_extents_that_differ_run_plainly(monkeypatch):
         return [np.linspace(x[i], x[i + 1], counts[i]) for i in range(len(counts))]
 
     x, counts = np.array([1.0, 2.0, 4.0]), np.array([2, 3])
-    with pytest.warns(stgrad.plain.RunsPlainlyWarning):
+    with pytest.warns(stgrad.errors.RunsPlainlyWarning):
         value, pullback = stgrad.vjp(f, x, counts, jit=False)
         (gradient, _) = pullback([np.ones(len(v)) for v in value])
     np.testing.assert_allclose(gradient, [1.0, 2.5, 1.5])

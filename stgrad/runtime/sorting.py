@@ -1,6 +1,7 @@
 """Vectors in order: short ones natively, long ones by NumPy, whose sorts use vector instructions (J. Bramas, 2017; Intel x86-simd-sort).
 
-Compiled by Numba, quicksort takes as long as NumPy's up to some hundred items, and 13 (`argsort`) to 34 times as long for ten thousand.
+Numba's own quicksorts (one for values, one for places) take as long as NumPy's up to some hundred items, and two to three seconds to compile.
+The merge of short runs here (D. Knuth, The Art of Computer Programming, volume 3, 5.2.4) gives the places for both, in a quarter of that.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit, types
 from numba.extending import overload
 
 from stgrad.runtime.call import call_python
 
 __all__ = ["argsort", "sort"]
 
-FEW = 400  # items; calling Python takes 1 to 2 us
+FEW = 120  # items; calling Python takes 1 to 2 us
+RUN = 8  # items that are put in their places one by one
 
 
 def sort(x: Any) -> Any:
@@ -30,9 +33,47 @@ def argsort(x: Any) -> Any:
 @overload(sort, strict=False)
 def _sort(x: Any) -> Any:
     result = f"{'bool' if str(x.dtype) == 'bool' else x.dtype}[:]"
-    return lambda x: np.sort(x) if x.size < FEW else call_python("lambda x: np.sort(x)", result, x)
+    if isinstance(x.dtype, types.Complex):
+        return lambda x: np.sort(x) if x.size < FEW else call_python("lambda x: np.sort(x)", result, x)
+    return lambda x: x[_order(x)] if x.size < FEW else call_python("lambda x: np.sort(x)", result, x)
 
 
 @overload(argsort, strict=False)
 def _argsort(x: Any) -> Any:
-    return lambda x: np.argsort(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
+    if isinstance(x.dtype, types.Complex):
+        return lambda x: np.argsort(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
+    return lambda x: _order(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
+
+
+@njit
+def _behind(a, b):  # type: ignore[no-untyped-def]
+    """Whether a number stands behind another one; what is no number stands behind all."""
+    return b < a or a != a and b == b  # noqa: PLR0124
+
+
+@njit
+def _order(x):  # type: ignore[no-untyped-def]
+    """The places of the items of a vector in their order; of equal ones the first comes first."""
+    n = x.size
+    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        at, start = k, k - k % RUN
+        while at > start and _behind(x[order[at - 1]], x[k]):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    width = RUN
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            left, right = start, middle
+            for k in range(start, end):
+                if left < middle and (right >= end or not _behind(x[order[left]], x[order[right]])):
+                    merged[k] = order[left]
+                    left += 1
+                else:
+                    merged[k] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order

@@ -447,6 +447,3 @@ def _either(op: str) -> bool:
     """Whether what may be a view may also be a copy, or have a tangent of its own."""
     known = operation(op)
     return known.made == "reshaped" or known.kind == "copy" or not known.differentiable
-
-
-__all__ = ["Forward", "forward"]

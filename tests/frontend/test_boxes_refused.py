@@ -110,7 +110,7 @@ def test_what_cannot_be_compiled_is_refused(function: Any) -> None:
     assert caught.value.loc is not None
 
 
-@pytest.mark.filterwarnings("ignore::stgrad.plain.RunsPlainlyWarning")
+@pytest.mark.filterwarnings("ignore::stgrad.errors.RunsPlainlyWarning")
 @pytest.mark.parametrize("function", REFUSED)
 def test_plain_python_records_it(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STGRAD_PLAIN", "1")

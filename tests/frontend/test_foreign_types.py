@@ -35,7 +35,7 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:the matrix subclass", "ignore::stgrad.plain.RunsPlainlyWarning")
+@pytest.mark.filterwarnings("ignore:the matrix subclass", "ignore::stgrad.errors.RunsPlainlyWarning")
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_arrays_of_own_classes_from_outside(name, monkeypatch):
     """Their `*` and `sum` are their own: compiled code refuses them, what is recorded in plain Python is right or refused."""
