@@ -292,9 +292,50 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 # ------------------------------------------------------------------ signals and counts
 
 
-@expansion(np.correlate)
+@expansion(np.convolve, always=True)
+def convolve(a, v, mode="full"):
+    """Loops of our own, which Numba compiles in a quarter of the time of its overload."""
+    if np.result_type(a, v).kind != "f" or np.ndim(a) != 1 or np.ndim(v) != 1:
+        return NotImplemented
+    if len(a) == 0:
+        raise ValueError("a cannot be empty")
+    if len(v) == 0:
+        raise ValueError("v cannot be empty")
+    if mode == "valid":
+        return met(a, v) if len(a) >= len(v) else met(v, a)
+    y = spread(a, v) if len(a) >= len(v) else spread(v, a)
+    if mode == "full":
+        return y
+    if mode != "same":
+        return NotImplemented
+    before = (min(len(a), len(v)) - 1) // 2
+    return y[before : before + max(len(a), len(v))]
+
+
+def spread(long, short):
+    """The whole convolution: the long factor once for each number of the short one."""
+    y = np.zeros(len(long) + len(short) - 1, dtype=np.result_type(long, short))
+    for k in range(len(short)):
+        y[k : k + len(long)] += short[k] * long
+    return y
+
+
+def met(long, short):
+    """Where the factors meet completely; the inner of two loops is the longer one."""
+    m, n = len(short), len(long) - len(short) + 1
+    y = np.zeros(n, dtype=np.result_type(long, short))
+    if n < m:
+        for k in range(n):
+            y[k] = np.sum(long[k : k + m] * short[::-1])
+    else:
+        for k in range(m):
+            y += short[k] * long[m - 1 - k : m - 1 - k + n]
+    return y
+
+
+@expansion(np.correlate, always=True)
 def correlate(a, v, mode="valid"):
-    return np.convolve(a, v[::-1]) if mode == "full" and np.result_type(a, v).kind == "f" else NotImplemented
+    return np.convolve(a, v[::-1], mode) if mode != "same" and np.result_type(a, v).kind == "f" else NotImplemented
 
 
 @expansion(np.unwrap)
