@@ -123,12 +123,12 @@ def test_what_other_processes_import_takes_no_text_along():
 
 def made_by_exec():
     names = {}
-    exec("def q(x):\n    return x**2\n", names)  # noqa: S102
+    exec("def q(x):\n    for _ in range(1):\n        y = x**2\n    return y\n", names)  # noqa: S102
     return names["q"]
 
 
 def test_warnings_are_of_the_users_line(monkeypatch):
-    """A function that `exec` made in no module has no text; it is recorded, and the warning is where it is called."""
+    """A function that `exec` made in no module has no text, nor is a loop read from its instructions; it is recorded, and the warning is where it is called."""
     monkeypatch.setenv("STGRAD_PLAIN", "1")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
