@@ -20,7 +20,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import objects
-from stgrad.frontend.certainties import left, raised_by_python
+from stgrad.frontend.certainties import RAISED, left, raised_by_python
 from stgrad.frontend.control import branch, growing
 from stgrad.frontend.escapes import Escapes, raises, refused, tested, untested
 from stgrad.frontend.frame import Frame, Leaves, executes, same_type
@@ -234,7 +234,7 @@ class _Attempt:
                 frame.execute([stmt])
             except Leaves as found:
                 leaves = found
-            except errors.StgradError as error:
+            except (errors.StgradError, *RAISED) as error:
                 leaves = left(frame, error)
         changed = [(c, held[k]) for k, c in region.changed.items() if k in held]
         first = min([at for k, at in region.changed_at.items() if k in held], default=len(block))

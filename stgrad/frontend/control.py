@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stgrad import errors
-from stgrad.frontend.certainties import emit_raise, left
+from stgrad.frontend.certainties import RAISED, emit_raise, left
 from stgrad.frontend.frame import Frame, Leaves, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
@@ -94,7 +94,7 @@ def _side(frame: Frame, state: State, before: dict[str, Value], read: Callable[[
             value = read()
         except (Unreached, Leaves) as found:
             unreached = found
-        except errors.StgradError as error:
+        except (errors.StgradError, *RAISED) as error:
             unreached = left(frame, error)
     changed = {k: (c, contents(c)) for k, c in region.changed.items()}
     state.restore_containers()

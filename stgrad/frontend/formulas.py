@@ -18,6 +18,7 @@ from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Value, type_of
+from stgrad.lookups import look
 from stgrad.source import Source, module_of
 from stgrad.syntax import copied
 from stgrad.syntax.build import at, called_name
@@ -99,8 +100,9 @@ def _resolved(source: Source, node: Any) -> Any:
     """What a dotted name stands for where its first part is global; None for others."""
     if isinstance(node, gast.Attribute):
         owner = _resolved(source, node.value)
-        return getattr(owner, node.attr, None) if owner is not None else None
-    if not isinstance(node, gast.Name) or node.id in source.function.__code__.co_varnames:
+        return look("attribute", owner, node.attr) if owner is not None else None
+    code = source.function.__code__
+    if not isinstance(node, gast.Name) or node.id in (*code.co_varnames, *code.co_cellvars):
         return None
     try:
         return source.resolve(node.id)

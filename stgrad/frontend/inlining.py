@@ -27,9 +27,10 @@ MAKE_GENERATOR: list[Callable[..., Value]] = []  # `stgrad.frontend.generators.m
 
 def desugared(source: sources.Source) -> Any:
     """The core-language tree of a source, kept."""
-    key = id(source.tree)
+    tree = with_formulas(source)
+    key = id(source.tree), tree is source.tree
     if key not in _DESUGARED:
-        _DESUGARED[key] = (source.tree, desugar(with_formulas(source), source.loc))
+        _DESUGARED[key] = (source.tree, desugar(tree, source.loc))
     return _DESUGARED[key][1]
 
 

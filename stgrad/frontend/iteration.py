@@ -35,7 +35,7 @@ class Range(Waiting):
     @property
     def known(self) -> range | None:
         bounds = static_of((self.start, self.stop, self.step))
-        return range(*bounds) if is_static(bounds) else None
+        return called(range, *bounds) if is_static(bounds) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from stgrad.runtime.budget import (
     open_slots,
 )
 from stgrad.runtime.call import call_python
+from stgrad.runtime.convolution import convolve
 from stgrad.runtime.disk import new_snapshots, page_in, page_out, room_on_disk
 from stgrad.runtime.draws import (
     generator_random_exponential,
@@ -72,6 +73,7 @@ __all__ = [
     "cholesky_bar",
     "chunks",
     "clipped",
+    "convolve",
     "cos",
     "det",
     "diagonal_places",

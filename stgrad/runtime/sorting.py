@@ -1,7 +1,7 @@
 """Vectors in order: short ones natively, long ones by NumPy, whose sorts use vector instructions (J. Bramas, 2017; Intel x86-simd-sort).
 
 Numba's own quicksorts (one for values, one for places) take as long as NumPy's up to some hundred items, and two to three seconds to compile.
-The merge of short runs here (D. Knuth, The Art of Computer Programming, volume 3, 5.2.4) gives the places for both, in a quarter of that.
+The merge of short runs here (D. Knuth, The Art of Computer Programming, volume 3, 5.2.4) gives the places for both, and is compiled once a machine.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+from numba import types
+from numba.extending import overload, register_jitable
 
 from stgrad.runtime.call import call_python
+from stgrad.runtime.memory import empty
+from stgrad.runtime.shared import DTYPES, share, vector
 
 __all__ = ["argsort", "sort"]
 
@@ -21,41 +23,37 @@ RUN = 8  # items that are put in their places one by one
 
 
 def sort(x: Any) -> Any:
-    """`np.sort(x)` of a vector."""
+    """`np.sort(x)` of a vector of float64, float32 or int64."""
     return np.sort(x)
 
 
 def argsort(x: Any) -> Any:
-    """`np.argsort(x)` of a vector."""
+    """`np.argsort(x)` of a vector of float64, float32 or int64."""
     return np.argsort(x)
 
 
 @overload(sort, strict=False)
 def _sort(x: Any) -> Any:
-    result = f"{'bool' if str(x.dtype) == 'bool' else x.dtype}[:]"
-    if isinstance(x.dtype, types.Complex):
-        return lambda x: np.sort(x) if x.size < FEW else call_python("lambda x: np.sort(x)", result, x)
+    result = f"{x.dtype}[:]"
     return lambda x: x[_order(x)] if x.size < FEW else call_python("lambda x: np.sort(x)", result, x)
 
 
 @overload(argsort, strict=False)
 def _argsort(x: Any) -> Any:
-    if isinstance(x.dtype, types.Complex):
-        return lambda x: np.argsort(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
     return lambda x: _order(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
 
 
-@njit
-def _behind(a, b):  # type: ignore[no-untyped-def]
+@register_jitable
+def _behind(a: Any, b: Any) -> Any:
     """Whether a number stands behind another one; what is no number stands behind all."""
     return b < a or a != a and b == b  # noqa: PLR0124
 
 
-@njit
-def _order(x):  # type: ignore[no-untyped-def]
+@share(lambda x: (types.Array(types.int64, 1, "C"), vector(x)), (*DTYPES, types.int64))
+def _order(x: Any) -> Any:
     """The places of the items of a vector in their order; of equal ones the first comes first."""
     n = x.size
-    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    order, merged = empty(n, np.int64), empty(n, np.int64)
     for k in range(n):
         at, start = k, k - k % RUN
         while at > start and _behind(x[order[at - 1]], x[k]):

@@ -13,6 +13,8 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad.ir import NONE, Dim, Slice
+from stgrad.transforms.lower.views import one_slice
 
 RNG = np.random.default_rng(3)
 X, W = RNG.normal(size=11), RNG.normal(size=3)
@@ -321,3 +323,10 @@ def test_checks_of_slices_come_before_all_loops() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         stgrad.grad(f, argnums=(1, 2), jit=False)(np.ones((3, 2)), *args[1:])
     check_gradient(lambda c, a, b: f(c, a, b) ** 2, args)
+
+
+def test_of_an_extent_below_zero():
+    """No run comes to such an array: it raised where it was made. The slice is empty."""
+    everything = Slice(NONE, NONE, NONE)
+    position, extent = one_slice(everything, Dim(None, -4), 0, lambda _: None)
+    assert extent == Dim(None, 0) and position.depth == 0

@@ -60,7 +60,7 @@ class Operation:
         real: whether compiled code has it for real numbers alone.
         vector: the operation that processors run for several elements at once: itself, or one of `stgrad.runtime`.
         precise: the same from the C library.
-        tuned: the same from `stgrad.runtime`, for one real matrix.
+        tuned: the same from `stgrad.runtime`, for one real matrix, or for real vectors.
         reorders: whether the result is the argument with its axes in another order.
         triangle: of a matrix: 'lower' or 'upper' where the result has nothing but zeros on the other side of the diagonal, 'kept' where that is as in the
             argument, 'turned' where it is the other way round.

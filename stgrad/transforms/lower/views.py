@@ -150,7 +150,7 @@ def one_slice(item: Slice, extent: Dim, axis: int, value: Callable[[Operand], Di
         return None
     if extent.symbol is None and upper.symbol is None:
         bounds = slice(None if no_lower else lower.offset, None if no_upper else upper.offset, step)  # from the end, where the step is negative
-        start, stop, stride = bounds.indices(extent.offset)
+        start, stop, stride = bounds.indices(max(extent.offset, 0))  # no run comes to an array of a negative extent
         return Axis(axis, stride, Dim(None, start)), Dim(None, len(range(start, stop, stride)))
     if step != 1 or lower.offset < 0:
         return None
