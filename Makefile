@@ -29,7 +29,7 @@ lint: .venv/.lint  ## style, imports and types
 	$(BIN)/mypy
 
 docs: .venv/.docs .venv/.test  ## run every code block of the documentation, then build it
-	$(BIN)/python -m pytest -q tests/test_docs.py
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/test_docs.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
 
 clean:

@@ -72,7 +72,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if isinstance(owner, tuple) and is_static(owner) and hasattr(type(owner), "n_sequence_fields") and hasattr(owner, name):
         return getattr(owner, name)  # `sys.float_info.max`
     by_name = isinstance(owner, set) and name in _CHANGING or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
-    if by_name or isinstance(owner, (list, dict, Growing)):
+    if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
         return Method(owner, name)
     if isinstance(owner, np.recarray) and name in (owner.dtype.names or ()):
         return frame.captured.field(frame.builder, owner, name)
@@ -267,9 +267,11 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
         from stgrad.frontend import ordering
 
         return ordering.sort(frame, owner, *args, **kwargs)
-    if is_list and name in ("index", "count", "remove"):
+    if is_list and name == "remove" or isinstance(owner, (list, tuple, Growing, iteration.Range)) and name in ("index", "count"):
+        from stgrad.frontend.searching import search
+
         known_texts(frame, owner, *args)
-        return _ordering_method(frame, owner, name, *args)
+        return search(frame, owner, name, *args)
     if is_list and name in ("appendleft", "popleft", "extendleft"):
         return _left_method(frame, owner, name, *args)
     if is_list and name == "rotate":
@@ -378,34 +380,6 @@ def _left_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
     for v in args if name == "appendleft" else args[0]:
         _list_method(frame, owner, "insert", 0, v)
     return None
-
-
-def _ordering_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
-    """Methods that compare the items of a list."""
-    if isinstance(owner, Growing):
-        from stgrad.frontend import edits
-
-        if name == "remove":
-            return edits.remove(frame, owner, *args)
-        return frame.call(edits.place_of_value if name == "index" else edits.number_of, (owner, *args), {})
-    known, wanted = [static_of(v) for v in owner], [static_of(a) for a in args]
-    if not is_static(known) or not is_static(wanted):
-        from stgrad.frontend.comparisons import equal
-
-        known, wanted = [equal(frame, None, item, args[0]) for item in owner], [True, *wanted[1:]]
-    if name == "count" and not is_static(known):
-        return frame.call(sum, (known,), {})
-    if not is_static(known) or not is_static(wanted):
-        raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)
-    at = known.index(wanted[0]) if name == "remove" and wanted[0] in known else 0
-    try:
-        found = getattr(known, name)(*wanted)
-    except ValueError as problem:
-        raise errors.ShapeError(f"ValueError: {problem}", frame.builder.loc) from problem
-    if name == "remove":
-        frame.mutate(owner)
-        del owner[at]
-    return found
 
 
 def _extend(frame: Frame, owner: Value, values: Value) -> None:

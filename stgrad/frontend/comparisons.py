@@ -35,7 +35,7 @@ def equal_objects(frame: Frame, node: Any, left: Value, right: Value) -> Value:
 
 
 def among(frame: Frame, node: Any, value: Value, items: Iterable[Value]) -> Value:
-    """`value in items`, where one of them is an instance."""
+    """`value in items`, where one of them is an instance, or the value is several ones."""
     return frame.call(any, ([equal(frame, node, item, value) for item in items],), {})
 
 

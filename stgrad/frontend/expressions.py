@@ -23,9 +23,10 @@ from stgrad.frontend.frame import Chooses, Frame, evaluates
 from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
-from stgrad.frontend.iteration import used_once
+from stgrad.frontend.iteration import Range, used_once
 from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
+from stgrad.frontend.searching import in_range
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
 from stgrad.frontend.truth_values import may_be_either
 from stgrad.frontend.values import (
@@ -218,6 +219,9 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
     if isinstance(right, Record):
         found = objects.special(frame, right, "__contains__", (left,), "is no container")
         return found if kind is gast.In else unary_not(frame, found)
+    if isinstance(right, (range, Range)) and isinstance(left, Sym) and not left.type.rank and not left.type.dtype.startswith("complex"):
+        found = in_range(frame, left, right)
+        return found if kind is gast.In else unary_not(frame, found)
     if isinstance(right, Growing):
         found = binary(frame, gast.Gt, frame.call(number_of, (right, left), {}), 0)
         return found if kind is gast.In else unary_not(frame, found)
@@ -230,9 +234,10 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
         table = table_for(frame, right, left) if isinstance(left, tuple) else None
         if table is not None:
             return membership(frame, node, kind, left, table)
-    if isinstance(left, Sym) and isinstance(right, (dict, set, frozenset)):
+    items = isinstance(left, tuple) and not is_static(left)
+    if (isinstance(left, Sym) or items) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
-    if isinstance(right, (tuple, list)) and any(isinstance(v, Record) for v in (left, *right)):
+    if isinstance(right, (tuple, list)) and (items or any(isinstance(v, Record) for v in (left, *right))):
         found = among(frame, node, left, right)
         return found if kind is gast.In else unary_not(frame, found)
     right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)

@@ -28,10 +28,10 @@ MOST = 32  # entries
 
 def selectable(owner: Value, index: Value) -> bool:
     """Whether a container has few enough entries, under numbers, and the place is a number."""
-    if not SELECTS.get() or not isinstance(index, Sym) or index.type.rank or index.type.array or index.type.is_float:
+    if not SELECTS.get() or not isinstance(index, Sym) or index.type.rank or index.type.array or index.type.dtype.startswith("complex"):
         return False
     if isinstance(owner, dict):
-        return type(owner) is dict and 0 < len(owner) <= MOST and all(isinstance(k, (int, bool)) for k in owner)
+        return type(owner) is dict and 0 < len(owner) <= MOST and all(isinstance(k, (int, float)) for k in owner)
     return isinstance(owner, (list, tuple)) and 0 < len(owner) <= MOST and index.type.dtype == "int64"
 
 

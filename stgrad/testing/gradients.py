@@ -21,6 +21,7 @@ from stgrad import values
 from stgrad.api import grad
 from stgrad.directional import jvp
 from stgrad.program import signature_of
+from stgrad.recursion import text_of
 from stgrad.values import Sym, closed, opened, rebuild
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -336,9 +337,10 @@ class _Check:
     def stages(self) -> None:
         """Every stage that is a complete program gives the same gradient."""
         transformed = grad(self.f, self.argnums, jit=False)
-        texts, reading = transformed.stages(*self.fresh()), transformed._program(self.fresh(), {}, keep=False).reading
+        program = transformed._program(self.fresh(), {}, keep=True)
         for name in ("reverse", "optimised", "specialised"):
-            found = _run_text(texts[name], name, transformed.__name__, reading, self.fresh())
+            text = text_of(program.trace.stages[name], transformed.options)
+            found = _run_text(text, name, transformed.__name__, program.reading, self.fresh())
             expected = [leaf for leaf in leaves(list(self.found)) if leaf is not None]
             for a, b in zip(expected, found, strict=True):
                 tolerance = 1e-4 if self.single else 1e-9
