@@ -39,7 +39,7 @@ def partials_of_products(fn: Function) -> dict[int, tuple[int, Operand]]:
     made = {n: s for n, s in known.once.items() if isinstance(s, Assign) and len(s.targets) == 1}
     if not any(s.op == "np.isfinite" for s in made.values()):
         return {}
-    made |= {s.target.name: s for s in map(_chosen, walk(fn.body)) if s is not None and known.counts[s.target.name] == 2}
+    made |= choices(fn.body, known.counts)
     classes = sharing(fn)
     written = {classes.find(n) for n in stored(fn.body)}
     settled = {n for n, count in known.counts.items() if count == 1 and classes.find(n) not in written}
@@ -52,6 +52,11 @@ def partials_of_products(fn: Function) -> dict[int, tuple[int, Operand]]:
                     if p is not None:
                         found[id(stmt)] = k, p
     return found
+
+
+def choices(body: Block, counts: Mapping[str, int]) -> dict[str, Assign]:
+    """The choices between two numbers by the name that they make, where nothing else binds it; `counts` says how often names are bound."""
+    return {s.target.name: s for s in map(_chosen, walk(body)) if s is not None and counts[s.target.name] == 2}
 
 
 def _chosen(stmt: Stmt) -> Assign | None:
@@ -122,4 +127,4 @@ def _holding(operand: Operand, made: Made) -> list[Operand]:
     return found
 
 
-__all__ = ["guarded", "partials_of_products"]
+__all__ = ["choices", "guarded", "partials_of_products"]

@@ -36,7 +36,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.transforms.guards import guarded
+from stgrad.transforms.guards import choices, guarded
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.uniform import same_extents, uniform
 
@@ -64,6 +64,7 @@ def readable(fn: Function) -> Function:
 class _Facts:
     types: Mapping[str, Type]
     made: Mapping[str, Assign]  # by the name that it makes, where nothing else binds that name
+    guards: Mapping[str, Assign]  # those, and what branches choose between two numbers
     fixed: frozenset[str]  # names that are bound once
     uses: Mapping[str, int]
     overwritten: frozenset[str]  # names whose memory is written to, by whatever name
@@ -91,7 +92,8 @@ def _facts(fn: Function) -> _Facts:
     overwritten = frozenset(n for n in fn.types if classes.find(n) in written)
     returned = {classes.find(name) for name in operand_vars(fn.result)}
     results = frozenset(n for n in fn.types if classes.find(n) in returned)
-    return _Facts(fn.types, made, frozenset({*once, *(p for p in params if not bound[p])}), uses, overwritten, results)
+    guards = made | choices(fn.body, {n: len(s) for n, s in bound.items()})
+    return _Facts(fn.types, made, guards, frozenset({*once, *(p for p in params if not bound[p])}), uses, overwritten, results)
 
 
 def _block(block: Block, facts: _Facts) -> Block:
@@ -112,7 +114,7 @@ def _assign(stmt: Assign, block: Sequence[Stmt], at: int, facts: _Facts) -> Assi
     if stmt.op == "shape":
         return _extent(stmt, facts)
     if stmt.op == "np.multiply":
-        return guarded(stmt, block[:at], facts.made, facts.settled)
+        return guarded(stmt, block[:at], facts.guards, facts.settled)
     if stmt.op == "np.copy":
         return _copied(stmt, block[at + 1 :], facts)
     return _power(stmt, facts) if stmt.op == "np.power" else stmt

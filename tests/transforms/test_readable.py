@@ -99,3 +99,21 @@ def test_a_hessian_reads_as_one_would_write_it():
     assert "**" not in text
     jacobian = stgrad.jacfwd(lambda x, w: np.tanh(w @ x)).source(np.ones(3), np.ones((2, 3)))
     assert "raise" not in jacobian
+
+
+def test_guards_of_numbers_have_one_name() -> None:
+    def poles(x):
+        y = np.empty(len(x))
+        for i in range(len(x)):
+            y[i] = 1 / (x[i] - x[0])
+        return np.sum(y[1:])
+
+    x = np.array([1.0, 2.0, 4.0])
+    gradient = stgrad.grad(poles, jit=False)
+    text = gradient.source(x)
+    assert "runtime.safe_product(" in text
+    assert "isfinite" not in text
+    space: dict = {}
+    exec(text, space)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(space["poles_grad"](x), gradient(x))
