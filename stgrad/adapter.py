@@ -105,7 +105,7 @@ def _split(test: str) -> tuple[str, str]:
 def _is_plain(ready: Ready, nodes: Nodes, signature: inspect.Signature) -> bool:
     """Whether the program has the user's own parameters and result."""
     defaults = any(p.default is not p.empty for p in signature.parameters.values())
-    leaf = all(isinstance(n, wrapper.Scalar) or isinstance(n, wrapper.Array) and n.ndim for n in nodes.values())
+    leaf = all(isinstance(n, wrapper.Scalar) or isinstance(n, wrapper.Array) and n.ndim and not _pinned(n) for n in nodes.values())
     same = [p.name for p in ready.params] == list(signature.parameters)
     result = ready.result
     flat = isinstance(result, Sym) or type(result) is tuple and len(result) > 1 and all(isinstance(v, Sym) for v in result)
@@ -121,6 +121,8 @@ def _passed(place: str, node: wrapper.Node, tests: list[str]) -> Iterator[str]:
         case wrapper.Array() if not node.ndim:
             yield f"{place}[()]"
         case wrapper.Scalar() | wrapper.Array():
+            if isinstance(node, wrapper.Array):
+                tests.extend(f"{place}.shape[{axis}] != {n}" for axis, n in _pinned(node).items())
             yield place
         case wrapper.Static() if type(node.value) in (bool, int, str):
             tests.append(f"{place} != {node.value!r}")
@@ -174,14 +176,20 @@ def _refuse_parameters(signature: inspect.Signature) -> None:
             raise errors.UnsupportedCallerError(f"compiled code cannot pass `{name}`", reason=f"it is {parameter.kind.description}")
 
 
+def _pinned(node: wrapper.Array) -> dict[int, int]:
+    """The extents that decide the program, by axis."""
+    return {axis: n for axis, n in enumerate(node.extents or ()) if n is not None and n != 1}
+
+
 def refuse_constants(place: str, node: wrapper.Node) -> None:
     """Raise UnsupportedCallerError where a value was compiled in that the caller knows only the type of."""
     if isinstance(node, wrapper.Items):
         for inner in node.items:
             refuse_constants(place, inner)
-    if isinstance(node, wrapper.Static) and node.value is not None:
+    pinned = isinstance(node, wrapper.Array) and bool(_pinned(node))
+    if pinned or isinstance(node, wrapper.Static) and node.value is not None:
         raise errors.UnsupportedCallerError(
-            f"the value of `{place}` decides the program, and compiled code knows only its type",
+            f"the {'shape' if pinned else 'value'} of `{place}` decides the program, and compiled code knows only its type",
             hint="call `.dispatcher(*example_arguments)` outside, or fix the argument with functools.partial",
         )
 

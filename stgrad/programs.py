@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stgrad import errors, lookups, progress
 from stgrad.calls import calling, program_cache, wrapper
-from stgrad.calls.arguments import equal, fixed_node, fixed_spec, flattened, hashable, likenesses, passed
+from stgrad.calls.arguments import Known, equal, fixed_nodes, fixed_spec, flattened, hashable, likenesses, passed
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.distinct import refuse_shared
 from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
@@ -70,7 +70,7 @@ class Programs:
         self._laters: dict[tuple[str, bool], Later] = {}
         self._record: dict[tuple[Any, ...], Lookup] = {}
         self._signature = signature_of(self.derivative.function)
-        self._values_matter = False  # whether some program was compiled for certain integers
+        self._known_of = Known.TYPES  # the most that some program knows of its arguments
         self._table: Any = None  # native guards of the wrapper
         self._entry: Entry | None = None  # of the last program, where native code takes the user's arguments as they come
         self._rewrap()
@@ -157,12 +157,12 @@ class Programs:
     def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
         """The program for these arguments, from disk or from the compiler."""
         nodes = self._nodes(arguments)
-        fixed = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
         on_disk = program_cache.enabled()
-        for key in (nodes, fixed) if on_disk else ():
+        for known in Known if on_disk else ():
+            key = fixed_nodes(nodes, arguments, known)
             ready = program_cache.find(self, key, self.options.key)
             if ready is not None:
-                self._values_matter = self._values_matter or key is fixed
+                self._known_of = max(self._known_of, known)
                 return ready, key
         with lookups.recorded() as record:
             try:
@@ -186,10 +186,7 @@ class Programs:
             warn_of_calls(program.function, function_name(self.derivative))
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        nodes = self._nodes(arguments)
-        if self._values_matter:
-            nodes = [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
-        return tuple(map(hashable, nodes))
+        return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
 
     def _nodes(self, arguments: dict[str, Any]) -> list[Any]:
         """What the arguments are; a flag that is what its default says is compiled in."""
@@ -214,15 +211,28 @@ class Programs:
         try:
             return compile_program(self, specs, keep=keep), nodes
         except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
-            fixed = {n: fixed_spec(s, arguments[n]) for n, s in specs.items()}
-            if all(equal(a, b) for a, b in zip(fixed.values(), specs.values(), strict=True)):
-                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem), nodes
+            return self._knowing_more(arguments, specs, lambda specs: compile_program(self, specs, keep=keep), problem)
+
+    def _knowing_more(
+        self, arguments: dict[str, Any], specs: dict[str, Any], compiled: Callable[[dict[str, Any]], Compiled], problem: errors.StgradError
+    ) -> tuple[Compiled, list[Any]]:
+        """The program with integers compiled in; else one that selects entries as it runs; else with the extents of short arrays, too."""
+        problems, tried, nodes = [problem], [specs], self._nodes(arguments)
+        for known in (Known.INTEGERS, Known.TYPES, Known.EXTENTS):
+            fixed = {n: fixed_spec(s, arguments[n], known) for n, s in specs.items()} if known else specs
+            if known and any(all(equal(fixed[n], other[n]) for n in fixed) for other in tried):
+                continue
+            if known is Known.EXTENTS and not any(isinstance(p, errors.NeedStaticError) for p in problems):
+                break
             try:
-                program = compile_program(self, fixed, keep=keep)
+                program = compiled(fixed) if known else self._selecting(lambda: compiled(specs), *problems)
             except errors.StgradError as left:  # what is left where all that can be known is
-                return self._selecting(lambda: compile_program(self, specs, keep=keep), problem, left), nodes
-            self._values_matter = True
-            return program, [fixed_node(n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+                problems.append(left)
+                tried.append(fixed)
+                continue
+            self._known_of = max(self._known_of, known)
+            return program, fixed_nodes(nodes, arguments, known)
+        raise _furthest(problems)
 
     def _selecting(self, compiled: Callable[[], Compiled], *problems: errors.StgradError) -> Compiled:
         """The program with entries of lists and dicts that it finds as it runs; where that does not help, the problem is raised that reading met last."""

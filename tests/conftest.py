@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,7 +13,15 @@ os.environ.setdefault("STGRAD_CHECK", "1")  # the program is verified after ever
 os.environ.setdefault("STGRAD_PLAIN", "0")  # what the compiler refuses is refused; `tests/plain` turns it on
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile("stgrad", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("stgrad")
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What a file of tests has left (programs and Numba's tables, gigabytes in the end) is not searched for cycles again and again by those behind it."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()

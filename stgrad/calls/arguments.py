@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stgrad.calls import wrapper
-from stgrad.ir import Type
+from stgrad.ir import Dim, Type
 from stgrad.values import Record, closed, leaves, map_leaves, opened
 
 
@@ -31,29 +34,52 @@ def likenesses(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: closed(map_leaves(one, opened(value))) for name, value in arguments.items()}
 
 
-def fixed_spec(spec: Any, value: Any) -> Any:
-    """A specification with integers and bools compiled in."""
+LONGEST = 64  # extents that are compiled in: such a program may have a line for each item
+
+
+class Known(enum.IntEnum):
+    """What a program knows of its arguments beside their types."""
+
+    TYPES = 0
+    INTEGERS = 1
+    EXTENTS = 2  # and integers
+
+
+def fixed_spec(spec: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
+    """A specification with integers and bools compiled in, and extents of arrays where they are to be known."""
     if isinstance(spec, Type):
-        return value if not spec.array and spec.dtype in ("int64", "bool") and spec.weak else spec
+        if spec.array:
+            dims = [Dim(None, n) if known is Known.EXTENTS and n <= LONGEST else dim for dim, n in zip(spec.dims, np.shape(value), strict=True)]
+            return replace(spec, dims=tuple(dims))
+        return value if spec.dtype in ("int64", "bool") and spec.weak else spec
     if isinstance(spec, (tuple, list)):
-        items = [fixed_spec(s, v) for s, v in zip(spec, value, strict=True)]
+        items = [fixed_spec(s, v, known) for s, v in zip(spec, value, strict=True)]
         return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
     if isinstance(spec, dict):
-        return {k: fixed_spec(s, value[k]) for k, s in spec.items()}
+        return {k: fixed_spec(s, value[k], known) for k, s in spec.items()}
     if isinstance(spec, Record):
-        return Record(spec.cls, {k: fixed_spec(s, getattr(value, k)) for k, s in spec.fields.items()})
+        return Record(spec.cls, {k: fixed_spec(s, getattr(value, k), known) for k, s in spec.fields.items()})
     return spec
 
 
-def fixed_node(node: Any, value: Any) -> Any:
+def fixed_nodes(nodes: Sequence[Any], arguments: Mapping[str, Any], known: Known) -> list[Any]:
+    """Descriptions of what such a program is for."""
+    return [fixed_node(n, v, known) for n, v in zip(nodes, arguments.values(), strict=True)]
+
+
+def fixed_node(node: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
+    if known is Known.TYPES:
+        return node
     if isinstance(node, wrapper.Scalar) and node.type in (int, bool):
         return wrapper.Static(value)
+    if isinstance(node, wrapper.Array) and known is Known.EXTENTS:
+        return replace(node, extents=tuple(n if n <= LONGEST else None for n in value.shape))
     if isinstance(node, wrapper.Items):
-        return wrapper.Items(node.type, tuple(fixed_node(n, v) for n, v in zip(node.items, value, strict=True)))
+        return wrapper.Items(node.type, tuple(fixed_node(n, v, known) for n, v in zip(node.items, value, strict=True)))
     if isinstance(node, wrapper.Keys):
-        return wrapper.Keys(tuple((k, fixed_node(n, value[k])) for k, n in node.items))
+        return wrapper.Keys(tuple((k, fixed_node(n, value[k], known)) for k, n in node.items))
     if isinstance(node, wrapper.Attributes):
-        return wrapper.Attributes(node.type, tuple((k, fixed_node(n, getattr(value, k))) for k, n in node.items))
+        return wrapper.Attributes(node.type, tuple((k, fixed_node(n, getattr(value, k), known)) for k, n in node.items))
     return node
 
 

@@ -262,9 +262,9 @@ class _Writer:
         self._unless(self._field(thing, _ARRAY["ndim"], _int), _int(node.ndim))
         self._unless(self._builder.and_(self._field(thing, _ARRAY["flags"], _int), _int(_PLAIN)), _int(_PLAIN))
         shape = self._field(thing, _ARRAY["shape"], _pointer)
-        for axis, one in enumerate(node.ones or ()):
-            is_one = self._builder.icmp_signed("==", self._field(shape, axis * _WORD, _word), _word(1))
-            self._unless(is_one, ir.IntType(1)(one))
+        for axis, extent in enumerate(node.extents or ()):
+            same = self._builder.icmp_signed("==", self._field(shape, axis * _WORD, _word), _word(1 if extent is None else extent))
+            self._unless(same, ir.IntType(1)(extent is not None))
 
     def _values(self, nodes: Sequence[Node], things: Sequence[Any]) -> list[Any]:
         """Native values; integers that are too long for the program go to `otherwise`, which raises. Arrays come last: they are held."""

@@ -153,7 +153,7 @@ def _node(node: wrapper.Node) -> Any:
         case wrapper.Scalar():
             return ["scalar", class_name(node.type)]
         case wrapper.Array():
-            return ["array", node.dtype, node.ndim, node.ones]
+            return ["array", node.dtype, node.ndim, node.extents]
         case wrapper.Static():
             return ["static", Identity().describe(node.value)]
         case wrapper.Items():

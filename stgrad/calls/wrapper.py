@@ -42,13 +42,14 @@ class Scalar:
 class Array:
     """An `np.ndarray` (no subclass) of this dtype, in native byte order.
 
-    `ones` tells for each axis whether its extent is 1: code for extent n has no broadcasting in it. None asks nothing.
+    `extents` tells for each axis which extent the code is for: 1, as code for others has no broadcasting in it, one that decides the program, or
+    None, which is any but 1. Without it nothing is asked.
     `contiguous` asks for C order, `writeable` for an array that may be written to.
     """
 
     dtype: str
     ndim: int
-    ones: tuple[bool, ...] | None = None
+    extents: tuple[int | None, ...] | None = None
     contiguous: bool = False
     writeable: bool = False
 
@@ -113,7 +114,7 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
     """The description that `value` matches, as precise as the classes above allow; of scalars integers that are not small are static.
 
     >>> describe({"w": np.ones((3, 1)), "mode": "l2"})
-    Keys(items=(('w', Array(dtype='float64', ndim=2, ones=(False, True), contiguous=False, writeable=False)), ('mode', Static(value='l2'))))
+    Keys(items=(('w', Array(dtype='float64', ndim=2, extents=(None, 1), contiguous=False, writeable=False)), ('mode', Static(value='l2'))))
     """
 
     def go(inner: Any) -> Node:
@@ -121,9 +122,9 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
 
     kind = type(value)
     if kind is np.ndarray:
-        ones = tuple(n == 1 for n in value.shape)
+        extents = tuple(1 if n == 1 else None for n in value.shape)
         dtype = value.dtype.name if value.dtype.isnative else value.dtype.str  # which the compiler refuses
-        return Array(dtype, value.ndim, ones, contiguous, writeable)
+        return Array(dtype, value.ndim, extents, contiguous, writeable)
     if kind in (float, bool, complex) or kind is int and is_small(value) or isinstance(value, np.generic):
         return Scalar(kind)
     if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
@@ -318,11 +319,11 @@ class _Writer:
         dtype = self.bind(node.dtype, np.dtype(node.dtype))
         yield f"({name}.dtype is {dtype} or {name}.dtype == {dtype})"  # what was unpickled, or made by cached code of Numba, has an object of its own
         yield f"{name}.ndim == {node.ndim}"
-        ones = node.ones or ()
-        if len(ones) > 1 and not any(ones):
+        extents = node.extents or ()
+        if len(extents) > 1 and extents.count(None) == len(extents):
             yield f"1 not in {name}.shape"
         else:
-            yield from (f"{name}.shape[{axis}] {'==' if one else '!='} 1" for axis, one in enumerate(ones))
+            yield from (f"{name}.shape[{axis}] {'!= 1' if n is None else f'== {n}'}" for axis, n in enumerate(extents))
         if node.contiguous:
             yield f"{name}.flags.c_contiguous"
         if node.writeable:

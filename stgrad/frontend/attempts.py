@@ -12,7 +12,7 @@ The handler finds names as they were when the exception came up. What is not kno
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -27,9 +27,10 @@ from stgrad.frontend.frame import Frame, Leaves, executes, same_type
 from stgrad.frontend.heap import Grows, State, contents, put, reachable
 from stgrad.frontend.operations import binary
 from stgrad.frontend.text import UNKNOWN, RunTimeText
-from stgrad.frontend.values import Maybe, Sym, Value
+from stgrad.frontend.values import Known, Maybe, Sym, Value, is_plain_number
 from stgrad.ir import Block, Type, Var
 
+_AT_ONCE = (gast.Assign, gast.AugAssign, gast.Expr)  # statements that bind their names once they are done
 Handlers = list[tuple[Any, tuple[Any, ...]]]
 
 
@@ -144,6 +145,7 @@ class _Attempt:
     frame: Frame
     node: Any
     handlers: Handlers
+    behind: dict[str, Value] = field(default_factory=dict)  # the names behind the statement that was read last
 
     # ------------------------------------------------------------------ what may fail
 
@@ -184,6 +186,7 @@ class _Attempt:
         """Read a statement as it stands, unless something in it may raise what is caught."""
         frame = self.frame
         state, start = State(frame), len(frame.builder.out)
+        self.behind = {}
         try:
             frame.execute([stmt])
         except Grows:
@@ -192,7 +195,7 @@ class _Attempt:
             state.restore()
             return False
         block = tuple(frame.builder.out[start:])
-        after = State(frame)
+        after, self.behind = State(frame), dict(frame.env)
         safe = not raises(tested(block, frame.builder, self.caught), frame.builder, self.caught)
         (after if safe else state).restore()
         return safe
@@ -200,6 +203,8 @@ class _Attempt:
     def risky(self, stmt: Any, rest: list[Any]) -> None:
         """A statement that may fail, and what follows it where it does not."""
         frame, builder = self.frame, self.frame.builder
+        if not isinstance(stmt, _AT_ONCE):
+            self.hold_numbers()
         read: _Read = growing(frame, lambda state: self.read(stmt))
         failed, which = (builder.variable(wish, t) for wish, t in (("failed", Type("bool", weak=True)), ("caught", Type("int64", weak=True))))
         escapes = Escapes(builder, Var(failed.name), Var(which.name), lambda kind: self.chosen(kind) if self.caught(kind) else None)
@@ -211,7 +216,7 @@ class _Attempt:
         builder.out.extend(block)
 
         def handle() -> None:
-            frame.env = dict(read.before) if isinstance(stmt, (gast.Assign, gast.AugAssign, gast.Expr)) else self.met(read.before, after)
+            frame.env = dict(read.before) if isinstance(stmt, _AT_ONCE) else self.met(read.before, after)
             for container, held in read.changed:
                 frame.mutate(container)
                 put(container, held)
@@ -223,6 +228,16 @@ class _Attempt:
             self.statements(rest)
 
         branch(frame, failed, handle, go_on, "_t")
+
+    def hold_numbers(self) -> None:
+        """Known numbers that the statement changes get the variables that it changes: a handler finds in them how far a loop or branch came."""
+        for name, now in self.behind.items():
+            before = self.frame.env.get(name)
+            known = before.const if isinstance(before, Known) else before
+            if before is not now and isinstance(now, Sym) and not now.type.array and is_plain_number(known):
+                target = self.frame.own_variable(name, Sym(None, replace(now.type, value=None)))  # type: ignore[arg-type]
+                self.frame.builder.copy_to(target, known)
+                self.frame.env[name] = target
 
     def read(self, stmt: Any) -> _Read:
         frame = self.frame

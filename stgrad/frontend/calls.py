@@ -124,7 +124,7 @@ def _starred(frame: Frame, node: Any, items: Value, function: Value, others: int
         known = known_items(frame, items, node)
         if known is not None:
             return known
-    return frame.unsupported(node, "`*` needs a tuple or list of known length")
+    raise errors.NeedStaticError("`*` needs a tuple or list of known length", frame.loc(node))
 
 
 def _arity(function: Value) -> int | None:

@@ -10,7 +10,7 @@ from stgrad import errors
 from stgrad.frontend import tables
 from stgrad.frontend.arrays import call_method, get
 from stgrad.frontend.frame import Frame, evaluates
-from stgrad.frontend.iteration import static_items
+from stgrad.frontend.iteration import few_items, static_items
 from stgrad.frontend.values import Method, Value, is_static, rebuild, static_of
 
 
@@ -48,9 +48,10 @@ def items_in(frame: Frame, nodes: list[Any], keep: bool = True) -> list[Value]:
     for node in nodes:
         if isinstance(node, gast.Starred):
             value = frame.evaluate(node.value)
-            if not isinstance(value, (tuple, list)):
-                frame.unsupported(node, "`*` needs a tuple or list of known length")
-            items.extend(value)
+            known = value if isinstance(value, (tuple, list)) else few_items(frame, value, node)
+            if known is None:
+                raise errors.NeedStaticError("`*` needs a tuple or list of known length", frame.loc(node))
+            items.extend(known)
         else:
             items.append(kept(frame, node) if keep else frame.evaluate(node))
     return items

@@ -348,7 +348,7 @@ class Frame:
         if isinstance(value, Sym):
             self.env[name] = self._bind_sym(name, value)
         elif is_plain_number(value) and self.counts.get(name, 0) > 1:
-            target = self._target(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
+            target = self.own_variable(name, Sym(None, type_of(value)))  # type: ignore[arg-type]
             self.builder.copy_to(target, value)
             self.env[name] = Known(target.operand, target.type, value)
         elif isinstance(value, tuple):
@@ -367,7 +367,7 @@ class Frame:
         return own
 
     def _bind_sym(self, name: str, value: Sym) -> Sym:
-        target = self._target(name, value)
+        target = self.own_variable(name, value)
         self.builder.copy_to(target, value)  # `simplify` names the value at once where nothing else holds it
         if isinstance(value, Known):
             return Known(target.operand, target.type, value.const)
@@ -377,7 +377,7 @@ class Frame:
         """Whether one variable can hold both. In a `try` it matters, too, which of them are numbers of Python's, which raise where NumPy's do not."""
         return same_type(a, b) and (a.weak == b.weak or not self.builder.attempts)
 
-    def _target(self, name: str, value: Sym) -> Sym:
+    def own_variable(self, name: str, value: Sym) -> Sym:
         """The variable that a local name is written to: the one it has, where the type is the same, else a new one."""
         old = self.env.get(name)
         old = old.value if isinstance(old, Maybe) else old

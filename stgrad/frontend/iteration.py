@@ -158,7 +158,10 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     if isinstance(value, Mapped):
         items = known_items(frame, value.inners, node)
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
-    if isinstance(value, (Sym, Growing, Counted, Product, Combinations, Chain)) or _is_flat(value):
+    if isinstance(value, Chain):
+        parts = [few_items(frame, v, node) if isinstance(v, (Sym, Growing)) else known_items(frame, v, node) for v in value.inners]
+        return None if None in parts else [item for part in parts for item in part or ()]
+    if isinstance(value, (Sym, Growing, Counted, Product, Combinations)) or _is_flat(value):
         return None
     if (held := entries(value)) is not None:
         return known_items(frame, held, node)

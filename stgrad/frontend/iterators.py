@@ -207,9 +207,7 @@ def _filterfalse(frame: Frame, function: Value, values: Value) -> Value:
 
 @handles(itertools.takewhile)
 def _takewhile(frame: Frame, function: Value, values: Value) -> Value:
-    if driver(values) is not None or not changes_nothing(function):
-        return frame.call(_taken, (function, values), {})
-    return list(itertools.takewhile(_known(frame, function, "takewhile"), static_items(frame, values, None)))
+    return frame.call(_taken, (function, values), {})
 
 
 def _taken(function, values):  # type: ignore[no-untyped-def]
@@ -221,9 +219,7 @@ def _taken(function, values):  # type: ignore[no-untyped-def]
 
 @handles(itertools.dropwhile)
 def _dropwhile(frame: Frame, function: Value, values: Value) -> Value:
-    if driver(values) is not None or not changes_nothing(function):
-        return frame.call(_dropped, (function, values), {})
-    return list(itertools.dropwhile(_known(frame, function, "dropwhile"), static_items(frame, values, None)))
+    return frame.call(_dropped, (function, values), {})
 
 
 def _dropped(function, values):  # type: ignore[no-untyped-def]

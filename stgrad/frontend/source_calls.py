@@ -71,6 +71,10 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
+    moving = [a for a in args if not is_static(static_of(a))]
+    if moving and not kwargs and all(isinstance(a, Sym) and a.type.weak and a.type.dtype in ("int64", "bool") for a in moving):
+        name = getattr(function, "__name__", "a function")
+        raise errors.NeedStaticError(f"`{name}` needs integers that are known at compile time", frame.builder.loc)
     raise errors.UnknownFunctionError(
         f"`{getattr(function, '__qualname__', function)}` has no derivative rule",
         frame.builder.loc,

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 
-def array_of(value: Any, place: str, dtype: str, ones: tuple[bool, ...]) -> Any:
-    """The array itself, of this dtype and rank; `ones` tells for each axis whether its extent is 1.
+def array_of(value: Any, place: str, dtype: str, extents: tuple[int | None, ...]) -> Any:
+    """The array itself, of this dtype and rank; `extents` tells for each axis its extent; None is any but 1.
 
-    >>> array_of(np.ones(3, int), "x", "float64", (False,))
+    >>> array_of(np.ones(3, int), "x", "float64", (None,))
     Traceback (most recent call last):
     TypeError: `x` must be an array of float64 and rank 1, not an array of int64 and rank 1
     """
-    if type(value) is not np.ndarray or value.dtype != dtype or value.ndim != len(ones) or not value.dtype.isnative:
+    if type(value) is not np.ndarray or value.dtype != dtype or value.ndim != len(extents) or not value.dtype.isnative:
         kind = f"an array of {value.dtype} and rank {value.ndim}" if type(value) is np.ndarray else type(value).__name__
-        raise TypeError(f"`{place}` must be an array of {dtype} and rank {len(ones)}, not {kind}")
-    if tuple([n == 1 for n in value.shape]) != ones:
-        wanted = " and ".join(f"extent 1 in axis {i}" if one else f"another extent than 1 in axis {i}" for i, one in enumerate(ones))
+        raise TypeError(f"`{place}` must be an array of {dtype} and rank {len(extents)}, not {kind}")
+    if any(n == 1 if extent is None else n != extent for n, extent in zip(value.shape, extents, strict=True)):
+        wanted = " and ".join(f"another extent than 1 in axis {i}" if n is None else f"extent {n} in axis {i}" for i, n in enumerate(extents))
         raise TypeError(f"`{place}` has shape {value.shape}; this code was built for {wanted}")
     return value
 

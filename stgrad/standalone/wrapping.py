@@ -2,7 +2,7 @@
 
     def loss_grad(p, x, n=3):
         dict_of(p, 'p', ('w', 'b'))
-        p_w = array_of(p['w'], "p['w']", 'float64', (False,))
+        p_w = array_of(p['w'], "p['w']", 'float64', (None,))
         p_b = float_of(p['b'], "p['b']")
         ...
         r0, r1 = program(p_w, p_b, x, n)
@@ -108,8 +108,8 @@ class Wrapping:
             case wrapper.Static() if _is_literal(node.value):
                 self._check("fixed", place, repr(node.value))
             case wrapper.Array():
-                ones = node.ones if node.ones is not None else (False,) * node.ndim
-                name = self._leaf(wish, "array_of", place, repr(node.dtype), repr(ones))
+                extents = node.extents if node.extents is not None else (None,) * node.ndim
+                name = self._leaf(wish, "array_of", place, repr(node.dtype), repr(extents))
                 yield name if node.ndim else f"{name}[()]"
             case wrapper.Scalar():
                 known = _NUMBERS.get(node.type)
@@ -198,8 +198,8 @@ def _told(node: wrapper.Node) -> str:
     """What an argument is, in words."""
     match node:
         case wrapper.Array():
-            ones = [f"{i}" for i, one in enumerate(node.ones or ()) if one]
-            return f"an array of {node.dtype}, rank {node.ndim}" + (f", of extent 1 in axis {', '.join(ones)}" if ones else "")
+            known = [f"of extent {n} in axis {i}" for i, n in enumerate(node.extents or ()) if n is not None]
+            return ", ".join((f"an array of {node.dtype}, rank {node.ndim}", *known))
         case wrapper.Scalar():
             return f"{'an' if node.type is int else 'a'} {node.type.__name__}" if node.type in _NUMBERS else f"a np.{node.type.__name__}"
         case wrapper.Items():

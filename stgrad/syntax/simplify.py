@@ -17,6 +17,7 @@ def simplify(tree: gast.FunctionDef, names: Names) -> gast.FunctionDef:
     return _Simplifier(names).visit(tree)
 
 
+_ITERATORS = ("zip", "map", "filter", "enumerate", "reversed")
 _SILENT = ("errstate", "printoptions", "catch_warnings")
 
 
@@ -30,8 +31,11 @@ class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
 
     def __init__(self, names: Names) -> None:
         self.names = names
+        self.asked: set[str] = set()  # names of which `next` takes items
 
     def visit_FunctionDef(self, node: Any) -> Any:
+        calls = [n for n in gast.walk(node) if isinstance(n, gast.Call) and isinstance(n.func, gast.Name) and n.func.id == "next" and n.args]
+        self.asked |= {n.args[0].id for n in calls if isinstance(n.args[0], gast.Name)}
         node.returns = None
         for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg):
             if arg is not None:
@@ -65,8 +69,11 @@ class _Simplifier(gast.NodeTransformer):  # type: ignore[misc,unused-ignore]
         return [self.visit(stmt) for stmt in match_to_if(node, self.names)]
 
     def visit_Assign(self, node: Any) -> Any:
-        """`a = b = v` as `_v = v; a = _v; b = _v`."""
+        """`a = b = v` as `_v = v; a = _v; b = _v`; and `z = zip(...)` as `z = iter(zip(...))`, which Python makes no other of, where `next(z)` stands."""
         node = self.generic_visit(node)
+        asked = any(isinstance(target, gast.Name) and target.id in self.asked for target in node.targets)
+        if asked and isinstance(node.value, gast.Call) and getattr(node.value.func, "id", None) in _ITERATORS:
+            node.value = at(node.value, gast.Call(load("iter"), [node.value], []))
         if len(node.targets) == 1:
             return node
         if isinstance(node.value, gast.Constant):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 
@@ -170,3 +171,21 @@ def test_what_no_attribute_can_be_added_to_raises_for_certain(jit):
         return x * (2.0 if has_a_dtype(...) or has_a_dtype(slice(3)) else 3.0)
 
     assert stgrad.grad(f, jit=jit)(2.0) == 3.0
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_number_that_a_loop_begins_with_is_known_in_the_handler(jit):
+    def total(x):
+        s, k = 0.0, 0
+        try:
+            for v in x:
+                s += v
+                k += 1
+                if s > 3:
+                    raise OverflowError
+        except OverflowError:
+            s = s * k
+        return s
+
+    check_gradient(total, (np.array([0.7, 1.3, 2.1, 0.4]),), jit=jit)
+    check_gradient(total, (np.array([0.7, 1.3]),), jit=jit)
