@@ -24,6 +24,7 @@ from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import Range, used_once
+from stgrad.frontend.local_classes import local_class
 from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
 from stgrad.frontend.optionals import knowing, parts, unwrapped
 from stgrad.frontend.searching import in_range
@@ -45,11 +46,12 @@ from stgrad.frontend.values import (
 )
 from stgrad.ir import Const
 from stgrad.lookups import called
+from stgrad.syntax.classes import LocalClass
 
 
 @evaluates(gast.Constant)
 def constant(frame: Frame, node: Any) -> Value:
-    return node.value
+    return local_class(frame, node.value) if isinstance(node.value, LocalClass) else node.value
 
 
 @evaluates(gast.Name)

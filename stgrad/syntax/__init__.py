@@ -22,6 +22,7 @@ from stgrad.ir import Loc
 from stgrad.names import Names
 from stgrad.syntax.assigned import mark_unassigned
 from stgrad.syntax.cells import share_nonlocals
+from stgrad.syntax.classes import set_apart_classes
 from stgrad.syntax.generators import generator_expressions, generator_functions
 from stgrad.syntax.inserted import inserted_blocks
 from stgrad.syntax.jumps import remove_jumps
@@ -64,7 +65,7 @@ def desugar(tree: gast.FunctionDef, locate: Locate | None = None) -> gast.Functi
         return _ret
     """
     names = Names(_names(tree))
-    tree = share_nonlocals(inserted_blocks(copied(tree), names, locate), names)
+    tree = share_nonlocals(inserted_blocks(set_apart_classes(copied(tree)), names, locate), names)
     refuse(set_apart_outside_names(tree), locate)
     others = generator_functions(tree, names, locate, copied)
     for whole in [_core(other, names) for other in (*others, tree)]:

@@ -24,7 +24,6 @@ _REFUSED: dict[str, tuple[str, str, str]] = {
     "Await": _ASYNC,
     "Global": ("`global`", "a derivative cannot be propagated through a module variable", "pass the value in and return it"),
     "Nonlocal": ("`nonlocal` of a variable outside", "the variable outlives the call", "pass the value in and return it"),
-    "ClassDef": ("a class in a function", "it makes a new type at each call", "define the class at module level"),
 }
 _REFUSED_CALLS = {"eval", "exec", "locals", "compile"}
 

@@ -658,7 +658,6 @@ def test_jumps_in_try(held):
 REFUSED = {
     "try:\n        x = 1.0\n    except* ValueError:\n        pass": "`try`",
     "global y\n    y += 1.0": "`global`",
-    "class A:\n        pass": "class",
     "nonlocal y\n    y += x": "`nonlocal`",
     "x = eval('1')": "`eval`",
     "exec('1')": "`exec`",
