@@ -114,18 +114,22 @@ def delete(arr, obj, axis=None):
 @composite(np.block)
 def block(arrays):
     """Nested tuples: the innermost are joined along the last axis, those around them along the axes before it."""
-    return joined(arrays, depth(arrays))
+    return joined(arrays, depth(arrays), max(depth(arrays), rank(arrays)))
 
 
 def depth(arrays):
     return 1 + depth(arrays[0]) if isinstance(arrays, (tuple, list)) else 0
 
 
-def joined(arrays, level):
+def rank(arrays):
+    return max([rank(a) for a in arrays]) if isinstance(arrays, (tuple, list)) else np.ndim(arrays)
+
+
+def joined(arrays, level, axes):
+    """All blocks have as many axes as the result."""
     if level == 0:
-        return raised(arrays, 1)
-    inner = tuple(joined(a, level - 1) for a in arrays)
-    return np.concatenate(inner if level == 1 else tuple(raised(a, level) for a in inner), axis=-level)
+        return raised(arrays, max(axes, 1))
+    return np.concatenate(tuple(joined(a, level - 1, axes) for a in arrays), axis=-level)
 
 
 @samples(np.concatenate)
@@ -176,6 +180,9 @@ def _(rng):
     a, b = rng.normal(size=(2, 2)), rng.normal(size=(2, 1))
     yield ([[a, b], [np.ones((1, 2)), np.ones((1, 1))]],), {}
     yield ([a, b],), {}
+    yield ([[a, b], [np.ones((1, 2)), 2.0]],), {}
+    yield ([[rng.normal(size=2), 1.5], [1.0, rng.normal(size=2)]],), {}
+    yield ([rng.normal(size=3), 2.0, rng.normal(size=(1, 2))],), {}
 
 
 # ------------------------------------------------------------------ cutting and repeating
