@@ -89,7 +89,7 @@ def test_an_unstable_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     count = iter(range(100))
     monkeypatch.setattr(Transformed, "running", lambda *_: f"text {next(count)}")
     with pytest.raises(GradientError, match="different text"):
-        check_gradient(loss, ARGS, order=1)
+        check_gradient(loss, ARGS, order=1, stages=True)
 
 
 def test_a_changing_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
