@@ -19,6 +19,7 @@ import numpy as np
 
 from stgrad import errors, loader
 from stgrad.calls import wrapper
+from stgrad.calls.arguments import known_extents, knows_extents
 from stgrad.calls.program_cache import Ready
 from stgrad.names import Names
 from stgrad.values import Listed, Sym, Value
@@ -105,7 +106,7 @@ def _split(test: str) -> tuple[str, str]:
 def _is_plain(ready: Ready, nodes: Nodes, signature: inspect.Signature) -> bool:
     """Whether the program has the user's own parameters and result."""
     defaults = any(p.default is not p.empty for p in signature.parameters.values())
-    leaf = all(isinstance(n, wrapper.Scalar) or isinstance(n, wrapper.Array) and n.ndim and not _pinned(n) for n in nodes.values())
+    leaf = all(isinstance(n, wrapper.Scalar) or isinstance(n, wrapper.Array) and n.ndim and not known_extents(n) for n in nodes.values())
     same = [p.name for p in ready.params] == list(signature.parameters)
     result = ready.result
     flat = isinstance(result, Sym) or type(result) is tuple and len(result) > 1 and all(isinstance(v, Sym) for v in result)
@@ -122,7 +123,7 @@ def _passed(place: str, node: wrapper.Node, tests: list[str]) -> Iterator[str]:
             yield f"{place}[()]"
         case wrapper.Scalar() | wrapper.Array():
             if isinstance(node, wrapper.Array):
-                tests.extend(f"{place}.shape[{axis}] != {n}" for axis, n in _pinned(node).items())
+                tests.extend(f"{place}.shape[{axis}] != {n}" for axis, n in known_extents(node).items())
             yield place
         case wrapper.Static() if type(node.value) in (bool, int, str):
             tests.append(f"{place} != {node.value!r}")
@@ -176,17 +177,12 @@ def _refuse_parameters(signature: inspect.Signature) -> None:
             raise errors.UnsupportedCallerError(f"compiled code cannot pass `{name}`", reason=f"it is {parameter.kind.description}")
 
 
-def _pinned(node: wrapper.Array) -> dict[int, int]:
-    """The extents that decide the program, by axis."""
-    return {axis: n for axis, n in enumerate(node.extents or ()) if n is not None and n != 1}
-
-
 def refuse_constants(place: str, node: wrapper.Node) -> None:
     """Raise UnsupportedCallerError where a value was compiled in that the caller knows only the type of."""
     if isinstance(node, wrapper.Items):
         for inner in node.items:
             refuse_constants(place, inner)
-    pinned = isinstance(node, wrapper.Array) and bool(_pinned(node))
+    pinned = isinstance(node, wrapper.Array) and knows_extents(node)
     if pinned or isinstance(node, wrapper.Static) and node.value is not None:
         raise errors.UnsupportedCallerError(
             f"the {'shape' if pinned else 'value'} of `{place}` decides the program, and compiled code knows only its type",

@@ -67,6 +67,23 @@ def fixed_nodes(nodes: Sequence[Any], arguments: Mapping[str, Any], known: Known
     return [fixed_node(n, v, known) for n, v in zip(nodes, arguments.values(), strict=True)]
 
 
+def known_extents(node: wrapper.Array) -> dict[int, int]:
+    """The extents that decide a program, by axis."""
+    return {axis: n for axis, n in enumerate(node.extents or ()) if n is not None and n != 1}
+
+
+def knows_extents(node: wrapper.Node) -> bool:
+    """Whether a program is for arguments of certain extents alone."""
+    match node:
+        case wrapper.Array():
+            return bool(known_extents(node))
+        case wrapper.Items():
+            return any(map(knows_extents, node.items))
+        case wrapper.Keys() | wrapper.Attributes():
+            return any(knows_extents(n) for _, n in node.items)
+    return False
+
+
 def fixed_node(node: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
     if known is Known.TYPES:
         return node

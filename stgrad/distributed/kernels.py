@@ -10,6 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.calls import wrapper
+from stgrad.calls.arguments import knows_extents
 from stgrad.distributed.portable import Call, FromShard, Kind, Portable, kind_of, portable
 from stgrad.distributed.worker import Job
 from stgrad.prepared import Program
@@ -60,6 +61,10 @@ class Kernel:
         travelling = portable(target, program)
         table[travelling.key] = travelling
         nodes = self._nodes(program)
+        if any(knows_extents(nodes[position]) for position in self.shards):
+            raise errors.UnsupportedCallerError(
+                "how many items a shard has decides the program", reason="one program serves shards of all lengths", hint="loop over the items, or index them"
+            )
         groups: list[Any] = [list(wrapper.leaves(node, value)) for node, value in zip(nodes, values, strict=True)]
         for index, position in enumerate(self.shards):
             groups[position] = FromShard(index, nodes[position])

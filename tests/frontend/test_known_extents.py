@@ -8,7 +8,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
-from stgrad import errors
+from stgrad import distributed, errors
 
 X = np.array([0.7, 1.3, 2.1, 0.4])
 
@@ -110,3 +110,12 @@ def test_a_jacobian_and_a_map():
     rows = np.stack([X, X + 0.5])
     np.testing.assert_allclose(stgrad.vmap(stgrad.grad(keys_by_place))(rows), np.tile(np.arange(4.0), (2, 1)))
     np.testing.assert_allclose(stgrad.hessian(keys_in_pairs)(X)[1, 0], 2.0)
+
+
+def test_shards_of_all_lengths_have_one_program():
+    def loss(w, shard):
+        d = {f"k{i}": v * w for i, v in enumerate(shard)}
+        return d["k0"] ** 2
+
+    with pytest.raises(errors.UnsupportedCallerError, match="how many items a shard has"):
+        distributed.grad(loss, shards="shard")(1.0, [np.ones(3), np.ones(4)])
