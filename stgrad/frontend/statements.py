@@ -45,7 +45,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import ALL, Store, Var, assigned, operand_vars, walk
+from stgrad.ir import ALL, Effect, Store, Var, assigned, operand_vars, walk
 from stgrad.lookups import ABSENT, lineage
 
 
@@ -203,10 +203,11 @@ def _update_attribute(frame: Frame, node: Any, kind: Any) -> None:
 
 
 def _update_items(frame: Frame, owner: Sym, index: Value, node: Any) -> None:
-    """`owner[index] op= value`: items that Python reads before it evaluates the value are what they were then, whatever that writes to the array."""
+    """`owner[index] op= value`: items that Python reads before it evaluates the value are what they were then, whatever that writes or raises."""
     out, before = frame.builder.out, len(frame.builder.out)
     value = frame.evaluate(node.value)
-    if not any(isinstance(s, Store) for s in walk(tuple(out[before:]))) or any(isinstance(i, slice) for i in (index if isinstance(index, tuple) else (index,))):
+    first = any(isinstance(s, Store) or isinstance(s, Effect) and s.op == "raise" for s in walk(tuple(out[before:])))
+    if not first or any(isinstance(i, slice) for i in (index if isinstance(index, tuple) else (index,))):
         update(frame, owner, index, type(node.op), value, node)
         return
     end = len(out)

@@ -168,3 +168,22 @@ def test_numbers_that_numpy_casts(f, jit):
     x = X + 0.013
     assert stgrad.value_and_grad(f, jit=jit)(x)[0] == pytest.approx(f(x.copy()))
     check_gradient(f, (x,), jit=jit)
+
+
+def test_an_item_is_read_before_the_value_that_raises():
+    def f(x, n):
+        n = n + 1
+        if n % 2:
+            k = 0
+        x[n] *= x[k] + 1.0
+        return np.sum(x)
+
+    for n in range(5):
+        x = np.arange(4.0) + 1.0
+        try:
+            value = f(x.copy(), n)
+        except (IndexError, UnboundLocalError) as problem:
+            with pytest.raises(type(problem)):
+                stgrad.grad(f, jit=False)(x, n)
+        else:
+            assert stgrad.value_and_grad(f, jit=False)(x, n)[0] == value
