@@ -122,7 +122,7 @@ def test_call(call: str) -> None:
     f = written(call, rng.uniform(0.5, 1.5, size=3))
     args = rng.uniform(0.2, 0.8, size=3), rng.uniform(1.2, 1.8, size=3)
     np.testing.assert_allclose(stgrad.value_and_grad(f, jit=False)(*args)[0], f(*args), rtol=1e-10)
-    check_gradient(f, args)
+    check_gradient(f, args, order=1 + zlib.crc32(call.encode()) % 2)
 
 
 def test_quantiles_of_no_probability_are_nan() -> None:
