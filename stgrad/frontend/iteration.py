@@ -159,8 +159,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         items = known_items(frame, value.inners, node)
         return None if items is None else [frame.call(value.function, tuple(item), {}) for item in items]
     if isinstance(value, Chain):
-        parts = [few_items(frame, v, node) if isinstance(v, (Sym, Growing)) else known_items(frame, v, node) for v in value.inners]
-        return None if None in parts else [item for part in parts for item in part or ()]
+        return _known_chain(frame, value, node)
     if isinstance(value, (Sym, Growing, Counted, Product, Combinations)) or _is_flat(value):
         return None
     if (held := entries(value)) is not None:
@@ -177,6 +176,14 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
     number = isinstance(value, (int, float, complex)) or value is None  # Python's own error is certain of these
     cause = TypeError(f"'{type(value).__name__}' object is not iterable") if number else None
     raise errors.TypeInferenceError(f"{a_kind(value)} cannot be iterated over", frame.loc(node)) from cause
+
+
+def _known_chain(frame: Frame, value: Chain, node: Any) -> list[Value] | None:
+    """The items of lists, and of arrays of known extents; nothing is asked for that an iterator would have given for good then."""
+    if not all(isinstance(v, (tuple, list)) or isinstance(v, Sym) and v.type.rank and is_static(extent(frame, v, 0)) for v in value.inners):
+        return None
+    parts = [few_items(frame, v, node) for v in value.inners]
+    return None if None in parts else [item for part in parts for item in part or ()]
 
 
 def _known_zip(frame: Frame, value: Zip, node: Any) -> list[Value] | None:

@@ -107,7 +107,8 @@ def _permutations(frame: Frame, values: Value, r: Value = None) -> Value:
 @handles(itertools.chain)
 def _chain(frame: Frame, *values: Value) -> Value:
     known = [known_items(frame, v, None) for v in values]
-    return Chain(values) if any(k is None for k in known) else [v for k in known for v in k or ()]
+    parts = tuple(v if k is None else k for v, k in zip(values, known, strict=True))  # what an iterator has given, it does not give again
+    return Chain(parts) if any(k is None for k in known) else [v for k in known for v in k or ()]
 
 
 @handles(itertools.chain.from_iterable)
@@ -300,6 +301,8 @@ def _iter(frame: Frame, values: Value) -> Value:
     if isinstance(values, Sym) and not values.type.rank:
         count_items(frame, values, None)  # which raises
     kept = isinstance(values, (Sym, Growing, list)) and not isinstance(values, DictView)  # what is written to them is found later
+    if not kept and not _lasting(values):
+        return frame.call(iterator, (values,), {})
     items = values if kept else known_items(frame, values, None)
     if items is None:
         counted = count_items(frame, values, None)
@@ -307,6 +310,19 @@ def _iter(frame: Frame, values: Value) -> Value:
             raise errors.NeedStaticError("`iter` of items of unknown number", frame.builder.loc, hint="loop over the values, or index them")
         items = [counted.item(k) for k in range(counted.length)]
     return construct(frame, Cursor, (items,), {})
+
+
+def iterator(values):  # type: ignore[no-untyped-def]
+    yield from values
+
+
+def _lasting(values: Value) -> bool:
+    """Whether the items are the same whenever they are asked for: nothing that is computed, or may be written to."""
+    if isinstance(values, Zip):
+        return all(map(_lasting, values.inners))
+    if isinstance(values, (Enumerate, Reversed)):
+        return _lasting(values.inner)
+    return isinstance(values, (tuple, str, Range)) and not isinstance(values, Record)
 
 
 def _first_of(frame: Frame, items: Value, *default: Value) -> Value:

@@ -1,13 +1,13 @@
 """Classes that a function makes: made while it is read, by the code that Python has compiled for their bodies.
 
-Their methods are read as those of other classes are. What a class sees of the function around has to be known then: another class, a
-function or a constant, but no value of the running program, which would make another class of it at each call.
+Their methods are read as those of other classes are. What the body of a class computes, and what its methods see of the function around, has to
+be known then and to stay: constants, other classes and functions of the module, but no value of the running program, and nothing that can change.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,10 +19,12 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.values import Closure, Value, is_static, static_of
 from stgrad.lookups import called, root_of
+from stgrad.syntax.assigned import binders
 from stgrad.syntax.classes import LocalClass
 
 _made: WeakKeyDictionary[CodeType, dict[tuple[int, ...], tuple[type, tuple[Any, ...]]]] = WeakKeyDictionary()
-_DECORATORS = ("dataclasses", "enum", "functools", "typing", "typing_extensions")
+_CALLED = ("dataclasses", "enum", "functools", "typing", "typing_extensions", "collections", "abc")  # what bodies, bases and decorators may call
+_HINT = "define the class at module level"
 
 
 def local_class(frame: Frame, written: LocalClass) -> type:
@@ -30,20 +32,22 @@ def local_class(frame: Frame, written: LocalClass) -> type:
     function, node = frame.source.function, written.node
     code = next((c for c in _codes(function.__code__) if c.co_name == node.name and c.co_firstlineno == written.first_line), None)
     if code is None:
-        raise errors.UnsupportedSyntaxError(f"the class `{node.name}` is not in the code of its function", frame.loc(node), hint="define it at module level")
-    bases = tuple(_known(frame, base) for base in node.bases)
-    options = {k.arg: _known(frame, k.value) for k in node.keywords}
-    decorators = [_decorator(frame, d) for d in node.decorator_list]
+        raise errors.UnsupportedSyntaxError(f"the class `{node.name}` is not in the code of its function", frame.loc(node), hint=_HINT)
     seen = {name: _seen(frame, name, written) for name in code.co_freevars if name != node.name}
-    values = (function.__globals__, *bases, *options.values(), *decorators, *seen.values())
+    own = {n for n, _ in binders(node.body)} | seen.keys()
+    for decorator in node.decorator_list:
+        _may_be_called(frame, decorator.func if isinstance(decorator, gast.Call) else decorator, own)
+    around = (*node.bases, *(k.value for k in node.keywords), *node.decorator_list)
+    values = (function.__globals__, *(v for e in (*around, *_evaluated(frame, node)) for v in _settled(frame, e, own)), *seen.values())
     known = _made.setdefault(code, {})
     key = tuple(map(id, values))
     if key not in known:
         cells = {name: CellType(value) for name, value in seen.items()} | {node.name: CellType()}
         body = FunctionType(code, function.__globals__, node.name, None, tuple(cells[name] for name in code.co_freevars))
-        made = called(getattr(builtins, "__build_class__"), body, node.name, *bases, **options)  # noqa: B009
-        for decorator in reversed(decorators):
-            made = called(decorator, made)
+        options = {k.arg: _value(frame, k.value) for k in node.keywords}
+        made = called(getattr(builtins, "__build_class__"), body, node.name, *(_value(frame, base) for base in node.bases), **options)  # noqa: B009
+        for decorator in reversed(node.decorator_list):
+            made = called(_value(frame, decorator), made)
         cells[node.name].cell_contents = made
         known[key] = made, values
     return known[key][0]
@@ -56,22 +60,67 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(const)
 
 
-def _known(frame: Frame, node: Any) -> Any:
-    """The value of an expression, which has to be known."""
+def _evaluated(frame: Frame, node: Any) -> Iterator[Any]:
+    """The expressions that the body of a class evaluates once."""
+    for stmt in node.body:
+        match stmt:
+            case gast.FunctionDef():
+                for decorator in stmt.decorator_list:
+                    _may_be_called(frame, decorator.func if isinstance(decorator, gast.Call) else decorator, {n for n, _ in binders(node.body)})
+                yield from (*stmt.decorator_list, *stmt.args.defaults, *(d for d in stmt.args.kw_defaults if d is not None))
+            case gast.Assign() | gast.AnnAssign():
+                if stmt.value is not None:
+                    yield stmt.value
+            case gast.Pass() | gast.Expr(gast.Constant()):
+                pass
+            case _:
+                raise errors.UnsupportedSyntaxError("a class in a function whose body does more than bind names is not supported", frame.loc(stmt), hint=_HINT)
+
+
+def _settled(frame: Frame, node: Any, own: Set[str]) -> Iterator[Any]:
+    """What an expression rests on, but for names of the class itself: all of it is known, and stays."""
+    match node:
+        case gast.Constant() | gast.Lambda():
+            return
+        case gast.Name() | gast.Attribute():
+            if _first_name(node) not in own:
+                yield _value(frame, node)
+        case gast.Call():
+            _may_be_called(frame, node.func, own)
+            for part in (node.func, *node.args, *(k.value for k in node.keywords)):
+                yield from _settled(frame, part, own)
+        case gast.UnaryOp() | gast.BinOp() | gast.Tuple() | gast.List() | gast.Dict():
+            for part in gast.iter_child_nodes(node):
+                if isinstance(part, gast.expr):
+                    yield from _settled(frame, part, own)
+        case _:
+            raise errors.UnsupportedSyntaxError("the body of a class in a function may not compute this", frame.loc(node), hint=_HINT)
+
+
+def _may_be_called(frame: Frame, node: Any, own: Set[str]) -> None:
+    """Refuse to run functions of the user, which may see what changes, while a program is read."""
+    if isinstance(node, gast.Attribute) and _first_name(node) in own:  # `@x.setter`
+        return
+    function = _value(frame, node)
+    if root_of(function) not in _CALLED and not (isinstance(function, type) and function.__module__ == "builtins"):
+        raise errors.UnsupportedSyntaxError("a class in a function that calls this while it is made is not supported", frame.loc(node), hint=_HINT)
+
+
+def _first_name(node: Any) -> str | None:
+    while isinstance(node, gast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, gast.Name) else None
+
+
+def _value(frame: Frame, node: Any) -> Any:
+    """The value of an expression, which is known and stays."""
     if isinstance(node, gast.Call):
-        options = {k.arg: _known(frame, k.value) for k in node.keywords}
-        return called(_known(frame, node.func), *(_known(frame, a) for a in node.args), **options)
+        options = {k.arg: _value(frame, k.value) for k in node.keywords}
+        return called(_value(frame, node.func), *(_value(frame, a) for a in node.args), **options)
     value = static_of(frame.evaluate(node))
-    if not is_static(value):
-        raise errors.UnsupportedSyntaxError("a class in a function that a value of the running program decides is not supported", frame.loc(node))
+    if not is_static(value) or isinstance(value, (Closure, *MUTABLE)):
+        raise errors.UnsupportedSyntaxError("a class in a function that rests on what may change is not supported", frame.loc(node), hint=_HINT)
     return value
-
-
-def _decorator(frame: Frame, node: Any) -> Any:
-    function = _known(frame, node.func if isinstance(node, gast.Call) else node)
-    if root_of(function) not in _DECORATORS and getattr(function, "__module__", "") not in _DECORATORS:
-        raise errors.UnsupportedSyntaxError("the decorator of a class in a function is not supported", frame.loc(node), hint="define the class at module level")
-    return _known(frame, node)
 
 
 def _seen(frame: Frame, name: str, written: LocalClass) -> Any:

@@ -107,4 +107,4 @@ def to_ast(tree: gast.FunctionDef) -> ast.FunctionDef:
 def _names(tree: gast.AST) -> set[str]:
     """Every identifier of a tree."""
     found = {node.id for node in gast.walk(tree) if isinstance(node, gast.Name)}
-    return found | {node.name for node in gast.walk(tree) if isinstance(node, gast.FunctionDef)}
+    return found | {node.name for node in gast.walk(tree) if isinstance(node, (gast.FunctionDef, gast.ClassDef))}

@@ -15,6 +15,7 @@ from stgrad import errors
 
 X = np.array([0.7, 1.3, 2.1, 0.4])
 SCALE = 3.0
+TABLE = {"a": 2.0}
 
 
 def itself(x):
@@ -208,7 +209,7 @@ def test_decorators_of_others_are_refused():
 
         return x[0] + (Held is not None)
 
-    with pytest.raises(errors.UnsupportedSyntaxError, match="the decorator of a class in a function"):
+    with pytest.raises(errors.UnsupportedSyntaxError, match="calls this while it is made"):
         stgrad.grad(f, jit=False)(X)
 
 
@@ -225,3 +226,44 @@ def test_a_value_around_that_changes_makes_another_class():
 
     for power in (2, 3, 2):
         np.testing.assert_allclose(stgrad.grad(made(power))(X)[0], power * X[0] ** (power - 1))
+
+
+def test_a_global_in_the_body_is_looked_at_again(monkeypatch):
+    def f(x):
+        class Law:
+            scale = SCALE
+
+            def at(self, v, factor=SCALE):
+                return v * factor
+
+        return Law.scale * x[0] + Law().at(x[1])
+
+    gradient = stgrad.grad(f, jit=False)
+    for scale in (3.0, 5.0, 3.0):
+        monkeypatch.setitem(globals(), "SCALE", scale)
+        assert gradient(X).tolist() == [scale, scale, 0.0, 0.0]
+
+
+def test_a_body_that_rests_on_what_may_change_is_refused():
+    def of_a_table(x):
+        class Law:
+            scale = TABLE["a"]
+
+        return Law.scale * x[0]
+
+    def of_a_call(x):
+        class Law:
+            scale = float(TABLE.get("a"))
+
+        return Law.scale * x[0]
+
+    def with_a_loop(x):
+        class Law:
+            for scale in (1.0, 2.0):
+                pass
+
+        return Law.scale * x[0]
+
+    for f in (of_a_table, of_a_call, with_a_loop):
+        with pytest.raises(errors.UnsupportedSyntaxError, match="class in a function"):
+            stgrad.grad(f, jit=False)(X)

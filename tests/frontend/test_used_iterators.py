@@ -195,3 +195,36 @@ def test_a_loop_that_ends_where_it_is_known_to_end():
         return total + sum(items)
 
     check_gradient(f, (X,))
+
+
+def rest_of_a_chain(x):
+    it = iter([x[0], x[1]])
+    next(it)
+    return sum(v**2 for v in itertools.chain(it, x[2:])) + len(list(it))
+
+
+def written_between(x):
+    y = x.copy()
+    z = zip(y, y[1:], strict=False)
+    a, b = next(z)
+    y[1] = 5.0
+    c, d = next(z)
+    return a * b + c * d
+
+
+def changed_between(x):
+    items = [x[0], x[1], x[2]]
+    r = reversed(items)
+    last = next(r)
+    items[1] = 7.0 * x[0]
+    return last * next(r)
+
+
+def test_a_chain_gives_what_is_left_of_an_iterator():
+    check_gradient(rest_of_a_chain, (np.array([0.7, 1.3, 2.1, 0.4]),))
+
+
+@pytest.mark.parametrize("f", [written_between, changed_between])
+def test_what_changes_between_two_items_is_refused(f):
+    with pytest.raises(UnsupportedSyntaxError, match="may change while"):
+        stgrad.grad(f, jit=False)(np.array([0.7, 1.3, 2.1, 0.4]))
