@@ -26,7 +26,7 @@ from stgrad.lighter import lighter
 from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
-from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, function_name, innermost, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, extents_told, function_name, innermost, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
@@ -368,7 +368,8 @@ def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         warn_of_zeros(*trace.primal, function_name(request))
     if request.mode == "primal":
         reading = _primal(reading, trace)
-    flat = replace(reading.function, result=_result_operand(reading), doc=described(request))
+    doc = f"{described(request)} {extents_told(reading.function.params, reading.function.types)}".strip()
+    flat = replace(reading.function, result=_result_operand(reading), doc=doc)
     flat = flat if request.around is None else replace(flat, name=function_name(request))
     if getattr(target, "options", DEFAULT).apart:
         return _apart(request, flat, reading, trace, target.options)

@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -215,6 +215,13 @@ def described(request: Derivative) -> str:
     words = {"grad": "Gradient", "value_and_grad": "Value and gradient", "vjp": "Vector-Jacobian product", "jvp": "Value and tangent"}
     what = words.get(request.mode, "Derivative")
     return _sentence(what, function_name(request), request.wrt)
+
+
+def extents_told(params: Iterable[Any], types: Mapping[str, Any]) -> str:
+    """The arrays that a program takes of certain extents alone, in a sentence; nothing where there are none. An extent of 1 is part of every type."""
+    dims = {p.name: types[p.name].dims for p in params}
+    told = [f"{name} of shape ({', '.join(map(str, d))}{',' * (len(d) == 1)})" for name, d in dims.items() if any(n.constant not in (None, 1) for n in d)]
+    return f"Only for {', '.join(told)}." if told else ""
 
 
 def _sentence(what: str, of: str, names: tuple[str, ...]) -> str:

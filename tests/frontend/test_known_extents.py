@@ -119,3 +119,23 @@ def test_shards_of_all_lengths_have_one_program():
 
     with pytest.raises(errors.UnsupportedCallerError, match="how many items a shard has"):
         distributed.grad(loss, shards="shard")(1.0, [np.ones(3), np.ones(4)])
+
+
+def test_the_text_says_what_it_is_for():
+    def of_all_lengths(x):
+        return np.sum(x**2)
+
+    assert "Only for x of shape (4,)." in stgrad.grad(keys_by_place, jit=False).source(X)
+    assert "Only for" not in stgrad.grad(of_all_lengths, jit=False).source(X)
+
+
+def test_long_axes_stay_free():
+    def f(m):
+        d = {f"k{i}": row for i, row in enumerate(m)}
+        return sum((np.sum(d[f"k{i}"] ** 2) * i for i in range(len(m))), 0.0)
+
+    gradient = stgrad.grad(f, jit=False)
+    for columns in (65, 70, 3):
+        m = np.ones((2, columns))
+        np.testing.assert_array_equal(gradient(m), [np.zeros(columns), np.full(columns, 2.0)])
+    assert "Only for m of shape (2, " in gradient.source(np.ones((2, 65)))
