@@ -18,6 +18,7 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils, lowering
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering
@@ -127,11 +128,27 @@ def _filled_at_once() -> Iterator[None]:
         cgutils.alloca_once, cgutils.alloca_once_value = zeroed, with_value
 
 
+class Library(JITCodeLibrary):  # type: ignore[misc]
+    """Code in which functions that are to be inlined behind the vectorisation of loops are (`runtime.rare`)."""
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        passes, builder = self._codegen._module_pass_manager(opt=0)
+        passes.add_always_inliner_pass()
+        passes.run(self._final_module, builder)
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class Lowering(BaseNativeLowering):  # type: ignore[misc]
     """The pass that lowers with `Lower`."""
 
     _name = "native_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        if state.library is None:
+            state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        return bool(super().run_pass(state))
 
     @property
     def lowering_class(self) -> type[Lower]:

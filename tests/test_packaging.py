@@ -82,6 +82,7 @@ INTERNALS = {
         "event: how long the stages of a compilation take; cgutils, types, lowering: writing native code"
     ),
     "numba.core.caching": "FunctionCache: native code on disk, in files of our own",
+    "numba.core.codegen": "JITCodeLibrary: what LLVM makes of a module, with a pass of ours behind its own",
     "numba.core.compiler": "CompilerBase, DefaultPassBuilder: Numba's own passes, two of them replaced, and _compile_core, which runs them",
     "numba.core.compiler_lock": "global_compiler_lock: one thread writes native code at a time",
     "numba.core.compiler_machinery": "register_pass: of the pass that is put in its place",
