@@ -29,6 +29,7 @@ TRIPS = 2**48  # of all loops around a statement together
 LIMIT = 2**200  # beyond it, nothing is known
 ALL: Interval = (-LIMIT, LIMIT)
 _ROUNDS = 4  # before a name that still grows is taken to have no end
+_FAR = 60  # temporaries between one value of a name and the next
 
 
 @kept
@@ -82,7 +83,8 @@ class _Ranges:
         return {}
 
     def _name(self, name: str, statements: list[Stmt], *, widen: bool) -> None:
-        steps = [self._step(name, s) for s in statements]
+        again = len(statements) + (name in self.given) > 1
+        steps = [self._step(name, s) if again else None for s in statements]
         parts = [self._result(s) for s, step in zip(statements, steps, strict=True) if step is None]
         start = hull([p for p in parts if p is not None] + ([self.given[name]] if name in self.given else []))
         if start is None:
@@ -102,22 +104,37 @@ class _Ranges:
         return found if found[0] >= -WORD and found[1] < WORD else (-WORD, WORD - 1)
 
     def _step(self, name: str, stmt: Stmt) -> Interval | None:
-        """By how much a definition changes a name: `i = i + 1`, also by way of a temporary."""
-        seen = 0
-        while isinstance(stmt, Assign) and _same(stmt.op) and isinstance(stmt.args[0], Var) and seen < 9:
-            inner = self.definitions.get(stmt.args[0].name, [])
-            if len(inner) != 1:
+        """By how much a definition changes a name: `i = i + 1`, also by way of temporaries and of branches."""
+        found: dict[str, Interval | None] = {}
+
+        def change(stmt: Stmt) -> Interval | None:
+            """What a definition adds to some value that the name has had; None where it gives anything else."""
+            if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
                 return None
-            stmt, seen = inner[0], seen + 1
-        if not isinstance(stmt, Assign) or stmt.op not in ("np.add", "np.subtract") or len(stmt.args) != 2:
-            return None
-        a, b = stmt.args
-        if b == Var(name) and stmt.op == "np.add":
-            a, b = b, a
-        step = self.operand(b)
-        if a != Var(name) or b == Var(name) or step is None:
-            return None
-        return step if stmt.op == "np.add" else (-step[1], -step[0])
+            if _same(stmt.op):
+                return since(stmt.args[0])
+            if stmt.op not in ("np.add", "np.subtract") or len(stmt.args) != 2:
+                return None
+            before, step = since(stmt.args[0]), self.operand(stmt.args[1])
+            if before is None and stmt.op == "np.add":
+                before, step = since(stmt.args[1]), self.operand(stmt.args[0])
+            if before is None or step is None:
+                return None
+            return result_of(stmt.op, [before, step])
+
+        def since(operand: Operand) -> Interval | None:
+            """What an operand is more than some value that the name has had, or one of the names that carry its value through loops inside."""
+            if operand == Var(name):
+                return 0, 0
+            if not isinstance(operand, Var) or operand.name in self.given or len(found) > _FAR:
+                return None
+            if operand.name not in found:
+                found[operand.name] = 0, 0  # more than itself; what it gets in a loop is counted by the trips of that loop
+                parts = [change(s) for s in self.definitions.get(operand.name, [])]
+                found[operand.name] = hull(p for p in parts if p is not None) if None not in parts else None
+            return found[operand.name]
+
+        return change(stmt)
 
     def operand(self, operand: Operand) -> Interval | None:
         """The interval of an operand; None where no definition of it has been reached yet."""

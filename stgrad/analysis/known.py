@@ -149,6 +149,8 @@ class Known:
     def _said(self, stmt: Assign, parts: list[Affine | None]) -> Facts:
         """What the operation that made an integer says of it."""
         t = named(stmt.target.name)
+        if stmt.op == "with_room" and isinstance(parts[1], Affine):
+            return (self.extent(stmt.target.name, 0) - parts[1] - number(1),)
         if not self.integers.is_integer(stmt.target.name):
             return ()
         match stmt.op, parts:

@@ -54,6 +54,12 @@ def updates_seen(fn: Function) -> frozenset[tuple[str, str]]:
 
 
 @kept
+def changed(fn: Function) -> frozenset[str]:
+    """Names that may be looking into an array when something is stored in it, under any name."""
+    return frozenset(_Conflicts(fn).changed)
+
+
+@kept
 def updated(fn: Function) -> frozenset[str]:
     """Representatives of the classes through which something is stored."""
     classes = sharing(fn)
@@ -107,6 +113,7 @@ class _Conflicts:
         self.contents = ContentLiveness(fn.body, live_out)
         self.found: set[str] = set()
         self.seen: set[tuple[str, str]] = set()
+        self.changed: set[str] = set()
         self.block(fn.body, {})
 
     def block(self, block: Block, pairs: Pairs) -> Pairs:
@@ -134,6 +141,8 @@ class _Conflicts:
             case For() | While():
                 return self.loop(stmt, pairs)
             case Custom():
+                for inner in walk(stmt.pullback):
+                    self.changed |= _around(pairs, inner.target.name) if isinstance(inner, Store) else set()
                 return self.block(stmt.body, pairs)
         return pairs
 
@@ -142,6 +151,7 @@ class _Conflicts:
 
     def update(self, stmt: Store, pairs: Pairs) -> None:
         target, live = stmt.target.name, self.contents.after[id(stmt)]
+        self.changed |= _around(pairs, target)
         others = {n for n in pairs.get(target, NONE) if n in live}
         if others:
             self.found.add(self.classes.find(target))

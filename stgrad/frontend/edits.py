@@ -16,10 +16,11 @@ import gast
 from stgrad import errors
 from stgrad.frontend import objects, operations, places
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.growing import again, buffers, concatenated, copy, detached, get_item, item, loaded, make_room, set_item_at
+from stgrad.frontend.growing import again, buffers, copy, detached, get_item, item, loaded, make_room, set_item_at
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.indexing import load, store, table_for
 from stgrad.frontend.items import fits
+from stgrad.frontend.list_sums import concatenated
 from stgrad.frontend.values import Growing, Record, Value, is_static, static_of
 
 # --------------------------------------------------------------------------- places, as Python

@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import growing, objects, passed, sparse_objects, tables
+from stgrad.frontend import growing, list_sums, objects, passed, sparse_objects, tables
 from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
@@ -107,13 +107,13 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
     if any(isinstance(v, Growing) for v in (left, right)) and isinstance(node.op, gast.Add):
         one, other = (v.cls if isinstance(v, Growing) else type(v) for v in (left, right))
         if one is other:
-            return growing.concatenated(frame, left, right)
+            return list_sums.concatenated(frame, left, right)
         if {one, other} == {list, tuple}:
             raise TypeError(f'can only concatenate {one.__name__} (not "{other.__name__}") to {one.__name__}')
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
     items, count = (left, right) if isinstance(left, (list, tuple)) else (right, left)
     if isinstance(node.op, gast.Mult) and isinstance(items, (list, tuple)) and isinstance(count, Sym):
-        found = growing.repeated(frame, list(items), count)
+        found = list_sums.repeated(frame, list(items), count)
         found.cls = type(items)
         return found
     if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):

@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     expansions,
     fft,
     grids,
+    growing,
     joining,
     linalg,
     polynomials,

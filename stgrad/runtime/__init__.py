@@ -37,6 +37,7 @@ from stgrad.runtime.draws import (
 )
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
+from stgrad.runtime.growing import with_room
 from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.keeping import call_kept, kept
 from stgrad.runtime.masks import add_where, put_where, take_where
@@ -145,4 +146,5 @@ __all__ = [
     "unsigned",
     "vmax",
     "vmin",
+    "with_room",
 ]

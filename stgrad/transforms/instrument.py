@@ -10,24 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from stgrad import errors
 from stgrad.analysis.alias import Classes, sharing, viewed, views_of
 from stgrad.analysis.conditions import line_of
 from stgrad.analysis.contiguous import contiguous, rowwise
-from stgrad.analysis.shadows import shadowed, updated, updates_seen
+from stgrad.analysis.shadows import changed, shadowed, updated, updates_seen
 from stgrad.ir import (
     ALL,
     Assign,
     Block,
     Const,
+    Dim,
     Effect,
     For,
     Function,
+    If,
     Operand,
     Pop,
     Push,
+    Slice,
     Stack,
     Stmt,
+    Store,
     Type,
     Var,
     While,
@@ -55,11 +61,11 @@ class Instrumented:
 
 def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
     """The program with copies, trip counters and shadows."""
-    fn = _own_reshapes(rotate(fn, frozenset(active)), names)
+    fn, active = _rooms_written_out(_own_reshapes(rotate(fn, frozenset(active)), names), frozenset(active), names)
     classes = sharing(fn)
     need = shadowed(fn)
     fn, new = _copy_parameters(fn, classes, updated(fn) | need, names)
-    active = frozenset(active) | {new[n] for n in new if n in frozenset(active)}
+    active |= {new[n] for n in new if n in active}
     classes = sharing(fn)
     need = shadowed(fn)
     types = dict(fn.types)
@@ -75,6 +81,47 @@ def own_memory(fn: Function, names: Names) -> Function:
     fn = _own_reshapes(fn, names)
     classes = sharing(fn)
     return _copy_parameters(fn, classes, updated(fn), names)[0]
+
+
+def _rooms_written_out(fn: Function, active: frozenset[str], names: Names) -> tuple[Function, frozenset[str]]:
+    """The program with branches in the place of `with_room` where arrays have shadows: those are new in one case, and the old ones in the other."""
+    if not any(isinstance(s, Assign) and s.op == "with_room" for s in walk(fn.body)):
+        return fn, active
+    classes, need = sharing(fn), shadowed(fn)
+    types, moving = dict(fn.types), set(active)
+
+    def variable(name: str, type_: Type) -> Var:
+        made = names.fresh(name)
+        types[made] = type_
+        return Var(made)
+
+    def block(b: Block) -> Block:
+        return tuple(new for s in b for new in written_out(map_blocks(block, s)))
+
+    def written_out(stmt: Stmt) -> Block:
+        if not isinstance(stmt, Assign) or stmt.op != "with_room" or classes.find(stmt.target.name) not in need:
+            return (stmt,)
+        buffer, count, size = stmt.args
+        full, twice, places = variable("_t", Type("bool", weak=True)), variable("_t", Type("int64", weak=True)), variable("_t", Type("int64", weak=True))
+        room, items = variable(stmt.target.name, fn.types[stmt.target.name]), Slice(Const(None), count, Const(None))
+        held = variable("_t", Type(types[room.name].dtype, (Dim(f"~{names.fresh('n')}"),), True))
+        moving.update((room.name, held.name) if stmt.target.name in active else ())
+
+        def made(target: Var, op: str, *args: Operand, **named: Operand) -> Assign:
+            return Assign((target,), op, args, tuple(named.items()), stmt.loc)
+
+        larger = (
+            made(twice, "np.multiply", Const(2), count),
+            made(places, "np.add", twice, Const(4)),
+            made(room, "np.zeros", places, dtype=Const(np.dtype(types[room.name].dtype))),
+            made(held, "getitem", buffer, items),
+            Store(room, items, held, "set", stmt.loc),
+            made(stmt.target, "alias", room),
+        )
+        return made(full, "np.equal", count, size), If(full, larger, (made(stmt.target, "alias", buffer),), stmt.loc)
+
+    body = block(fn.body)
+    return replace(fn, body=body, types=types), frozenset(moving)
 
 
 def _own_reshapes(fn: Function, names: Names) -> Function:
@@ -126,7 +173,7 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
     for param in fn.params:
         if not types[param.name].array or classes.find(param.name) not in written:
             continue
-        if param.name in fn.constants and classes.find(param.name) in updated(fn):
+        if param.name in fn.constants and param.name in changed(fn):
             raise errors.AliasingError(
                 f"the function writes to `{param.name}`, an array from outside of it",
                 next((s.loc for s in walk(fn.body) if getattr(s, "target", None) == param), None),
@@ -139,8 +186,8 @@ def _copy_parameters(fn: Function, classes: Classes, written: frozenset[str], na
     given = set(fn.params)  # tests of what callers pass, not of its copies; those of programs read in place stay there
     tests = tuple(s for s in fn.body if isinstance(s, Effect) and s.op == "check_rows" and s.args[0] in given)
     body = rename(tuple(s for s in fn.body if s not in tests), new)
-    changed = frozenset(n for n in new if classes.find(n) in updated(fn))
-    return replace(fn, body=(*tests, *copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | changed), new
+    written = frozenset(n for n in new if classes.find(n) in updated(fn))
+    return replace(fn, body=(*tests, *copies, *body), types=types, result=_renamed(fn.result, new), written=fn.written | written), new
 
 
 def _renamed(operand: Operand, names: Mapping[str, str]) -> Operand:

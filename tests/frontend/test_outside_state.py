@@ -5,6 +5,7 @@ import pytest
 
 import stgrad
 from stgrad import errors
+from tests.thorough import check_gradient
 
 HISTORY = []
 TABLE = {"a": 1.0}
@@ -174,3 +175,38 @@ def test_defaults_that_are_set_between_calls(jit):
     power.__kwdefaults__ = {"scale": 2.0}
     for _ in range(3):
         assert gradient(1.5) == 13.5
+
+
+WEIGHTS, OTHERS = np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 0.5])
+
+
+def chooses_an_array_from_outside(x):
+    own, s = np.array([x[0], x[1], 1.0]), 0.0
+    for i in range(3):
+        s = s + np.sum((own if i == 1 else WEIGHTS) * x)
+    return s
+
+
+def lists_arrays_from_outside(x):
+    own = x * 2.0
+    own[1] = x[0]
+    return sum(np.sum([OTHERS, own, WEIGHTS][i] ** 2 * x[i]) for i in range(len(x)))
+
+
+def writes_to_what_it_chose(x):
+    a = x * 2.0
+    for i in range(3):
+        if i == 2:
+            a[0] = 5.0 * x[1]
+        a = WEIGHTS if i == 1 else x * 3.0
+    return a.sum()
+
+
+@pytest.mark.parametrize("function", [chooses_an_array_from_outside, lists_arrays_from_outside])
+def test_arrays_from_outside_beside_arrays_that_are_filled(function):
+    check_gradient(function, (np.array([0.4, 1.2, 0.7]),))
+
+
+def test_an_array_from_outside_that_is_written_to_where_it_was_chosen():
+    with pytest.raises(errors.AliasingError, match="array from outside of it"):
+        stgrad.grad(writes_to_what_it_chose, jit=True)(np.array([0.4, 1.2, 0.7]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stgrad.ir.ops.core import FIRST, define
+from stgrad.rules.growing import with_room
 
 # --------------------------------------------------------------------------- the same array
 
@@ -34,6 +35,7 @@ define("joint", "extent", arity=2, call="runtime.joint", python=lambda a, b: b i
 define("stretch", "move", arity=2, call="runtime.stretch", python=lambda x, shape: np.broadcast_to(x, shape))
 define("unbroadcast", "reduction", arity=2, extents=(1,), views=0, sharing="moves", call="runtime.unbroadcast",
        python=lambda g, like: np.zeros_like(like))  # fmt: skip
+define("with_room", "move", arity=3, views=0, made="rows", zeros="behind", call="runtime.with_room", python=with_room)
 define("shrink", "reduction", arity=2, extents=(1,), call="runtime.shrink", python=lambda g, like: np.zeros_like(like))
 
 # --------------------------------------------------------------------------- new arrays
@@ -69,7 +71,7 @@ define("runtime.in_state runtime.of_module runtime.seeded", "call", differentiab
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
 define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
-define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast", "call")  # as text writes them
+define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast runtime.with_room", "call")  # as text writes them
 
 # --------------------------------------------------------------------------- elements elsewhere
 

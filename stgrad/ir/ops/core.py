@@ -67,7 +67,7 @@ class Operation:
         unitary: which of several results are unitary matrices, 'kept' where the one result is one if the argument is.
         inverts: whether the first argument is a matrix that is inverted, for itself or as that of a system of equations.
         zeros: of an operation that moves elements: 'always' where zeros may stand beside them, 'larger' where they do if the result has more axes than the
-            argument.
+            argument, 'behind' where they stand behind elements that may be the argument's own.
         combine: for a reduction, how a value joins the result: a mode of loop nests.
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
