@@ -69,6 +69,11 @@ def branches(n: int) -> str:
     return "\n".join(["    s, y = a, x * 1.0", *steps, "    s = s + np.sum(y)"])
 
 
+def differences(n: int) -> str:
+    """Differences of differences: each would be written out in terms of twice as many elements as the one before."""
+    return "\n".join(["    y = np.cos(np.arange(100.0) * a) * x[0]", *["    y = y[1:] - y[:-1]"] * n, "    s = np.sum(y**2)"])
+
+
 def function_of(body: str, tmp_path: Any, name: str) -> Callable[..., Any]:
     path = tmp_path / f"{name}.py"
     path.write_text(f"import numpy as np\n\n\ndef f(x, a):\n{body}\n    return s\n")
@@ -97,16 +102,17 @@ def test_twice_the_program_takes_about_twice_the_work(family, size, tmp_path, mo
     assert second < 2.8 * first
 
 
-def test_branches_behind_one_another(tmp_path, monkeypatch):
-    """For a gradient without a loop, so long that most of its statements have nothing to do with one another."""
+@pytest.mark.parametrize(("family", "size"), [(branches, 30), (differences, 12)])
+def test_statements_behind_one_another(family, size, tmp_path, monkeypatch):
+    """For a gradient without a loop: statements that have nothing to do with one another, and statements that read the one before."""
     monkeypatch.setenv("STGRAD_CACHE_DIR", str(tmp_path))
 
     def work(n: int) -> int:
-        f = function_of(branches(n), tmp_path, f"branches_{n}")
+        f = function_of(family(n), tmp_path, f"{family.__name__}_{n}")
         return calls(lambda: stgrad.grad(f).lowered(VECTOR, 0.3))
 
     work(2)  # imports
-    first, second = work(30), work(60)
+    first, second = work(size), work(2 * size)
     assert second < 2.5 * first
 
 

@@ -245,7 +245,7 @@ def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> 
 def without_ones(frame: Frame, part: Type, value: Value) -> Value:
     """A value for `owner[index] = value` without leading axes of one item, which NumPy drops; where only the run tells their extents, they are tested."""
     extra = value.type.rank - part.rank if isinstance(value, Sym) else 0
-    if extra <= 0 or not all(d == ONE or frame.builder.extents.may_be_one(d) for d in value.type.dims[:extra]):
+    if extra <= 0 or not all(d == ONE or d.constant is None for d in value.type.dims[:extra]):
         return value
     for axis, dim in enumerate(value.type.dims[:extra]):
         if dim != ONE:

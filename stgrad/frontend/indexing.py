@@ -411,7 +411,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
 
 def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:
     if value.rank > target.rank and any(d.constant != 1 for d in value.dims[: value.rank - target.rank]):
-        raise errors.ShapeError(f"cannot store an array of rank {value.rank} into {target.rank} axes", frame.loc(node))
+        message = f"cannot store an array of rank {value.rank} into {target.rank} axes"
+        raise errors.ShapeError(message, frame.loc(node)) from ValueError(message)
     if value.dtype.startswith("complex") and not target.dtype.startswith("complex"):
         raise errors.TypeInferenceError("a complex value is stored into a real array", frame.loc(node), hint="take .real")
 

@@ -35,6 +35,7 @@ _SIZES = [(6, 9, 13), (5, 11, 7), (8, 7, 17), (11, 6, 8), (7, 14, 10), (10, 5, 1
 _INTEGERS = [(1, 2, 4), (2, 1, 3), (3, 4, 1), (1, 3, 2), (4, 2, 3)]
 _FEW = (1, 2, 3)
 _MANY_CELLS = 100_000  # of an array as long as all its symbols at their largest
+_LARGE = (40, 300, 5000)  # what extents are raised by where an operation does not take short arrays
 _SEARCHED = 5  # symbols among which it is looked for those that must agree
 _COMBINATIONS = 2_000  # tries to give each group of symbols one of several constants
 _UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes that it does not take
@@ -258,7 +259,18 @@ class _Study:
                     return self._three(groups, steady)
                 except Exception:  # noqa: BLE001  (a library may raise what it likes: such sizes tell nothing)
                     continue
-            raise problem
+            return self._larger(problem)
+
+    def _larger(self, problem: Exception) -> tuple[Sequence[Group], bool, list[tuple[Sizes, Any]]]:
+        """Runs with arrays that are longer than all that the call says, such as windows; else the problem is raised."""
+        before, rank = self.lifts, max((leaf.rank for leaf in leaves(self.tree) if isinstance(leaf, Type)), default=0)
+        for lift in (n for n in _LARGE if self.symbols and n**rank <= _MANY_CELLS):
+            self.lifts = {s: n + lift for s, n in before.items()}
+            try:
+                return self._three([((s,), None) for s in self.symbols], steady=False)
+            except Exception:  # noqa: BLE001  (a library may raise what it likes: such sizes tell nothing)
+                continue
+        raise problem
 
     def _three(self, groups: Sequence[Group], steady: bool) -> tuple[Sequence[Group], bool, list[tuple[Sizes, Any]]]:
         chosen = [self.sizes(groups, r) for r in range(RUNS)]

@@ -94,3 +94,18 @@ def test_extents_that_a_test_has_told(jit):
     np.testing.assert_allclose(stgrad.grad(f, jit=jit)(np.ones(4), 1.0), [3.0, 0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="negative dimensions"):
         stgrad.grad(f, jit=jit)(np.ones(4), -1.0)
+
+
+def fills_a_row_with_a_matrix(y):
+    rows = np.zeros((3, 2))
+    if y.shape[0] == 2:
+        rows[0] = np.ones((4, 2))
+    return np.sum(rows) + np.sum(y**2)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_store_that_does_not_fit_raises_on_its_path(jit):
+    gradient = stgrad.grad(fills_a_row_with_a_matrix, jit=jit)
+    assert gradient(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(ValueError, match="cannot store an array of rank 2"):
+        gradient(np.ones(2))

@@ -36,6 +36,7 @@ def extents(call, *args, **kwargs):
         (lambda: extents(np.einsum, "ij,kj->ik", *(Type("float64", (Dim(a), Dim(b)), array=True) for a, b in ("nm", "kl"))), ["n", "k"]),
         (lambda: extents(np.subtract.outer, vector("n"), vector("m", -20)), ["n", "m-20"]),
         (lambda: extents(np.full, (2,), 1.0), ["2"]),
+        (lambda: extents(np.lib.stride_tricks.sliding_window_view, vector("n"), 30), ["n-29", "30"]),  # none of less than 30
     ],
 )
 def test_only_what_holds_for_every_size_is_claimed(found, right):
@@ -188,3 +189,12 @@ def test_derivatives_without_degrees_of_freedom(ddof, jit):
         warnings.simplefilter("ignore")
         found = stgrad.value_and_grad(lambda x, n: np.var(x[:n], ddof=ddof), jit=jit)(np.array([1.0, 2.0, 4.0]), 2)
     np.testing.assert_array_equal(np.hstack(found), [np.inf, -np.inf, np.inf, 0.0])
+
+
+def test_windows_longer_than_the_samples():
+    def energy(y):
+        return np.sum((np.lib.stride_tricks.sliding_window_view(y, 8)[::4] * np.hanning(8)) ** 2)
+
+    check_gradient(energy, (np.sin(np.arange(24) * 0.7),), order=1, jit=True)
+    with pytest.raises(ValueError):  # noqa: PT011  (NumPy's message in plain Python, that of the loop in compiled code)
+        stgrad.grad(energy)(np.ones(5))

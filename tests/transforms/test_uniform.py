@@ -124,7 +124,7 @@ FILLS = ("np.full(k.shape, {n})", "np.full_like(x, {n})", "np.full_like(k, {n})"
 NUMBERS = ("1.0", "0.0", "-0.0", "2.5", "-3.0", "1", "0", "3", "True", "False", "np.nan", "np.inf", "1e300")
 PROBES = ("{0} * x", "{0} == x", "np.where({0}, x, s)", "np.where({0} > 0.5, k, x)", "np.where({0} > 0.5, x, m)")  # where a number that is known shows
 DTYPES = ("np.float64", "np.float32", "bool", "np.int64", "np.int8")
-OUTSIDE = ("stretch", "runtime.reshape", "runtime.opaque")  # written by passes that run later, or for text
+OUTSIDE = ("stretch", "runtime.reshape", "runtime.opaque", "with_room")  # written by passes that run later, for text, or for lists
 
 
 def elementwise() -> list[str]:

@@ -35,6 +35,7 @@ class Linear:
 
     def __init__(self, units: Sequence[Unit], shares: Same) -> None:
         self.written = Counter(a.buffer for u in units for a in unit_writes(u))
+        self.terms: dict[str, Term] = {}  # of definitions
         self.once = {u.target for u in units if isinstance(u, Kernel) and u.mode == "def" and self.written[u.target] == 1}
         self.definitions = {
             u.target: u
@@ -60,7 +61,9 @@ class Linear:
         source = self.definitions.get(load.buffer)
         if source is None or not source.space or len(load.index) != len(source.space):
             return None
-        factor, base = self.term(source.expr)
+        if load.buffer not in self.terms:
+            self.terms[load.buffer] = self.term(source.expr)
+        factor, base = self.terms[load.buffer]
         if base == source.expr:
             return None
         moved = shift(base, source.index, load.index)

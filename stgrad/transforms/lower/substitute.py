@@ -61,7 +61,7 @@ WORK = 12  # operations that all readers of a temporary together may repeat
 
 def substitute(units: list[Unit], buffers: Mapping[str, Buffer], shares: Memory) -> list[Unit]:
     """Write single-use temporaries where they are read."""
-    state = _Substitution(buffers, shares, count_readers(units), repeatable(units))
+    state = _Substitution(buffers, shares, count_readers(units), loads_of(units))
     for unit in units:
         state.unit(unit)
     return [u for u in state.result if u is not None]
@@ -76,11 +76,9 @@ def count_readers(units: list[Unit]) -> dict[str, int]:
     return counts
 
 
-def repeatable(units: list[Unit]) -> frozenset[str]:
-    """Temporaries that are so cheap that each reader may compute what it needs."""
-    kernels = [u for u in units if isinstance(u, Kernel)]
-    reads = Counter(load.buffer for u in kernels for load in loads(u.expr))
-    return frozenset(u.target for u in kernels if u.mode == "def" and work(u.expr) * reads[u.target] <= WORK)
+def loads_of(units: list[Unit]) -> Counter[str]:
+    """How many elements of each buffer expressions read."""
+    return Counter(load.buffer for u in units if isinstance(u, Kernel) for load in loads(u.expr))
 
 
 def work(expr: Expr) -> int:
@@ -98,7 +96,7 @@ class _Substitution:
     buffers: Mapping[str, Buffer]
     shares: Memory
     readers: dict[str, int]
-    repeatable: frozenset[str]
+    loads: Counter[str]
     pending: dict[str, Kernel] = field(default_factory=dict)
     reads: dict[str, set[Hashable]] = field(default_factory=dict)  # where the operands of a definition are
     place: dict[str, int] = field(default_factory=dict)
@@ -118,7 +116,11 @@ class _Substitution:
         if unit.mode != "def" or unit.target not in self.buffers or self.buffers[unit.target].escapes:
             return False
         single = unit.target.startswith("_") and self.readers[unit.target] == 2
-        return (single or unit.target in self.repeatable) and bool(unit.space) and all(isinstance(e, (Axis, Fixed)) for e in unit.index)
+        return (single or self.repeatable(unit)) and bool(unit.space) and all(isinstance(e, (Axis, Fixed)) for e in unit.index)
+
+    def repeatable(self, unit: Kernel) -> bool:
+        """Whether a temporary is so cheap, with all that went into it, that each reader may compute what it needs."""
+        return unit.mode == "def" and work(unit.expr) * self.loads[unit.target] <= WORK
 
     def displace(self, unit: Unit) -> None:
         """Temporaries whose operands a statement writes must stay where they are."""
@@ -152,7 +154,7 @@ class _Substitution:
         if source.target.startswith("_") and self.readers[source.target] == 2 and same:
             return len(found) == 1 or size(source.expr) <= SMALL
         apart = unit.space != source.space or any(x.index != source.index for x in found)
-        return source.target in self.repeatable and apart
+        return apart and self.repeatable(source)
 
 
 def _once(index: Index, source: Kernel, reader: Kernel) -> bool:
