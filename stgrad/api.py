@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -156,7 +157,7 @@ def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: b
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
     """The names of the parameters that `argnums` means; `args[1]` for an element of `*args`, which numbers beyond the other ones mean.
 
-    Raises IndexError or ValueError where there is no such parameter, or one is named twice.
+    Raises IndexError or ValueError where there is no such parameter, one is named twice, or a number counts back from the end of `*args`.
     """
     parameters = signature_of(f).parameters.values()
     known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
@@ -169,12 +170,14 @@ def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
             if wish not in known:
                 raise ValueError(f"argnums: the function has no parameter {wish!r}, but {', '.join(known)}")
             names.append(wish)
-        elif star is not None and int(wish) >= before:
-            names.append(f"{star}[{int(wish) - before}]")
-        elif not -len(known) <= int(wish) < len(known):
+        elif star is not None and operator.index(wish) >= before:
+            names.append(f"{star}[{operator.index(wish) - before}]")
+        elif star is not None and operator.index(wish) < 0:
+            raise ValueError(f"argnums={wish} counts from the end of `*{star}`, and only a call tells where that is: count from the front, or name it")
+        elif not -len(known) <= operator.index(wish) < len(known):
             raise IndexError(f"argnums={wish}: the function has {len(known)} parameters: {', '.join(known)}")
         else:
-            names.append(known[int(wish)])
+            names.append(known[operator.index(wish)])
     if len(set(names)) != len(names):
         raise ValueError(f"argnums names a parameter twice: {', '.join(names)}")
     return tuple(names)

@@ -70,6 +70,18 @@ def test_argnums_that_name_nothing(argnums, error, message):
         stgrad.grad(weighted, argnums)
 
 
+@pytest.mark.parametrize(
+    ("argnums", "error", "message"),
+    [(-1, ValueError, r"counts from the end of `\*rest`"), ((0, -2), ValueError, "count from the front"), ((0.0, 1), TypeError, "as an integer")],
+)
+def test_argnums_that_would_name_another_argument(argnums, error, message):
+    def total(x, y, *rest):
+        return x * y + sum(r * r for r in rest)
+
+    with pytest.raises(error, match=message):
+        stgrad.grad(total, argnums)
+
+
 def test_not_a_function():
     with pytest.raises(TypeError, match="takes a function, not int"):
         stgrad.grad(0)
