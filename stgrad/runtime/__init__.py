@@ -49,7 +49,7 @@ from stgrad.runtime.reshaping import reshape
 from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, vmax, vmin
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
-from stgrad.runtime.sorting import argsort, sort
+from stgrad.runtime.sorting import argsort, isin, sort
 from stgrad.runtime.sparse_places import diagonal_places, entry_lines, last_places, paired_places, united_places
 from stgrad.runtime.stack import new_stack, pop, push
 from stgrad.runtime.threads import chunks, strips
@@ -93,6 +93,7 @@ __all__ = [
     "in_state",
     "indefinite",
     "inv",
+    "isin",
     "joint",
     "kept",
     "last_places",

@@ -16,7 +16,7 @@ from stgrad.runtime.call import call_python
 from stgrad.runtime.memory import empty
 from stgrad.runtime.shared import DTYPES, share, vector
 
-__all__ = ["argsort", "sort"]
+__all__ = ["argsort", "isin", "sort"]
 
 FEW = 120  # items; calling Python takes 1 to 2 us
 RUN = 8  # items that are put in their places one by one
@@ -32,6 +32,11 @@ def argsort(x: Any) -> Any:
     return np.argsort(x)
 
 
+def isin(x: Any, among: Any) -> Any:
+    """`np.isin(x, among)` of two vectors, (n,) and (m,), both of float64, float32 or int64."""
+    return np.isin(x, among)
+
+
 @overload(sort, strict=False)
 def _sort(x: Any) -> Any:
     result = f"{x.dtype}[:]"
@@ -41,6 +46,27 @@ def _sort(x: Any) -> Any:
 @overload(argsort, strict=False)
 def _argsort(x: Any) -> Any:
     return lambda x: _order(x) if x.size < FEW else call_python("lambda x: np.argsort(x)", "int64[:]", x)
+
+
+@overload(isin, strict=False)
+def _isin(x: Any, among: Any) -> Any:
+    return lambda x, among: _found(x, among[_order(among)])
+
+
+@share(lambda x: (types.Array(types.boolean, 1, "C"), vector(x), vector(x)), (*DTYPES, types.int64))
+def _found(x: Any, among: Any) -> Any:
+    """Which items of `x` are among those of a vector in order; what is no number equals nothing."""
+    found = empty(x.size, np.bool_)
+    for k in range(x.size):
+        low, high = 0, among.size
+        while low < high:
+            middle = (low + high) // 2
+            if _behind(x[k], among[middle]):
+                low = middle + 1
+            else:
+                high = middle
+        found[k] = low < among.size and among[low] == x[k]
+    return found
 
 
 @register_jitable

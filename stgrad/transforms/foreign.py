@@ -89,7 +89,7 @@ class _Foreign:
                 return Effect(op, (stmt.target, stmt.index, stmt.value), (), stmt.loc, stmt.note)
             body = "np.add.at(a, i, v)" if stmt.mode == "add_at" else f"{'a.__setitem__(i, v)' if stmt.mode == 'set' else 'np.add.at(a, i, v)'}"
             return self.effect(stmt, body)
-        return self.by_triangle(convolved(solved(stmt, self.types), self.types)) if isinstance(stmt, Assign) else stmt
+        return self.by_triangle(searched(convolved(solved(stmt, self.types), self.types), self.types)) if isinstance(stmt, Assign) else stmt
 
     def by_triangle(self, stmt: Assign) -> Assign:
         """`scipy.linalg.solve_triangular(a, b, lower=...)` for a matrix that is known to be triangular."""
@@ -207,6 +207,14 @@ def convolved(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     mode = dict(stmt.kwargs).get("mode", Const("full")) if len(stmt.args) == 2 else stmt.args[2]
     real = {types[n].dtype for n in operand_vars(Pack(stmt.args[:2]))} in ({"float64"}, {"float32"})
     return replace(stmt, op=operation(stmt.op).tuned, args=(*stmt.args[:2], mode), kwargs=()) if real and isinstance(mode, Const) else stmt
+
+
+def searched(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`runtime.isin(x, among)` of two vectors of one type."""
+    if stmt.op != "np.isin" or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) and types[a.name].rank == 1 for a in stmt.args):
+        return stmt
+    known = {types[n].dtype for n in operand_vars(Pack(stmt.args))} in ({"float64"}, {"float32"}, {"int64"})
+    return replace(stmt, op="runtime.isin") if known else stmt
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

@@ -51,3 +51,35 @@ def test_gradients(n, jit):
     np.testing.assert_allclose(stgrad.jvp(weighted, (x, w), (v, None), jit=jit)[1], slope, rtol=1e-6)
     np.testing.assert_allclose(stgrad.grad(weighted, "w", jit=jit)(x, w) @ v, weighted(x, v), rtol=1e-9)
     assert "call_python" not in stgrad.grad(weighted).lowered(x, w)
+
+
+@njit
+def among(x, few):
+    return runtime.isin(x, few)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("m", [0, 1, 9, FEW + 80])
+def test_isin_as_numpy(m, dtype):
+    rng = np.random.default_rng(m)
+    x, few = rng.integers(-50, 50, 40).astype(dtype)[::-1], rng.integers(-50, 50, m).astype(dtype)
+    if dtype != "int64":
+        x[[0, 5]] = np.nan, -0.0
+        few[::3] = np.nan
+        few[1:2] = 0.0
+    found = among(x, few)
+    np.testing.assert_array_equal(found, np.isin(x, few))
+    assert found.dtype == bool
+
+
+def squares(x, kinds, few):
+    return np.sum(np.where(np.isin(kinds, few), x * x, x))
+
+
+def test_programs_search_in_the_shared_function():
+    gradient = stgrad.grad(squares)
+    x, kinds, few = np.arange(1.0, 7.0), np.arange(6), np.array([5, 1, 3])
+    np.testing.assert_allclose(gradient(x, kinds, few), np.where(np.isin(kinds, few), 2.0 * x, 1.0))
+    assert "runtime.isin(" in gradient.lowered(x, kinds, few)
+    mixed = np.array([1.0, 2.5])  # NumPy compares with both as floats: Numba's own
+    np.testing.assert_allclose(stgrad.grad(squares, jit=False)(x, kinds, mixed), np.where(np.isin(kinds, mixed), 2.0 * x, 1.0))
