@@ -19,6 +19,7 @@ from stgrad.runtime.shared import DTYPES, share, vector
 __all__ = ["argsort", "isin", "sort"]
 
 FEW = 120  # items; calling Python takes 1 to 2 us
+PASSES = 32  # items that are compared with one by one; a search of one takes as long as 70 to 100 such comparisons
 RUN = 8  # items that are put in their places one by one
 
 
@@ -57,6 +58,10 @@ def _isin(x: Any, among: Any) -> Any:
 def _found(x: Any, among: Any) -> Any:
     """Which items of `x` are among those of a vector in order; what is no number equals nothing."""
     found = empty(x.size, np.bool_)
+    if among.size <= PASSES:
+        found[:] = False
+        _compare(np.ascontiguousarray(x), among, found)
+        return found
     for k in range(x.size):
         low, high = 0, among.size
         while low < high:
@@ -67,6 +72,14 @@ def _found(x: Any, among: Any) -> Any:
                 high = middle
         found[k] = low < among.size and among[low] == x[k]
     return found
+
+
+@register_jitable
+def _compare(x: Any, among: Any, found: Any) -> None:
+    """One pass for each item, which LLVM makes of vector instructions."""
+    for item in among:
+        for k in range(x.size):
+            found[k] |= x[k] == item
 
 
 @register_jitable
