@@ -155,7 +155,7 @@ def _forward(f: Any, names: tuple[str, ...], mode: str, single: bool, has_aux: b
 
 
 def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
-    """The names of the parameters that `argnums` means; `args[1]` for an element of `*args`, which numbers beyond the other ones mean.
+    """The names of the parameters that `argnums` means: numbers count those that calls may give by position, and go on into `*args` (`args[1]`).
 
     Raises IndexError or ValueError where there is no such parameter, one is named twice, or a number counts back from the end of `*args`.
     """
@@ -174,10 +174,11 @@ def parameter_names(f: Any, argnums: Argnums) -> tuple[str, ...]:
             names.append(f"{star}[{operator.index(wish) - before}]")
         elif star is not None and operator.index(wish) < 0:
             raise ValueError(f"argnums={wish} counts from the end of `*{star}`, and only a call tells where that is: count from the front, or name it")
-        elif not -len(known) <= operator.index(wish) < len(known):
-            raise IndexError(f"argnums={wish}: the function has {len(known)} parameters: {', '.join(known)}")
+        elif not -before <= operator.index(wish) < before:
+            told = ", ".join(known[:before]) + (f"; name it if it is one of {', '.join(known[before:])}" if known[before:] else "")
+            raise IndexError(f"argnums={wish}: the function has {before} parameters by position: {told}")
         else:
-            names.append(known[operator.index(wish)])
+            names.append(known[:before][operator.index(wish)])
     if len(set(names)) != len(names):
         raise ValueError(f"argnums names a parameter twice: {', '.join(names)}")
     return tuple(names)

@@ -58,7 +58,7 @@ def test_argnums(argnums, expected):
 @pytest.mark.parametrize(
     ("argnums", "error", "message"),
     [
-        (3, IndexError, "3 parameters: a, b, c"),
+        (3, IndexError, "3 parameters by position: a, b, c"),
         (-4, IndexError, "3 parameters"),
         ("d", ValueError, "no parameter 'd', but a, b, c"),
         ((0, "a"), ValueError, "twice"),
@@ -487,3 +487,13 @@ def test_operations_themselves():
     np.testing.assert_array_equal(stgrad.value_and_grad(np.dot, (0, 1), jit=False)(np.ones(2), np.arange(2.0))[1][0], [0.0, 1.0])
     value, pullback = stgrad.vjp(np.multiply, 2.0, 3.0, jit=False)
     assert (value, pullback(1.0)) == (6.0, (3.0, 2.0))
+
+
+def test_numbers_mean_parameters_by_position():
+    def f(a, b, *, k=2.0):
+        return a * b * b * k
+
+    assert stgrad.grad(f, -1)(2.0, 3.0, k=5.0) == stgrad.grad(f, 1)(2.0, 3.0, k=5.0) == 60.0
+    assert stgrad.grad(f, "k")(2.0, 3.0, k=5.0) == 18.0
+    with pytest.raises(IndexError, match="2 parameters by position: a, b; name it if it is one of k"):
+        stgrad.grad(f, 2)
