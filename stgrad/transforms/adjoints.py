@@ -47,6 +47,7 @@ from stgrad.ir.ops import operation, readonly
 from stgrad.rules import lookup
 from stgrad.rules.core import Rule
 from stgrad.rules.selecting import last_written, take_back
+from stgrad.transforms.growing import give_back
 from stgrad.transforms.partials import partials_of
 from stgrad.transforms.picked import Guards, chosen
 from stgrad.transforms.tangents import with_care
@@ -208,6 +209,8 @@ class Adjoints:
         if not any(t.name in self.active for t in stmt.targets):
             return
         if len(stmt.targets) == 1 and self.builder.types[stmt.target.name].array and stmt.target.name in self.shadows and viewed(stmt, self.builder.types):
+            if operation(stmt.op).zeros == "behind" and (new := self.take(stmt.target.name)) is not None:
+                give_back(self.builder, self.value(self.shadows[stmt.args[0].name]), new, *map(self.operand, stmt.args[1:3]))  # type: ignore[union-attr]
             return  # the shadow of a view is a view of the shadow
         bars = [self.take(t.name) for t in stmt.targets]
         if all(b is None for b in bars):

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from stgrad import errors
 from stgrad.analysis.alias import Classes, sharing, viewed, views_of
 from stgrad.analysis.conditions import line_of
@@ -22,18 +20,14 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
-    Dim,
     Effect,
     For,
     Function,
-    If,
     Operand,
     Pop,
     Push,
-    Slice,
     Stack,
     Stmt,
-    Store,
     Type,
     Var,
     While,
@@ -61,7 +55,7 @@ class Instrumented:
 
 def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
     """The program with copies, trip counters and shadows."""
-    fn, active = _rooms_written_out(_own_reshapes(rotate(fn, frozenset(active)), names), frozenset(active), names)
+    fn, active = _own_reshapes(rotate(fn, frozenset(active)), names), frozenset(active)
     classes = sharing(fn)
     need = shadowed(fn)
     fn, new = _copy_parameters(fn, classes, updated(fn) | need, names)
@@ -81,47 +75,6 @@ def own_memory(fn: Function, names: Names) -> Function:
     fn = _own_reshapes(fn, names)
     classes = sharing(fn)
     return _copy_parameters(fn, classes, updated(fn), names)[0]
-
-
-def _rooms_written_out(fn: Function, active: frozenset[str], names: Names) -> tuple[Function, frozenset[str]]:
-    """The program with branches in the place of `with_room` where arrays have shadows: those are new in one case, and the old ones in the other."""
-    if not any(isinstance(s, Assign) and s.op == "with_room" for s in walk(fn.body)):
-        return fn, active
-    classes, need = sharing(fn), shadowed(fn)
-    types, moving = dict(fn.types), set(active)
-
-    def variable(name: str, type_: Type) -> Var:
-        made = names.fresh(name)
-        types[made] = type_
-        return Var(made)
-
-    def block(b: Block) -> Block:
-        return tuple(new for s in b for new in written_out(map_blocks(block, s)))
-
-    def written_out(stmt: Stmt) -> Block:
-        if not isinstance(stmt, Assign) or stmt.op != "with_room" or classes.find(stmt.target.name) not in need:
-            return (stmt,)
-        buffer, count, size = stmt.args
-        full, twice, places = variable("_t", Type("bool", weak=True)), variable("_t", Type("int64", weak=True)), variable("_t", Type("int64", weak=True))
-        room, items = variable(stmt.target.name, fn.types[stmt.target.name]), Slice(Const(None), count, Const(None))
-        held = variable("_t", Type(types[room.name].dtype, (Dim(f"~{names.fresh('n')}"),), True))
-        moving.update((room.name, held.name) if stmt.target.name in active else ())
-
-        def made(target: Var, op: str, *args: Operand, **named: Operand) -> Assign:
-            return Assign((target,), op, args, tuple(named.items()), stmt.loc)
-
-        larger = (
-            made(twice, "np.multiply", Const(2), count),
-            made(places, "np.add", twice, Const(4)),
-            made(room, "np.zeros", places, dtype=Const(np.dtype(types[room.name].dtype))),
-            made(held, "getitem", buffer, items),
-            Store(room, items, held, "set", stmt.loc),
-            made(stmt.target, "alias", room),
-        )
-        return made(full, "np.equal", count, size), If(full, larger, (made(stmt.target, "alias", buffer),), stmt.loc)
-
-    body = block(fn.body)
-    return replace(fn, body=body, types=types), frozenset(moving)
 
 
 def _own_reshapes(fn: Function, names: Names) -> Function:
@@ -289,7 +242,8 @@ class _Lockstep:
                 "an array that is overwritten may share memory with one that has no derivative", stmt.loc, hint="write `.copy()` here"
             )
         known = operation(stmt.op)
-        if not (known.sharing == "always" and known.differentiable) and not (known.made == "reshaped" and source in self.rows and rowwise(stmt)):
+        certain = known.sharing == "always" and known.differentiable or known.zeros == "behind"  # a buffer's shadow grows where the buffer does
+        if not certain and not (known.made == "reshaped" and source in self.rows and rowwise(stmt)):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",
                 stmt.loc,

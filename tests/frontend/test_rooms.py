@@ -68,7 +68,53 @@ def two_that_change_places(x):
     return sum(a) * 2 + sum(v**2 for v in b)
 
 
-@pytest.mark.parametrize("f", [twice_a_trip, made_in_each_trip_and_read_behind_the_loop, read_changed_and_shortened, until_it_is_large, two_that_change_places])
+def arrays_where_a_branch_runs(x):
+    v, y = [], x * 1.0
+    for i in range(len(x)):
+        y = y * 0.9 + 0.1 * np.sin(y)
+        v.append(y)
+        if i % 2:
+            v.append(y * 2)
+    return np.sum(np.array(v) ** 2)
+
+
+def arrays_of_arrays_before(x):
+    v = [x]
+    while len(v) < 7:
+        v.append(np.sin(v[-1]))
+        v.append(v[-1] * 0.5)
+    return np.sum(v[-1] * v[2])
+
+
+def arrays_that_are_replaced_and_taken(x):
+    v = []
+    for i in range(len(x)):
+        v.append(x * x[i])
+        v.append(np.outer(x, x)[i])
+        v[0] = v[0] * 1.1
+        if len(v) > 5:
+            v.pop()
+            v.pop(0)
+    return np.sum(np.array(v) ** 2)
+
+
+def lists_of_lists(x):
+    paths = []
+    for i in range(3):
+        p = [x[i]]
+        for k in range(4):
+            p.append(p[-1] * x[k])
+            p.append(p[0] + 1.0)
+        paths.append(p)
+        paths.append(p)
+    return sum(sum(p) * p[1] for p in paths)
+
+
+NUMBERS = [twice_a_trip, made_in_each_trip_and_read_behind_the_loop, read_changed_and_shortened, until_it_is_large, two_that_change_places]
+ARRAYS = [arrays_where_a_branch_runs, arrays_of_arrays_before, arrays_that_are_replaced_and_taken, lists_of_lists]
+
+
+@pytest.mark.parametrize("f", NUMBERS + ARRAYS)
 def test_derivatives(f):
     check_gradient(f, (X,), order=2)
 

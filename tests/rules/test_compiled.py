@@ -30,7 +30,7 @@ rules.load_scipy()
 PER_RULE = 2  # samples of each generator
 ONE_TRIANGLE = HERMITIAN | {"scipy.linalg.eigvalsh", "scipy.stats.multivariate_normal.logpdf", "scipy.stats.multivariate_normal.pdf"}
 # Not programs: the compiler's own operations; extents that decide what a call means.
-LEFT_OUT = {"unbroadcast", "stretch", "shrink", "cholesky_bar", "np.unstack", "scipy.linalg.solve_banded"}
+LEFT_OUT = {"unbroadcast", "stretch", "shrink", "with_room", "cholesky_bar", "np.unstack", "scipy.linalg.solve_banded"}
 LEFT_OUT |= {"scipy.integrate._quadrature.fixed_quad"}  # of a function
 LEFT_OUT |= {"scipy.stats.dirichlet.logpdf", "scipy.stats.dirichlet.pdf"}  # SciPy refuses the points beside the simplex
 AT_BORDER = {"np.percentile": 1, "np.quantile": 1}  # differences of this argument would leave its range
