@@ -109,25 +109,20 @@ def make_room(frame: Frame, growing: Growing, value: Value) -> None:
     if not (held := buffers(growing)):  # items that are known, such as None
         return
     full = operations.binary(frame, gast.Eq, growing.count, operations.extent(frame, held[0], 0))
-    if isinstance(full, Sym):
-        growing.structure = _paired(lambda b, item: _with_room(frame, b, item, growing.count), growing.structure, value)
+    if isinstance(full, Sym) and all(b.type.rank == 1 for b in held):
+        growing.structure = map_leaves(lambda b, _: _with_room(frame, b, growing.count), growing.structure)
+    elif isinstance(full, Sym):  # rows are views, of the buffer that there was when they were taken
+        branch(frame, full, lambda: _enlarge(frame, growing, value), lambda: None, "_t")
     elif full:
         _enlarge(frame, growing, value)
 
 
-def _with_room(frame: Frame, buffer: Value, item: Value, count: Value) -> Value:
-    """A buffer with room for an item more; one of arrays that is empty gets the extents of this one."""
-    if isinstance(buffer, Nested):
-        return Nested(_with_room(frame, buffer.buffer, as_array(frame, item), count))
+def _with_room(frame: Frame, buffer: Value, count: Value) -> Value:
+    """A buffer of numbers with room for an item more."""
     if not isinstance(buffer, Sym):
         return buffer
-    like, size, find = buffer if item is UNSET else item, operations.extent(frame, buffer, 0), frame.builder.extents.find
-    first = 1 if item is UNSET else 0
-    inner = operations.shape_of(frame, like)[first:] if buffer.type.rank > 1 else ()
-    own, others = buffer.type.dims[1:], type_of(like).dims[first:] if inner else ()
-    dims = (a if find(a) == find(b) else frame.builder.fresh_dim() for a, b in zip(own, others, strict=True))
-    type_ = replace(buffer.type, dims=(frame.builder.fresh_dim(), *dims))
-    return frame.builder.call("with_room", (buffer, count, size, *inner), type_, wish=re.sub(r"(_\d+)+$", "", buffer.name))
+    type_, size = replace(buffer.type, dims=(frame.builder.fresh_dim(),)), operations.extent(frame, buffer, 0)
+    return frame.builder.call("with_room", (buffer, count, size), type_, wish=re.sub(r"(_\d+)+$", "", buffer.name))
 
 
 def _enlarge(frame: Frame, growing: Growing, value: Value) -> None:

@@ -295,6 +295,7 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._nnls.nnls": "stgrad.linear_fits.nnls", "scipy.optimize._lsq.lsq_linear.lsq_linear": "stgrad.linear_fits.lsq_linear",
     "scipy.optimize._minimize.minimize_scalar": "stgrad.scalar_minima.minimize_scalar",
     **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
+    "scipy.signal._signaltools.lfilter": "stgrad.frontend.filters.lfilter",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     **{f"scipy.spatial.distance.{name}": f"stgrad.frontend.distances.{name}" for name in ("cdist", "pdist", "squareform")},
     **{f"scipy.stats._distn_infrastructure.rv_continuous.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_VALUES},

@@ -230,7 +230,7 @@ Stmt = Union[Assign, Store, Stack, Push, Pop, If, For, While, Custom, Effect]
 # Operations that are no functions of NumPy: `alias` y = x, the same object; `getitem` (x, index): a scalar, a view or, with arrays in the
 # index, a gather; `shape` (x, Const(axis)): an extent; casts of Python, and `cast` (x, Const(dtype name)); `unbroadcast` (g, like);
 # `joint` (a, b): an extent, b where a is 1; `stretch` (x, shape) and its adjoint `shrink` (g, like), where extents decide at run time;
-# `with_room` (buffer, count, size, extents of items...): the buffer, or a larger one with its items.
+# `with_room` (buffer, count, size): the buffer, or a larger one with its items.
 BUILTIN_OPS = frozenset(
     {"alias", "getitem", "shape", "float", "int", "bool", "complex", "not", "cast", "stop_gradient", "unbroadcast", "joint", "stretch", "shrink", "with_room"}
 )

@@ -9,21 +9,16 @@ import numpy as np
 from .core import _register, samples
 
 
-def with_room(buffer: Any, count: Any, size: Any, *inner: Any) -> Any:
-    """`buffer`, which has `size` places, if item `count` has one; else a new one of twice that size with `count` items of it, and zeros behind them.
-
-    Items are numbers, or arrays; of a buffer without items, `inner` are the first extents of what it will hold.
-    """
+def with_room(buffer: Any, count: Any, size: Any) -> Any:
+    """`buffer`, which has `size` places, if item `count` has one; else a new one of twice that size with `count` items of it, and zeros behind them."""
     if count < size:
         return buffer
-    extents = np.shape(buffer)[1:] if count else (*inner, *np.shape(buffer)[1 + len(inner) :])
-    room = np.zeros((2 * count + 4, *extents), buffer.dtype)
-    if count:
-        room[:count] = buffer[:count]
+    room = np.zeros((2 * count + 4, *np.shape(buffer)[1:]), buffer.dtype)
+    room[:count] = buffer[:count]
     return room
 
 
-def with_room_adjoint(y: Any, y_bar: Any, buffer: Any, count: Any, size: Any, *inner: Any) -> Any:
+def with_room_adjoint(y: Any, y_bar: Any, buffer: Any, count: Any, size: Any) -> Any:
     """What lies behind `count` is read nowhere."""
     return y_bar[:size]
 
@@ -35,4 +30,4 @@ _register((with_room,), "linear", name="with_room", adjoint=with_room_adjoint, v
 def _(rng):
     yield (rng.normal(size=(3,)), 2, 3), {}
     yield (rng.normal(size=(3,)), 3, 3), {}
-    yield (rng.normal(size=(2, 3)), 2, 2, 3), {}
+    yield (rng.normal(size=(2, 3)), 2, 2), {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.signal as ss
 
-from .core import _register, adjoint, composite, refuse, samples, tangent
+from .core import _register, adjoint, composite, samples, tangent
 from .products import conj
 from .reductions import last
 
@@ -74,17 +74,24 @@ def lags(y_bar, x, count, axis):
     return sums
 
 
+def from_rest(b, a, x, axis=-1):
+    """`scipy.signal.lfilter` without a state; `frontend.filters` makes of it what has one."""
+    return ss.lfilter(b, a, x, axis)
+
+
+_register((ss.lfilter, from_rest), "adjoint", name="scipy.signal.lfilter")
+
+
 @adjoint(ss.lfilter)
-def lfilter(y, y_bar, b, a, x, axis=-1, zi=None):
+def lfilter(y, y_bar, b, a, x, axis=-1):
     """a * y = b * x, from rest: x_bar is y_bar filtered backwards in time."""
-    refuse(zi is not None, "scipy.signal.lfilter with `zi` has no derivative", "write the recurrence as a loop")
     driven = np.flip(ss.lfilter(np.ones(1, dtype=y.dtype), conj(a), np.flip(y_bar, axis), axis), axis)
     x_bar = np.flip(ss.lfilter(conj(b), conj(a), np.flip(y_bar, axis), axis), axis)
     return lags(driven, x, np.size(b), axis), -lags(driven, y, np.size(a), axis), x_bar
 
 
 @tangent(ss.lfilter)
-def lfilter_dot(y, b, a, x, b_dot, a_dot, x_dot, axis=-1, zi=None):
+def lfilter_dot(y, b, a, x, b_dot, a_dot, x_dot, axis=-1):
     moved = last(x, axis)
     change = np.zeros_like(last(y, axis))
     n = np.shape(moved)[-1]

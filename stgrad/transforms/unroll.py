@@ -19,6 +19,7 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
+    assigned,
     map_blocks,
     map_operands,
     operand_vars,
@@ -63,6 +64,8 @@ def _indexes(fn: Function, loop: For) -> bool:
     name = loop.var.name
     inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
     if definitions(fn).reads[name] != inside or any(isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)):
+        return False
+    if any((d.symbol or "").startswith("~") for n in assigned(loop.body) for d in fn.types[n].dims):  # one symbol is another extent in each trip
         return False
     return any(isinstance(array, Var) and is_small(fn.types[array.name]) and name in operand_vars(index) for array, index in map(_element, walk(loop.body)))
 

@@ -206,3 +206,21 @@ def test_products_with_a_vector_in_memory() -> None:
         with pytest.raises(ValueError):
             stgrad.grad(stiffness, jit=compiled)(0.7, np.ones((2, 4)))
     check_gradient(stiffness, (0.7, u), jit=False)
+
+
+ROOTS = np.array([0.3, 0.2, 0.5])
+
+
+def polynomial(x):
+    """`a` is longer in each trip, and its extent is one symbol of the loop: written out, three arrays would have one extent."""
+    a, one = np.ones(1), np.ones_like(x[0])
+    for root in -ROOTS:
+        a = np.convolve(a, np.stack((one, root * x[1])))
+    b = np.multiply(np.array([0.5]), a)
+    return b.shape[0] * x[0] + np.sum(b**2)
+
+
+def test_a_loop_in_which_an_array_gets_longer_stays_a_loop() -> None:
+    x = np.array([1.0, 2.0])
+    assert stgrad.value_and_grad(polynomial, jit=False)(x)[0] == pytest.approx(polynomial(x), rel=1e-14)
+    check_gradient(polynomial, (x,))

@@ -1,0 +1,26 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""`scipy.signal.lfilter` from a given state as plain Python, read in place of its calls; `filtfilt` and `sosfilt` of SciPy stand on it.
+
+With Y the transform of the output, a Y = b X + Z: the state Z goes in like samples of an input of its own, and is found again, behind the last sample,
+as what the filter still gives, times a.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stgrad.rules.signal import from_rest
+
+
+def lfilter(b, a, x, axis=-1, zi=None):
+    if zi is None:
+        return from_rest(b, a, x, axis)
+    b, a, x, zi = (np.atleast_1d(np.asarray(v)) for v in (b, a, x, zi))
+    rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
+    samples, count = rows.shape[-1], state.shape[-1]
+    state = np.broadcast_to(state, (*rows.shape[:-1], count))
+    driven = from_rest(b, a, np.concatenate((rows, np.zeros((*rows.shape[:-1], count))), axis=-1))
+    left = from_rest(np.ones(1), a / a[0], np.concatenate((state, np.zeros((*rows.shape[:-1], samples))), axis=-1))
+    y = driven + left
+    after = from_rest(a / a[0], np.ones(1), y[..., samples:])
+    return np.moveaxis(y[..., :samples], -1, axis), np.moveaxis(after, -1, axis)
