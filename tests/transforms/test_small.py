@@ -224,3 +224,15 @@ def test_a_loop_in_which_an_array_gets_longer_stays_a_loop() -> None:
     x = np.array([1.0, 2.0])
     assert stgrad.value_and_grad(polynomial, jit=False)(x)[0] == pytest.approx(polynomial(x), rel=1e-14)
     check_gradient(polynomial, (x,))
+
+
+def products_of_factors(x):
+    a = np.ones(1)
+    for i in range(len(x)):
+        a = np.convolve(a, np.array([1.0, x[i]]))
+    return np.sum(a**2 * np.arange(len(a)))
+
+
+def test_what_a_statement_reads_may_be_shorter_than_what_it_binds() -> None:
+    """The cotangent of a factor has as many items as the product has more than what was there before: not one."""
+    check_gradient(products_of_factors, (np.array([1.0, 0.5, -0.3, 0.7, 0.2, 0.9, -0.4]),), jit=True)
