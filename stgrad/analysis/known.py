@@ -149,8 +149,9 @@ class Known:
     def _said(self, stmt: Assign, parts: list[Affine | None]) -> Facts:
         """What the operation that made an integer says of it."""
         t = named(stmt.target.name)
-        if stmt.op == "with_room" and isinstance(parts[1], Affine):
-            return (self.extent(stmt.target.name, 0) - parts[1] - number(1),)
+        room = operation(stmt.op).room
+        if room is not None and isinstance(count := parts[room], Affine):
+            return (self.extent(stmt.target.name, 0) - count - number(1),)
         if not self.integers.is_integer(stmt.target.name):
             return ()
         match stmt.op, parts:

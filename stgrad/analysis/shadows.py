@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.extents import is_unknown
 from stgrad.analysis.liveness import ContentLiveness, Liveness, observed, result_names
 from stgrad.analysis.manager import kept
 from stgrad.ir import (
@@ -170,7 +171,7 @@ class _Conflicts:
 
     def _bound_anew(self, body: Block, name: str) -> bool:
         """Whether a trip starts without the last one's value and extents may vary: then its adjoint would be a zero of unknown shape."""
-        varying = any((d.symbol or "").startswith("~") for d in self.types[name].dims)
+        varying = any(map(is_unknown, self.types[name].dims))
         return varying and name not in Liveness(body, {name}).before
 
 

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
-"""`scipy.signal.lfilter` from a given state as plain Python, read in place of its calls; `filtfilt` and `sosfilt` of SciPy stand on it.
+"""`scipy.signal.lfilter` from a given state as plain Python, read in place of its calls; SciPy's `filtfilt` stands on it.
 
 With Y the transform of the output, a Y = b X + Z: the state Z goes in like samples of an input of its own, and is found again, behind the last sample,
 as what the filter still gives, times a.
@@ -18,6 +18,8 @@ def lfilter(b, a, x, axis=-1, zi=None):
     b, a, x, zi = (np.atleast_1d(np.asarray(v)) for v in (b, a, x, zi))
     rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
     samples, count = rows.shape[-1], state.shape[-1]
+    if zi.ndim != x.ndim or count != max(len(a), len(b)) - 1:
+        raise ValueError("Unexpected shape for parameter zi")
     state = np.broadcast_to(state, (*rows.shape[:-1], count))
     driven = from_rest(b, a, np.concatenate((rows, np.zeros((*rows.shape[:-1], count))), axis=-1))
     left = from_rest(np.ones(1), a / a[0], np.concatenate((state, np.zeros((*rows.shape[:-1], samples))), axis=-1))

@@ -395,8 +395,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         raise _of_number(frame, owner, found, "does not support item assignment")
     if not isinstance(owner, Sym):
         frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
-    if isinstance(value, (tuple, list, Growing)):
-        value = lists().as_array(frame, value)
+    value = lists().as_array(frame, value) if isinstance(value, (tuple, list, Growing)) else value
     if _above("axisless").flagged(index):
         _above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return
@@ -405,8 +404,8 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
     value = without_ones(frame, target, value)
     _fits(frame, target, type_of(value), node)
     index = entries if len(entries) != 1 else entries[0]
-    value, operand = fitted(frame, owner, index, target, value), operand_of(index)
-    frame.builder.emit(Store(owner.operand, operand, operand_of(value), "set", frame.builder.loc, frame.builder.note))  # type: ignore[arg-type]
+    value, builder = fitted(frame, owner, index, target, value), frame.builder
+    builder.emit(Store(owner.operand, operand_of(index), operand_of(value), "set", builder.loc, builder.note))  # type: ignore[arg-type]
 
 
 def _fits(frame: Frame, target: Type, value: Type, node: Any) -> None:

@@ -81,16 +81,8 @@ class Adjoints:
             mark = f"{name}§{place.number}{'b' if after else 'a'}"
             self._made[key] = mark
             self.placeholders[mark] = (name, place, after)
-            self.builder.types[mark] = self.builder.types[name] if after else self._type_before(name, place.stmt)
-        return Sym(Var(self._made[key]), self.builder.types[self._made[key]])
-
-    def _type_before(self, name: str, stmt: Stmt) -> Type:
-        """The type of a name before a statement that binds it anew, `a = np.append(a, x)`: one symbol tells its extents, here and behind the statement."""
-        t = self.builder.types[name]
-        rule = lookup(stmt.op) if isinstance(stmt, Assign) and name in assigns(stmt) else None
-        if rule is None or rule.adjoint is None or rule.partials is not None:
-            return t
-        return replace(t, dims=tuple(self.builder.fresh_dim() if (d.symbol or "").startswith("~") else d for d in t.dims))
+            self.builder.types[mark] = self.builder.types[name]
+        return Sym(Var(self._made[key]), self.builder.types[name])
 
     def operand(self, operand: Operand) -> Value:
         """An operand of the primal statement as a value before it."""
@@ -217,7 +209,7 @@ class Adjoints:
         if not any(t.name in self.active for t in stmt.targets):
             return
         if len(stmt.targets) == 1 and self.builder.types[stmt.target.name].array and stmt.target.name in self.shadows and viewed(stmt, self.builder.types):
-            if operation(stmt.op).zeros == "behind" and (new := self.take(stmt.target.name)) is not None:
+            if operation(stmt.op).room is not None and (new := self.take(stmt.target.name)) is not None:
                 give_back(self.builder, self.value(self.shadows[stmt.args[0].name]), new, *map(self.operand, stmt.args[1:3]))  # type: ignore[union-attr]
             return  # the shadow of a view is a view of the shadow
         bars = [self.take(t.name) for t in stmt.targets]

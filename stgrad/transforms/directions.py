@@ -13,14 +13,14 @@ after the other, in a loop around that statement alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.values import Sym, Value, operand_of
-from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Slice, Store, Type, Var, entries_of, operand_vars
+from stgrad.ir import Assign, Const, Dim, For, Operand, Pack, Slice, Store, Type, Var, assigned, entries_of, operand_vars
 from stgrad.transforms import blocks
 from stgrad.transforms.tangents import Tangents, zero_of
 
@@ -44,6 +44,7 @@ class Directions(Tangents):
 
     unit: str = ""
     like: str = ""
+    told: Mapping[str, tuple[str, int | None, int]] = field(default_factory=dict)  # where extents can be read at any time
     extent: Dim = field(init=False)
     diagonals: dict[str, Sym | None] = field(default_factory=dict)
     count: Value = None
@@ -75,19 +76,33 @@ class Directions(Tangents):
         """How many directions there are; one name for it wherever that can be."""
         if self.count is not None:
             return self.count
-        found = self._counted()
+        found = self._counted() if self.extent.constant is None else self.extent.constant
         if self.builder.out is self.top:
             self.count = found
         return found
 
     def _counted(self) -> Value:
-        like = Sym(Var(self.like), self.builder.types[self.unit])
-        n = self.splice(self.builder, blocks.count, (like,), {})
+        n = self._counted_at(*self._witness())
         if isinstance(n, Sym) and n.type.value != self.extent:
             named = self.builder.variable("_t", Type("int64", weak=True, value=self.extent))
             self.builder.assign(named, "alias", n.operand)
             return named
         return n
+
+    def _witness(self) -> tuple[str, int | None]:
+        """An array with as many numbers, or with such an extent; what a program gives is none before it is made."""
+        at = self.told.get(self.extent.symbol or "")
+        if at is not None and at[0] != self.unit and at[2] == -self.extent.offset:
+            return at[:2]
+        if self.like != self.unit and not any(self.like in assigned((s,)) for s in self.top):
+            raise Unbatched("a tangent is made before what tells how many directions there are")
+        return self.like, None
+
+    def _counted_at(self, array: str, axis: int | None) -> Value:
+        t = self.builder.types[array]
+        if axis is not None:
+            return self.builder.call("shape", (Sym(Var(array), t), axis), Type("int64", weak=True, value=self.extent))
+        return self.splice(self.builder, blocks.count, (Sym(Var(array), self.builder.types[self.unit]),), {}) if t.array else Sym(Var(array), t)
 
     def zero(self, name: str, like: Sym | None = None) -> None:
         t = self.builder.types[name]

@@ -214,7 +214,7 @@ def searched(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if stmt.op != "np.isin" or stmt.kwargs or len(stmt.args) != 2 or not all(isinstance(a, Var) and types[a.name].rank == 1 for a in stmt.args):
         return stmt
     known = {types[n].dtype for n in operand_vars(Pack(stmt.args))} in ({"float64"}, {"float32"}, {"int64"})
-    return replace(stmt, op="runtime.isin") if known else stmt
+    return replace(stmt, op=operation(stmt.op).tuned) if known else stmt
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

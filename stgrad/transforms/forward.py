@@ -31,6 +31,7 @@ from stgrad.analysis.activity import activity
 from stgrad.analysis.alias import Classes, sharing, viewed
 from stgrad.analysis.contiguous import contiguous, rowwise
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.extents import parameter_extents
 from stgrad.analysis.liveness import Liveness, result_names
 from stgrad.analysis.shadows import copied_at_once, shadowed, updated
 from stgrad.frontend.builder import Builder, last_symbol
@@ -89,8 +90,7 @@ def forward(
             (see `stgrad.transforms.directions`); the array of this dict, by that parameter, has its shape.
         linear: whether the program is a pullback, linear in what moves: its cotangents.
     """
-    leaves = entries_of(fn.result)
-    chosen = tuple(range(len(leaves))) if outputs is None else tuple(outputs)
+    chosen = tuple(range(len(entries_of(fn.result)))) if outputs is None else tuple(outputs)
     names = Names([*fn.types, *(p.name for p in fn.params)])
     fn = own_memory(fn, names)
     return Forward(fn, directions, splice, names, chosen, units, linear).run(values)
@@ -129,13 +129,14 @@ class Forward:
         self.directions = [self.direction(wrt, found[tuple(wrt)]) for wrt in self.wrt]
 
     def direction(self, wrt: Sequence[str], active: frozenset[str]) -> Tangents:
+        common = (self.builder, self.splice, active, self.written, self.classes, self.products)
         if self.units is None or not self.builder.types[wrt[0]].rank:
-            return Tangents(self.builder, self.splice, active, self.written, self.classes, self.products)
+            return Tangents(*common)
         if self.counts[wrt[0]] > 1:
             raise Unbatched(f"`{wrt[0]}` is bound to other arrays")
         if self.builder.types[wrt[0]].rank > 1 and any(isinstance(s, (For, While)) for s in walk(self.fn.body)):
             raise Unbatched("the number of directions is no extent that loops can rely on")
-        return Directions(self.builder, self.splice, active, self.written, self.classes, self.products, unit=wrt[0], like=self.units[wrt[0]])
+        return Directions(*common, unit=wrt[0], like=self.units[wrt[0]], told=parameter_extents(self.fn))
 
     @property
     def leaves(self) -> tuple[Operand, ...]:

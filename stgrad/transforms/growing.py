@@ -16,9 +16,8 @@ _BOOL = Type("bool", weak=True)
 
 
 def give_back(builder: Builder, old: Sym, new: Sym, count: Value, size: Value) -> None:
-    """`if count == size and count > 0: old[:count] += new[:count]`."""
-    tests = builder.call("np.equal", (count, size), _BOOL), builder.call("np.greater", (count, 0), _BOOL)
-    full, items = builder.call("np.logical_and", tests, _BOOL), slice(None, count, None)
+    """`if count == size: old[:count] += new[:count]`."""
+    full, items = builder.call("np.equal", (count, size), _BOOL), slice(None, count, None)
     with builder.block() as out:
         given = builder.call("getitem", (new, items), replace(new.type, dims=(builder.fresh_dim(), *new.type.dims[1:])))
         builder.emit(Store(Var(old.name), operand_of(items), operand_of(given), "add", builder.loc, builder.note))

@@ -242,7 +242,7 @@ class _Lockstep:
                 "an array that is overwritten may share memory with one that has no derivative", stmt.loc, hint="write `.copy()` here"
             )
         known = operation(stmt.op)
-        certain = known.sharing == "always" and known.differentiable or known.zeros == "behind"  # a buffer's shadow grows where the buffer does
+        certain = known.sharing == "always" and known.differentiable or known.room is not None  # a buffer's shadow grows where the buffer does
         if not certain and not (known.made == "reshaped" and source in self.rows and rowwise(stmt)):
             raise errors.AliasingError(
                 f"`{stmt.op}` may return a view or a copy, and its memory is overwritten later",

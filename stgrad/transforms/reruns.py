@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stgrad.analysis.extents import is_unknown
 from stgrad.analysis.places import Place, layout
 from stgrad.ir import (
     Assign,
@@ -300,7 +301,7 @@ class _Rerun:
         for name, value in state.items():
             kept, type_ = sizes.kept[name], self.builder.types[value.name]
             for axis, dim in enumerate(type_.dims):
-                if (dim.symbol or "").startswith("~"):
+                if is_unknown(dim):
                     now, then = self.make("shape", value, Const(axis)), self.make("shape", kept, Const(axis + 1))
                     message = Const(f"the shape of `{name}` changes in a checkpointed loop")
                     self.builder.emit(Effect("check_equal", (now, then, message), (), self.loop.loc))

@@ -103,12 +103,8 @@ class Saver:
                 self._remake(found, choice.users[found], choice.made[found])
             else:
                 self._save(found, choice.users[found])
-        types = self.builder.types
         for p in order:
-            self.names[p] = read = self._get(*self.placeholders[p])
-            name = self.placeholders[p][0]
-            if types[p].dims != types[name].dims and isinstance(read, Var) and read.name != name:
-                types[read.name] = replace(types[p], value=None)  # what the statement has read has other extents than what it binds
+            self.names[p] = self._get(*self.placeholders[p])
 
     def _get(self, name: str, place: Place, after: bool) -> Operand:
         """The operand by which the reverse sweep reads a value, at the adjoint of a statement."""

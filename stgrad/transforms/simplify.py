@@ -32,6 +32,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from stgrad.analysis.extents import tells_as_much
 from stgrad.analysis.liveness import observed, result_names
 from stgrad.ir import (
     Assign,
@@ -171,7 +172,7 @@ class _Propagator:
             self._copies.setdefault(source, set()).add(name)
 
     def _copyable(self, target: str, source: Operand) -> bool:
-        """Constants of the name's own dtype, and names of the same type."""
+        """Constants of the name's own dtype, and names of the same type whose extents say as much."""
         t = self.types[target]
         if isinstance(source, Const):
             weak = {"float64": float, "int64": int, "bool": bool, "complex128": complex}.get(t.dtype)
@@ -179,7 +180,7 @@ class _Propagator:
         if not isinstance(source, Var):
             return False
         s = self.types[source.name]
-        return (s.dtype, s.array, s.rank) == (t.dtype, t.array, t.rank)
+        return _same_kind(s, t) and tells_as_much(s, t)
 
     def branch(self, stmt: If) -> Stmt | None:
         if isinstance(stmt.cond, Const):
@@ -372,8 +373,7 @@ def _renamable(stmt: Stmt, single: Callable[[str, Stmt], bool], types: Mapping[s
     if at is None or stmt.op == "np.copy" and not _new(before[at]):
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
-    stretches = any(a.constant == 1 != b.constant for a, b in zip(source.dims, target.dims, strict=False))  # known of the value, not of the variable
-    return at if single(stmt.args[0].name, before[at]) and _same_kind(source, target) and not stretches else None
+    return at if single(stmt.args[0].name, before[at]) and _same_kind(source, target) and tells_as_much(target, source) else None
 
 
 def _new(stmt: Stmt) -> bool:

@@ -36,6 +36,7 @@ import numpy as np
 
 from stgrad.analysis.alias import Classes, aliases
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.extents import tells_as_much
 from stgrad.analysis.shadows import updated_later
 from stgrad.ir import (
     ALL,
@@ -113,7 +114,8 @@ def _coalesce(fn: Function, block: Block) -> Block:
             first = next((k for k, s in enumerate(result) if old in assigns(s)), len(result))
             run = tuple(result[first:])
             whole = Counter(_occurrences(fn.body))[old] + Counter(operand_vars(fn.result))[old]
-            if run and Counter(_occurrences((*run, stmt)))[old] == whole and new not in _occurrences(run):
+            fits = tells_as_much(fn.types[new], fn.types[old]) and tells_as_much(fn.types[old], fn.types[new])
+            if run and fits and Counter(_occurrences((*run, stmt)))[old] == whole and new not in _occurrences(run):
                 result[first:] = rename(run, {old: new})
                 continue
         result.append(stmt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from stgrad.analysis.definitions import definitions
+from stgrad.analysis.extents import is_unknown
 from stgrad.ir import (
     Assign,
     Block,
@@ -65,7 +66,7 @@ def _indexes(fn: Function, loop: For) -> bool:
     inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
     if definitions(fn).reads[name] != inside or any(isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)):
         return False
-    if any((d.symbol or "").startswith("~") for n in assigned(loop.body) for d in fn.types[n].dims):  # one symbol is another extent in each trip
+    if any(is_unknown(d) for n in assigned(loop.body) for d in fn.types[n].dims):  # one symbol is another extent in each trip
         return False
     return any(isinstance(array, Var) and is_small(fn.types[array.name]) and name in operand_vars(index) for array, index in map(_element, walk(loop.body)))
 

@@ -38,6 +38,13 @@ def test_from_a_state(f):
     check_gradient(f, (RANDOM.normal(size=8),))
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_state_of_another_length_is_told_as_scipy_tells_it(jit):
+    for count in (2, 4):
+        with pytest.raises(ValueError, match="Unexpected shape"):
+            stgrad.grad(lambda x: np.sum(ss.lfilter(B, A, x, zi=x[:count])[0]), jit=jit)(np.ones(8))
+
+
 def test_forwards_and_backwards():
     check_gradient(there_and_back, (RANDOM.normal(size=8),), order=1, jit=True)
 

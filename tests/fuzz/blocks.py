@@ -18,7 +18,7 @@ class Blocks(Views):
             (0.8, self.store_scattered), (0.5, self.parts), (0.4, self.looked_into), (0.4, self.keys_by_path),
         ]  # fmt: skip
         if self.indent < 4:
-            choices += [(5, self.for_loop), (1, self.while_loop), (4, self.branch), (0.5, self.match), (0.8, self.iteration)]
+            choices += [(5, self.for_loop), (1, self.while_loop), (4, self.branch), (0.5, self.match), (0.8, self.iteration), (0.8, self.changing)]
         self.draw([(w, lambda make=make: None if make() is False else True) for w, make in choices])  # type: ignore[misc]
 
     # ------------------------------------------------------------- blocks
@@ -226,6 +226,42 @@ class Blocks(Views):
         if self.chance(0.6):
             self.bind(f"{s} if {self.condition()} else {self.scalar_leaf()}", Float(), "a")
             del self.scope.names[s]
+
+    def changing(self) -> None:
+        """A loop that binds an array anew, longer or shorter in each trip; what one trip made may be read in the next one, and behind the loop."""
+        v, i, n, trips = self.new("v"), f"i{len(self.loops)}", self.rng.randint(1, 4), self.rng.randint(1, 4)
+        long = self.chance(0.4)
+        self.emit(f"{v} = {f'np.linspace({self.scalar_leaf()}, {self.scalar_leaf()}, {2 * trips + n})' if long else self.shaped((n,), 1)}")
+        lag = self.new("v") if self.chance(0.4) else None
+        if lag:
+            self.emit(f"{lag} = {v}{self.rng.choice(['', ' * 0.5', '[:1]'])}")
+        total = self.new("a")
+        self.emit(f"{total} = {self.scalar_leaf()}")
+        self.emit(f"for {i} in range({trips}):")
+        self.indent += 1
+        if lag:
+            self.emit(f"{lag} = {v}{self.rng.choice(['', f' * {self.scalar_leaf()}', '[::-1]', '.copy()'])}")
+        for _ in range(self.rng.randint(1, 2)):
+            text, grows = self.resized(v, shrinks=long)
+            guard = f"if {i} % 2 == {self.rng.randrange(2)}: " if grows and self.chance(0.25) else ""
+            self.emit(f"{guard}{v} = {text}")
+        self.emit(f"{total} += {self.rng.choice([f'{v}[0]', f'np.sum({v} ** 2)', f'{v}[-1] * len({v})', f'np.sum({lag or v}) * {self.scalar_leaf()}'])}")
+        self.indent -= 1
+        for name, kind in ((v, Array((None,))), (total, Float())):
+            self.bound(name, kind)
+        if lag:
+            self.bound(lag, Array((None,)))
+
+    def resized(self, v: str, shrinks: bool) -> tuple[str, bool]:
+        """An array of other extents made of one, with items that stay of common size; whether it is never shorter."""
+        s, pair = self.scalar_leaf(), self.shaped((2,), 0)
+        longer = [
+            f"np.convolve(np.tanh({v}), {pair})", f"np.append({v}, np.sin({v}[-1]) * {s})", f"np.concatenate((np.sin({v}), {pair}))",
+            f"np.concatenate(({v}[:1] * {s}, {v}))", f"np.pad({v}, 1) * 0.5 + np.tanh({s})", f"np.kron(np.tanh({v}), {pair})", f"np.hstack(({s}, np.cos({v})))",
+            f"np.convolve({v}[::-1] * 0.5, {pair}, 'full')", f"np.repeat({v}, 2) * {s}", f"np.outer(np.tanh({v}), {pair}).ravel()",
+        ]  # fmt: skip
+        shorter = [f"np.diff({v})", f"{v}[1:] * {v}[:-1]", f"np.sin({v}[1:])", f"np.correlate({v}, {pair}, 'valid')", f"({v}[1:] + {v}[:-1]) / 2"]
+        return (self.rng.choice(shorter), False) if shrinks and self.chance(0.6) else (self.rng.choice(longer), True)
 
     # ------------------------------------------------------------- the end
 

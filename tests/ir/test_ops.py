@@ -178,7 +178,18 @@ def test_zeros_beside_elements(name: str) -> None:
     for first, made in of_one_number(name):
         assert set(np.unique(made)) <= {0.0, 7.0}
         zeros |= {"larger" if made.ndim > first.ndim else "always"} if (made == 0.0).any() else set()
-    assert zeros == ({"always" if known.zeros == "behind" else known.zeros} if known.zeros else set())
+    assert zeros == ({"always"} if known.room is not None else {known.zeros} if known.zeros else set())
+
+
+@pytest.mark.parametrize("name", sorted(n for n, known in TABLE.items() if known.room is not None))
+def test_room_behind_items(name: str) -> None:
+    rule = rules.lookup(name)
+    assert rule is not None and rule.samples
+    for args, kwargs in (case for generate in rule.samples for case in generate(np.random.default_rng(0))):
+        given, count = args[0], args[operation(name).room]
+        made = rule.op(*args, **kwargs)
+        assert made is given or len(made) > len(given)
+        assert len(made) > count and (made[:count] == given[:count]).all()
 
 
 def test_modes_are_operations() -> None:

@@ -151,6 +151,16 @@ def test_huge_arguments_anywhere_in_a_vector(name):
 
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_loops_keep_registers_over_the_test_for_huge_arguments(name):
+    """The function called for a vector of arguments does nothing but compare them, where all are common ones."""
+    evaluate(name, np.ones(50))
+    asm = "\n".join(LOOPS[name].inspect_asm().values())
+    for lanes in (2, 4, 8):
+        body = re.search(rf"^stgrad\.{name}\.rare\.{lanes}:\n(.*?)\bret", asm, re.S | re.M)
+        assert body and body[1].count("\n") < 25
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_the_test_for_huge_arguments_stands_in_vectorised_loops(name):
     """Loops of programs call nothing but what stands behind a test that fails for common arguments."""
     compiled = loop(name, pipeline_class=Compiler)

@@ -236,3 +236,12 @@ def products_of_factors(x):
 def test_what_a_statement_reads_may_be_shorter_than_what_it_binds() -> None:
     """The cotangent of a factor has as many items as the product has more than what was there before: not one."""
     check_gradient(products_of_factors, (np.array([1.0, 0.5, -0.3, 0.7, 0.2, 0.9, -0.4]),), jit=True)
+
+
+@pytest.mark.parametrize("second", [stgrad.hessian, lambda f: stgrad.jacrev(stgrad.jacfwd(f)), lambda f: stgrad.jacrev(stgrad.grad(f))])
+def test_second_derivatives_of_products_whose_extents_change(second):
+    """A cotangent of the product never goes by the extents of the factor that it is bound over."""
+    x, step = np.array([1.0, 0.5, -0.3, 0.7, 0.2]), 1e-5
+    gradient = stgrad.grad(products_of_factors, jit=False)
+    expected = np.array([(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(5)])
+    np.testing.assert_allclose(second(products_of_factors)(x), expected, rtol=1e-6, atol=1e-7)

@@ -35,7 +35,7 @@ define("joint", "extent", arity=2, call="runtime.joint", python=lambda a, b: b i
 define("stretch", "move", arity=2, call="runtime.stretch", python=lambda x, shape: np.broadcast_to(x, shape))
 define("unbroadcast", "reduction", arity=2, extents=(1,), views=0, sharing="moves", call="runtime.unbroadcast",
        python=lambda g, like: np.zeros_like(like))  # fmt: skip
-define("with_room", "move", arity=3, views=0, made="rows", zeros="behind", call="runtime.with_room", python=with_room)
+define("with_room", "move", arity=3, views=0, made="rows", room=1, call="runtime.with_room", python=with_room)
 define("shrink", "reduction", arity=2, extents=(1,), call="runtime.shrink", python=lambda g, like: np.zeros_like(like))
 
 # --------------------------------------------------------------------------- new arrays
@@ -105,4 +105,5 @@ define("np.sort", "order", tuned="runtime.sort")
 define("np.argsort", "order", tuned="runtime.argsort")
 define("runtime.sort runtime.argsort runtime.isin runtime.convolve", "call")
 define("np.convolve", "rule", tuned="runtime.convolve")
+define("np.isin", "rule", tuned="runtime.isin")
 define("runtime.matmul runtime.add_matmul", "product")

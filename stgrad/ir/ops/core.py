@@ -67,7 +67,8 @@ class Operation:
         unitary: which of several results are unitary matrices, 'kept' where the one result is one if the argument is.
         inverts: whether the first argument is a matrix that is inverted, for itself or as that of a system of equations.
         zeros: of an operation that moves elements: 'always' where zeros may stand beside them, 'larger' where they do if the result has more axes than the
-            argument, 'behind' where they stand behind elements that may be the argument's own.
+            argument.
+        room: the argument that counts items, if the result has a place behind so many: it is the first argument, or a larger array with its items.
         combine: for a reduction, how a value joins the result: a mode of loop nests.
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
@@ -114,6 +115,7 @@ class Operation:
     unitary: tuple[int, ...] | str = ()
     inverts: bool = False
     zeros: str = ""
+    room: int | None = None
     combine: str = ""
     picks: bool = False
     omits: bool = False

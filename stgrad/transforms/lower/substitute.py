@@ -91,12 +91,12 @@ def work(expr: Expr) -> int:
 
 @dataclass
 class _Substitution:
-    """`pending`: definitions that may still be written elsewhere; `place`: where they stand in `result`."""
+    """`counts`: how often each buffer is read; `pending`: definitions that may still be written elsewhere; `place`: where they stand in `result`."""
 
     buffers: Mapping[str, Buffer]
     shares: Memory
     readers: dict[str, int]
-    loads: Counter[str]
+    counts: Counter[str]
     pending: dict[str, Kernel] = field(default_factory=dict)
     reads: dict[str, set[Hashable]] = field(default_factory=dict)  # where the operands of a definition are
     place: dict[str, int] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class _Substitution:
 
     def repeatable(self, unit: Kernel) -> bool:
         """Whether a temporary is so cheap, with all that went into it, that each reader may compute what it needs."""
-        return unit.mode == "def" and work(unit.expr) * self.loads[unit.target] <= WORK
+        return unit.mode == "def" and work(unit.expr) * self.counts[unit.target] <= WORK
 
     def displace(self, unit: Unit) -> None:
         """Temporaries whose operands a statement writes must stay where they are."""
