@@ -384,7 +384,7 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
     values = tables.unordered(values)
     numbers = _numbers(frame, values)
     if isinstance(numbers, Sym) and numbers.type.rank == 1 and key is None:
-        result = operations.operation(frame, np.sort, (numbers,))
+        result = operations.operation(frame, np.sort, (ordering.sortable(frame, numbers),))
         result = result if not static_of(reverse) else frame.call(np.flip, (result,), {})
         return Growing(result, operations.extent(frame, result, 0))
     return ordering.in_order(frame, values, key, reverse)

@@ -38,6 +38,14 @@ def order_of(keys, reverse):  # type: ignore[no-untyped-def]
     return order[::-1] if reverse else order
 
 
+@means()
+def comparable(keys):  # type: ignore[no-untyped-def]
+    """Keys of which each is less than another one, greater or equal: where some are NaN, Python's order depends on how it sorts."""
+    if np.any(np.isnan(keys)):
+        raise ValueError("stgrad: NaN is among what is sorted; where Python leaves the other items depends on how it compares them")
+    return keys
+
+
 def in_order(frame: Frame, values: Value, key: Value, reverse: Value) -> Value:
     """A list of the items in order."""
     reverse = static_of(reverse)
@@ -49,7 +57,7 @@ def in_order(frame: Frame, values: Value, key: Value, reverse: Value) -> Value:
         return _of_known(frame, items, key, bool(reverse))
     counted = count_items(frame, values, None)
     keys = _keys(frame, counted, key)
-    order = frame.call(order_of, (keys, bool(reverse)), {})
+    order = frame.call(order_of, (sortable(frame, keys), bool(reverse)), {})
     return _listed(frame, Counted(counted.length, lambda k: counted.item(load(frame, order, k, None))), lambda v: v)
 
 
@@ -75,7 +83,7 @@ def _of_known(frame: Frame, items: list[Value], key: Value, reverse: bool) -> li
 
 def _moved(frame: Frame, items: list[Value], keys: list[Value], reverse: bool) -> list[Value]:
     """As many items as there are, from the places that the running program finds."""
-    order = frame.call(order_of, (_as_keys(frame, keys), reverse), {})
+    order = frame.call(order_of, (sortable(frame, _as_keys(frame, keys)), reverse), {})
     counted = _reached(frame, items)
     return [frame.keep(counted.item(load(frame, order, k, None))) for k in range(len(items))]
 
@@ -94,6 +102,11 @@ def _as_keys(frame: Frame, keys: Value) -> Value:
     if not isinstance(array, Sym) or not 0 < array.type.rank < 3 or array.type.dtype.startswith("complex"):
         raise errors.NeedStaticError("values without an order of numbers are not sorted", frame.builder.loc, hint="give a key that is a number")
     return array
+
+
+def sortable(frame: Frame, keys: Value) -> Value:
+    """An array of keys, tested as the program runs where some of them may be NaN."""
+    return frame.call(comparable, (keys,), {}) if keys.type.is_float else keys
 
 
 def _keys(frame: Frame, counted: Counted, key: Value) -> Value:
@@ -160,4 +173,4 @@ def _first(frame: Frame, keys: Value, name: str) -> Value:
     return frame.call(np.argmin if name == "min" else np.argmax, (keys,), {})
 
 
-__all__ = ["extreme", "in_order", "sort"]
+__all__ = ["extreme", "in_order", "sort", "sortable"]

@@ -55,7 +55,7 @@ class Instrumented:
 
 def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumented:
     """The program with copies, trip counters and shadows."""
-    fn, active = _own_reshapes(rotate(fn, frozenset(active)), names), frozenset(active)
+    fn, active = _own_views(rotate(fn, frozenset(active)), names), frozenset(active)
     classes = sharing(fn)
     need = shadowed(fn)
     fn, new = _copy_parameters(fn, classes, updated(fn) | need, names)
@@ -71,18 +71,18 @@ def instrument(fn: Function, active: Iterable[str], names: Names) -> Instrumente
 
 
 def own_memory(fn: Function, names: Names) -> Function:
-    """The program on copies of the parameters that it writes to; reshaped arrays are views or copies for certain, where it can be had."""
-    fn = _own_reshapes(fn, names)
+    """The program on copies of the parameters that it writes to; what may be a view is one or is none for certain, where it can be had."""
+    fn = _own_views(fn, names)
     classes = sharing(fn)
     return _copy_parameters(fn, classes, updated(fn), names)[0]
 
 
-def _own_reshapes(fn: Function, names: Names) -> Function:
-    """Copies of reshaped arrays that are views or copies, where nobody can tell which: what is overwritten is not read through them."""
-    if not any(isinstance(s, Assign) and operation(s.op).made == "reshaped" for s in walk(fn.body)):
+def _own_views(fn: Function, names: Names) -> Function:
+    """Copies of what may be a view, or is one that compiled code copies, where nobody can tell which: what is overwritten is not read through it."""
+    if not any(map(_may_view, walk(fn.body))):
         return fn
     classes, rows = sharing(fn), contiguous(fn)
-    written, targets, seen = updated(fn), stored(fn.body), updates_seen(fn)
+    followed, targets, seen = updated(fn) | shadowed(fn), stored(fn.body), updates_seen(fn)
     types = dict(fn.types)
     unknown: list[Assign] = []  # what is overwritten is read through them
 
@@ -91,14 +91,14 @@ def _own_reshapes(fn: Function, names: Names) -> Function:
 
     def own(stmt: Stmt) -> tuple[Stmt, ...]:
         source = viewed(stmt, fn.types)
-        if source is None or not isinstance(stmt, Assign) or operation(stmt.op).made != "reshaped" or classes.find(source) not in written:
+        if source is None or not isinstance(stmt, Assign) or not _may_view(stmt) or classes.find(source) not in followed:
             return (stmt,)
-        target = stmt.target
+        target, reshaped = stmt.target, operation(stmt.op).made == "reshaped"
         views = views_of(target.name, fn)
-        if source in rows and rowwise(stmt):
+        if reshaped and source in rows and rowwise(stmt):
             return (stmt,)
         if views & targets or any((a in views) != (b in views) for a, b in seen):
-            unknown.append(stmt)
+            unknown.extend([stmt] if reshaped else [])
             return (stmt,)
         view = names.fresh(target.name)
         types[view] = types[target.name]
@@ -106,6 +106,14 @@ def _own_reshapes(fn: Function, names: Names) -> Function:
 
     body = block(fn.body)
     return replace(fn, body=(*_tests_of_rows(fn, unknown), *body), types=types)
+
+
+def _may_view(stmt: Stmt) -> bool:
+    """Whether a statement looks into an array or makes a new one, by its layout or by who runs it; or looks into one without passing derivatives on."""
+    if not isinstance(stmt, Assign):
+        return False
+    known = operation(stmt.op)
+    return known.kind == "move" and known.sharing == "maybe" and known.room is None or known.sharing == "always" and not known.differentiable
 
 
 def _tests_of_rows(fn: Function, reshapes: list[Assign]) -> Block:

@@ -108,3 +108,28 @@ def test_a_list_repeated_as_often_as_the_program_says():
 def test_what_has_no_order():
     with pytest.raises(stgrad.errors.NeedStaticError, match="without an order"):
         stgrad.grad(lambda x: sorted([x[0] * 1j, x[1] * 1j], key=lambda v: v)[0].imag, jit=True)(X)
+
+
+def sorted_in_place(x):
+    numbers = []
+    for v in x:
+        numbers.append(v * 2.0)
+    numbers.sort()
+    return numbers[0] * 3.0 + numbers[1]
+
+
+SORTED = {
+    "array": lambda x: sorted(x)[0] * 3.0 + sorted(x)[1],
+    "list": sorted_in_place,
+    "keys": lambda x: x[sorted(range(len(x)), key=lambda i: -x[i])[0]],
+    "tuples": lambda x: sorted([(x[0], 1.0), (x[1], x[2]), (x[2], 3.0)])[0][1] * x[0],
+}
+
+
+@pytest.mark.parametrize("name", SORTED)
+@pytest.mark.parametrize("jit", [False, True])
+def test_numbers_without_an_order_are_not_sorted(name, jit):
+    """Python leaves [2, nan, 1] as it is: what comes first is a matter of how it sorts."""
+    for x in ([2.0, np.nan, 1.0], [np.nan, 1.0, 2.0]):
+        with pytest.raises(ValueError, match="NaN is among"):
+            stgrad.grad(SORTED[name], jit=jit)(np.array(x))
