@@ -81,21 +81,17 @@ def varying(body: Block, types: Mapping[str, Type]) -> frozenset[str]:
     return frozenset(d.symbol for name in names if name in types for d in types[name].dims if d.symbol is not None)
 
 
-def tells_as_much(variable: Type, value: Type) -> bool:
+def tells_as_much(variable: Type, value: Type, *, once: bool = False) -> bool:
     """Whether the type of a variable says of extents what that of a value says, which it is to hold or to stand for.
 
     One symbol tells the extents of a variable that a loop binds anew, whatever they are in a trip: a value that takes the name of such a variable, or
-    is read under it, seems to have the extents that the variable has at another time.
+    is read under it, seems to have the extents that the variable has at another time. One that is bound `once` has no other time.
 
     >>> a, longer, n, m = (Type("float64", (d,), array=True) for d in (Dim("~1"), Dim("~1", 1), Dim("n"), Dim("m")))
     >>> tells_as_much(a, longer), tells_as_much(a, a), tells_as_much(n, m)
     (False, True, True)
     """
-    return all(map(_says_as_much, variable.dims, value.dims))
-
-
-def _says_as_much(variable: Dim, value: Dim) -> bool:
-    return variable == value or not is_unknown(variable) and not value.constant == 1 != variable.constant
+    return all(a == b or (once or not is_unknown(a)) and not b.constant == 1 != a.constant for a, b in zip(variable.dims, value.dims, strict=True))
 
 
 def is_unknown(dim: Dim) -> bool:

@@ -27,11 +27,13 @@ Only what is exact is changed: `x * 1.0`, `x + 0`, `--x`; never `x * 0`, which i
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stgrad.analysis.definitions import Definitions, definitions
 from stgrad.analysis.extents import tells_as_much
 from stgrad.analysis.liveness import observed, result_names
 from stgrad.ir import (
@@ -104,7 +106,7 @@ def _stacks(block: Block) -> set[str]:
 
 
 def _propagate(fn: Function) -> Function:
-    walker = _Propagator(fn.types)
+    walker = _Propagator(fn.types, definitions(fn).counts)
     body = walker.block(fn.body)
     return replace(fn, body=body, result=map_operand(walker.leaf, fn.result))
 
@@ -112,8 +114,8 @@ def _propagate(fn: Function) -> Function:
 class _Propagator:
     """Walks the program with what each name is known to equal, or its transpose (`x.T`): another name, or a constant."""
 
-    def __init__(self, types: Mapping[str, Type]) -> None:
-        self.types = types
+    def __init__(self, types: Mapping[str, Type], counts: Mapping[str, int]) -> None:
+        self.types, self.counts = types, counts
         self.known: dict[str, Operand] = {}
         self._copies: dict[str, set[str]] = {}  # by name: those that were known to equal it at some place
 
@@ -180,7 +182,7 @@ class _Propagator:
         if not isinstance(source, Var):
             return False
         s = self.types[source.name]
-        return _same_kind(s, t) and tells_as_much(s, t)
+        return _same_kind(s, t) and tells_as_much(s, t, once=self.counts[source.name] == 1)
 
     def branch(self, stmt: If) -> Stmt | None:
         if isinstance(stmt.cond, Const):
@@ -305,35 +307,32 @@ def _retarget(block: Block, fn: Function) -> Block:
 
     So do both paths of a branch that ends with t.
     """
-    uses: dict[str, int] = {}
-    definitions: dict[str, int] = {}
-    for stmt in walk(fn.body):
-        for name in reads(stmt):
-            uses[name] = uses.get(name, 0) + 1
-        for name in assigns(stmt):
-            definitions[name] = definitions.get(name, 0) + 1
-        if isinstance(stmt, Custom):
-            for name in _custom_names(stmt):
-                uses[name] = uses.get(name, 0) + 2
-    for name in operand_vars(fn.result):
-        uses[name] = uses.get(name, 0) + 1
-    params = {p.name for p in fn.params}
-
-    def single(name: str, made: Stmt) -> bool:
-        return uses.get(name) == 1 and name not in params and definitions.get(name) == sum(name in assigns(s) for s in walk((made,)))
-
-    return _retarget_block(block, single, fn.types)
+    uses = Counter(definitions(fn).reads)
+    uses.update(2 * [n for s in walk(fn.body) if isinstance(s, Custom) for n in _custom_names(s)])
+    return _retarget_block(block, _Names(uses, definitions(fn)), fn.types)
 
 
-def _retarget_block(block: Block, single: Callable[[str, Stmt], bool], types: Mapping[str, Type]) -> Block:
+@dataclass(frozen=True)
+class _Names:
+    """How often names are read and bound."""
+
+    uses: Counter[str]
+    bound: Definitions
+
+    def single(self, name: str, made: Stmt) -> bool:
+        """Whether a name is read once, and bound by one statement."""
+        return self.uses[name] == 1 and name not in self.bound.params and len(self.bound.all(name)) == sum(name in assigns(s) for s in walk((made,)))
+
+
+def _retarget_block(block: Block, names: _Names, types: Mapping[str, Type]) -> Block:
     out: list[Stmt] = []
     made: dict[str, int] = {}  # where a name was last made by a statement of this block
     touched: dict[str, int] = {}  # where it was last read or assigned
     barrier = -1
     for stmt in block:
-        stmt = map_blocks(lambda b: _retarget_block(b, single, types), stmt)
-        at = _renamable(stmt, single, types, made, out)
-        at = _turnable(stmt, single, made, out) if at is None else at
+        stmt = map_blocks(lambda b: _retarget_block(b, names, types), stmt)
+        at = _renamable(stmt, names, types, made, out)
+        at = _turnable(stmt, names, made, out) if at is None else at
         if (
             at is not None
             and isinstance(stmt, Assign)
@@ -365,7 +364,7 @@ def _ends_with(block: Block) -> frozenset[str]:
     return frozenset(assigns(last)) if isinstance(last, (Assign, Pop)) else frozenset()
 
 
-def _renamable(stmt: Stmt, single: Callable[[str, Stmt], bool], types: Mapping[str, Type], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+def _renamable(stmt: Stmt, names: _Names, types: Mapping[str, Type], made: Mapping[str, int], before: list[Stmt]) -> int | None:
     """Where the source of a copy is made, if the copy is its only use; of one in new memory, if what is copied is new, too."""
     if not isinstance(stmt, Assign) or stmt.op not in ("alias", "np.copy") or stmt.kwargs or not isinstance(stmt.args[0], Var):
         return None
@@ -373,7 +372,8 @@ def _renamable(stmt: Stmt, single: Callable[[str, Stmt], bool], types: Mapping[s
     if at is None or stmt.op == "np.copy" and not _new(before[at]):
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
-    return at if single(stmt.args[0].name, before[at]) and _same_kind(source, target) and tells_as_much(target, source) else None
+    told = tells_as_much(target, source, once=names.bound.counts[stmt.target.name] == 1) if _same_kind(source, target) else False
+    return at if told and names.single(stmt.args[0].name, before[at]) else None
 
 
 def _new(stmt: Stmt) -> bool:
@@ -381,12 +381,12 @@ def _new(stmt: Stmt) -> bool:
     return isinstance(stmt, Assign) and len(stmt.targets) == 1 and operation(stmt.op).kind in ("arithmetic", "comparison", "logical", "function", "choice")
 
 
-def _turnable(stmt: Stmt, single: Callable[[str, Stmt], bool], made: Mapping[str, int], before: list[Stmt]) -> int | None:
+def _turnable(stmt: Stmt, names: _Names, made: Mapping[str, int], before: list[Stmt]) -> int | None:
     """Where an outer product is made, if all that is read of it is its transpose: it may lie in memory the way that others of that shape do."""
     if not isinstance(stmt, Assign) or not _transposes(stmt):
         return None
     (source,) = operand_vars(stmt.args[0])
-    outer = before[made[source]] if source in made and single(source, before[made[source]]) else None
+    outer = before[made[source]] if source in made and names.single(source, before[made[source]]) else None
     return made[source] if isinstance(outer, Assign) and outer.op == "np.outer" and len(outer.args) == 2 and not outer.kwargs else None
 
 
