@@ -24,17 +24,17 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     >>> show_pass("carried", stgrad.grad(recurrent), np.ones((3, 3)), np.ones(3), 3)
     n_2 = w.shape[0]
     n_3 = w.shape[1]
+    w_h_2_bar_work = np.empty(n_2)
     h_2_stack = []
-    h_2_stack_2 = []
     h_2 = h
+    h_3_stack = np.empty((max(n, 0), w.shape[0]))
     for t in range(n):
         h_2_stack.append(h_2)
         w_h_2 = w @ h_2
-        h_2_4 = np.empty(n_2)
+        h_3 = h_3_stack[t]
         for i in range(n_2):
-            h_2_4[i] = runtime.tanh(w_h_2[i])
-        h_2_stack_2.append(h_2_4)
-        h_2 = h_2_4
+            h_3[i] = runtime.tanh(w_h_2[i])
+        h_2 = h_3
     t2 = max(n, 0)
     n_4 = h_2.shape[0]
     h_2_bar = np.empty(n_4)
@@ -49,44 +49,40 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     h_2_2_rows = np.empty((t2, n_3))
     for t_down in range(n - 1, -1, -1):
         t = runtime.opaque(t_down)
-        h_2_3 = h_2_stack_2.pop()
-        n_5 = h_2_3.shape[0]
-        n_6 = h_2_bar.shape[0]
-        if n_5 != n_6:
+        n_5 = h_2_bar.shape[0]
+        if n_2 != n_5:
             raise ValueError('operands could not be broadcast together')
-        w_h_2_bar = np.empty(n_5)
-        # grad of line 3: h = np.tanh(w @ h)
-        for i in range(n_5):
-            t3 = h_2_3[i]
-            w_h_2_bar[i] = h_2_bar[i] * (1.0 - t3 * t3)
         h_2_2 = h_2_stack.pop()
-        if n_5 != n_2:
+        n_6 = h_2_2.shape[0]
+        if n_6 != n_3:
             raise ValueError('operands could not be broadcast together')
-        n_7 = h_2_2.shape[0]
-        if n_7 != n_3:
-            raise ValueError('operands could not be broadcast together')
+        # grad of line 3: h = np.tanh(w @ h)
         for i in range(n_2):
-            w_h_2_bar_rows[t, i] = w_h_2_bar[i]
+            t3 = h_3_stack[t, i]
+            t4 = h_2_bar[i] * (1.0 - t3 * t3)
+            w_h_2_bar_work[i] = t4
+            w_h_2_bar_rows[t, i] = t4
         for i in range(n_3):
             h_2_2_rows[t, i] = h_2_2[i]
-        h_2_bar = np.transpose(w) @ w_h_2_bar
-    t4 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
+        h_2_bar = np.transpose(w) @ w_h_2_bar_work
+    t5 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
     for i in range(n_2):
         for j in range(n_3):
-            w_bar[i, j] += t4[i, j]
+            w_bar[i, j] += t5[i, j]
     return w_bar
     ->
     n_2 = w.shape[0]
     n_3 = w.shape[1]
+    w_h_2_bar_work = np.empty(n_2)
     h_2 = h
-    h_2_stack_2 = np.empty((max(n, 0), n_2))
+    h_3_stack = np.empty((max(n, 0), w.shape[0]))
     h_2_first = h_2
     for t in range(n):
         w_h_2 = w @ h_2
-        h_2_4 = h_2_stack_2[t]
+        h_3 = h_3_stack[t]
         for i in range(n_2):
-            h_2_4[i] = runtime.tanh(w_h_2[i])
-        h_2 = h_2_4
+            h_3[i] = runtime.tanh(w_h_2[i])
+        h_2 = h_3
     t2 = max(n, 0)
     n_4 = h_2.shape[0]
     h_2_bar = np.empty(n_4)
@@ -100,29 +96,27 @@ trip itself makes becomes the same block. It holds where nothing writes to the a
     w_h_2_bar_rows = np.empty((t2, n_2))
     h_2_2_rows = np.empty((t2, n_3))
     for t_down in range(n - 1, -1, -1):
-        h_2_3 = h_2_stack_2[t_down]
-        h_2_2 = h_2_first if t_down == 0 else h_2_stack_2[t_down - 1]
+        h_2_2 = h_2_first if t_down == 0 else h_3_stack[t_down - 1]
         t = runtime.opaque(t_down)
-        n_6 = h_2_bar.shape[0]
-        if n_2 != n_6:
+        n_5 = h_2_bar.shape[0]
+        if n_2 != n_5:
             raise ValueError('operands could not be broadcast together')
-        w_h_2_bar = np.empty(n_2)
+        n_6 = h_2_2.shape[0]
+        if n_6 != n_3:
+            raise ValueError('operands could not be broadcast together')
         # grad of line 3: h = np.tanh(w @ h)
         for i in range(n_2):
-            t3 = h_2_3[i]
-            w_h_2_bar[i] = h_2_bar[i] * (1.0 - t3 * t3)
-        n_7 = h_2_2.shape[0]
-        if n_7 != n_3:
-            raise ValueError('operands could not be broadcast together')
-        for i in range(n_2):
-            w_h_2_bar_rows[t, i] = w_h_2_bar[i]
+            t3 = h_3_stack[t, i]
+            t4 = h_2_bar[i] * (1.0 - t3 * t3)
+            w_h_2_bar_work[i] = t4
+            w_h_2_bar_rows[t, i] = t4
         for i in range(n_3):
             h_2_2_rows[t, i] = h_2_2[i]
-        h_2_bar = np.transpose(w) @ w_h_2_bar
-    t4 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
+        h_2_bar = np.transpose(w) @ w_h_2_bar_work
+    t5 = np.transpose(w_h_2_bar_rows) @ h_2_2_rows
     for i in range(n_2):
         for j in range(n_3):
-            w_bar[i, j] += t4[i, j]
+            w_bar[i, j] += t5[i, j]
     return w_bar
 """
 

@@ -21,7 +21,8 @@ of adjoints; the sums of the user's own program stay.
     ...     return h[0]
     >>> show_pass("hoist", stgrad.grad(recurrent), np.ones((9, 9)), np.ones(9), 3)
     tanh_h_part_stack = []
-    h_2 = np.zeros_like(b)
+    h = np.zeros_like(b)
+    h_2 = h
     for t in range(n):
         n_h_2 = h_2.shape[0]
         n_b = b.shape[0]
@@ -29,7 +30,8 @@ of adjoints; the sums of the user's own program stay.
             raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
         tanh_h_part = np.tanh(h_2 + b)
         tanh_h_part_stack.append(tanh_h_part)
-        h_2 = W @ tanh_h_part
+        h_3 = W @ tanh_h_part
+        h_2 = h_3
     if h_2.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
@@ -37,15 +39,18 @@ of adjoints; the sums of the user's own program stay.
     h_2_bar[0] += 1.0
     W_bar = np.zeros_like(W)
     for t in range(n - 1, -1, -1):
+        # grad of line 3: for t in range(n):
+        h_3_bar = h_2_bar
         tanh_h_part_2 = tanh_h_part_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
-        tanh_h_part_bar = np.transpose(W) @ h_2_bar
-        W_bar += np.outer(h_2_bar, tanh_h_part_2)
+        tanh_h_part_bar = np.transpose(W) @ h_3_bar
+        W_bar += np.outer(h_3_bar, tanh_h_part_2)
         h_2_bar = tanh_h_part_bar * (1.0 - tanh_h_part_2 * tanh_h_part_2)
     return W_bar
     ->
     tanh_h_part_stack = []
-    h_2 = np.zeros_like(b)
+    h = np.zeros_like(b)
+    h_2 = h
     for t in range(n):
         n_h_2 = h_2.shape[0]
         n_b = b.shape[0]
@@ -53,7 +58,8 @@ of adjoints; the sums of the user's own program stay.
             raise ValueError('operands could not be broadcast together (line 4: h = W @ np.tanh(h + b))')
         tanh_h_part = np.tanh(h_2 + b)
         tanh_h_part_stack.append(tanh_h_part)
-        h_2 = W @ tanh_h_part
+        h_3 = W @ tanh_h_part
+        h_2 = h_3
     if h_2.shape[0] < 1:
         raise IndexError('index 0 is out of bounds for axis 0 of `h` (line 5: return h[0])')
     # grad of line 5: return h[0]
@@ -64,11 +70,13 @@ of adjoints; the sums of the user's own program stay.
     h_2_bar_rows = np.empty((t2, W_bar.shape[0]))
     tanh_h_part_rows = np.empty((t2, W_bar.shape[1]))
     for t in range(n - 1, -1, -1):
+        # grad of line 3: for t in range(n):
+        h_3_bar = h_2_bar
         tanh_h_part_2 = tanh_h_part_stack.pop()
         # grad of line 4: h = W @ np.tanh(h + b)
         h_2_bar_rows[t] = h_2_bar
         tanh_h_part_rows[t] = tanh_h_part_2
-        h_2_bar = np.transpose(W) @ h_2_bar * (1.0 - tanh_h_part_2 * tanh_h_part_2)
+        h_2_bar = np.transpose(W) @ h_3_bar * (1.0 - tanh_h_part_2 * tanh_h_part_2)
     W_bar += np.transpose(h_2_bar_rows) @ tanh_h_part_rows
     return W_bar
 """

@@ -17,23 +17,23 @@ be known before the loop. A product with a matrix as result is `runtime.matmul` 
     >>> show_pass("products", stgrad.jit(power), np.ones((2, 2)), np.ones(2), 3)
     n_2 = a.shape[0]
     x_2 = x
-    x_2_2 = np.empty(n_2)
+    x_3 = np.empty(n_2)
     for t in range(n):
         a_x_2 = a @ x_2
         for i in range(n_2):
-            x_2_2[i] = runtime.tanh(a_x_2[i])
-        x_2 = x_2_2
+            x_3[i] = runtime.tanh(a_x_2[i])
+        x_2 = x_3
     return x_2
     ->
     n_2 = a.shape[0]
     x_2 = x
-    x_2_2 = np.empty(n_2)
+    x_3 = np.empty(n_2)
     a_x_2_work = np.empty(n_2)
     for t in range(n):
         a_x_2 = runtime.matmul(a, x_2, out=a_x_2_work)
         for i in range(n_2):
-            x_2_2[i] = runtime.tanh(a_x_2[i])
-        x_2 = x_2_2
+            x_3[i] = runtime.tanh(a_x_2[i])
+        x_2 = x_3
     return x_2
 """
 
