@@ -76,7 +76,49 @@ def corners_cut(x):
     return np.sum(np.sqrt(np.sum(np.diff(q, axis=0) ** 2, axis=1) + 1e-3))
 
 
-PROGRAMS = [items_of_known_number, framed, of_the_trip_before, appended_to_the_one_before, run_lengths, corners_cut]
+def fibonacci_words(x):
+    a, b = x[:1], x[1:3]
+    for i in range(4):
+        a, b = b, np.concatenate((np.sin(b), a * x[i]))
+    return np.sum(a**2) + np.sum(b * np.arange(len(b)))
+
+
+def repaired_in_a_handler(x):
+    v, total = x[:2], 0.0
+    for i in range(6):
+        try:
+            total += v[i] * x[i]
+            v = v[1:] if i % 2 else np.append(v, x[i] ** 2)
+        except IndexError:
+            v = np.concatenate((v, v * x[0]))
+            total -= np.sum(v)
+    return total + np.sum(v**3)
+
+
+def queue(x):
+    q, total, k = x[:3], 0.0, 0
+    while len(q) > 0 and k < 12:
+        head = q[0]
+        q = q[1:]
+        total += head**2
+        if head > 0.5 and k < 6:
+            q = np.append(q, [head * 0.7, head * x[k % 8]])
+        k += 1
+    return total
+
+
+def bordered(x):
+    a = np.array([[x[0]]])
+    for i in range(1, 4):
+        n = a.shape[0]
+        b = np.zeros((n + 1, n + 1))
+        b[:n, :n], b[n, :n], b[:n, n], b[n, n] = a, x[i] * a[-1], x[i + 1], 2.0
+        a = b
+    return np.linalg.det(a) + np.sum(a**2)
+
+
+OTHERS = [fibonacci_words, repaired_in_a_handler, queue, bordered]
+PROGRAMS = [items_of_known_number, framed, of_the_trip_before, appended_to_the_one_before, run_lengths, corners_cut, *OTHERS]
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
