@@ -241,3 +241,27 @@ def test_numbers_that_are_spread_and_then_copied(jit: bool) -> None:
     step = 1e-6
     want = np.stack([(spread(x + step * e) - spread(x - step * e)) / (2 * step) for e in np.eye(2)], axis=-1)
     np.testing.assert_allclose(got, want, atol=1e-8)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_results_whose_extents_the_running_program_finds(jit: bool) -> None:
+    """How many rows a Jacobian has is read off a result, and in a loop before that is there nothing may ask for it."""
+
+    def positive(x: Any) -> Any:
+        a = x[x > 0.0]
+        b = np.sin(a) * x[0]
+        c = np.zeros_like(a)
+        for i in range(len(a)):
+            c[i] = a[i] * b[i]
+        return a * 2.0, b, c
+
+    def product(x: Any) -> Any:
+        a = np.ones(1)
+        for i in range(len(x)):
+            a = np.convolve(a, np.array([1.0, x[i]]))
+        return np.sum(a**2 * np.arange(len(a)))
+
+    x = np.array([1.0, -2.0, 0.5, 3.0])
+    for back, ahead in zip(stgrad.jacrev(positive, jit=jit)(x), stgrad.jacfwd(positive, jit=jit)(x), strict=True):
+        np.testing.assert_allclose(back, ahead, atol=1e-14)
+    np.testing.assert_allclose(stgrad.jacrev(stgrad.grad(product), jit=jit)(x), stgrad.jacfwd(stgrad.jacfwd(product), jit=jit)(x), rtol=1e-12)

@@ -48,6 +48,7 @@ class Directions(Tangents):
     extent: Dim = field(init=False)
     diagonals: dict[str, Sym | None] = field(default_factory=dict)
     count: Value = None
+    like_made: bool = False  # whether that array is there by now
 
     def __post_init__(self) -> None:
         t = self.builder.types[self.unit]
@@ -94,7 +95,8 @@ class Directions(Tangents):
         at = self.told.get(self.extent.symbol or "")
         if at is not None and at[0] != self.unit and at[2] == -self.extent.offset:
             return at[:2]
-        if self.like != self.unit and not any(self.like in assigned((s,)) for s in self.top):
+        self.like_made = self.like_made or self.like == self.unit or any(self.like in assigned((s,)) for s in self.top)
+        if not self.like_made:
             raise Unbatched("a tangent is made before what tells how many directions there are")
         return self.like, None
 
