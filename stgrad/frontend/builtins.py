@@ -133,7 +133,7 @@ def _int(frame: Frame, value: Value = 0, base: Value = None) -> Value:
 @handles(complex)
 def _complex(frame: Frame, value: Value = 0.0, imag: Value = 0.0) -> Value:
     if isinstance(imag, Sym) or imag != 0.0:
-        return operations.binary(frame, gast.Add, value, operations.binary(frame, gast.Mult, imag, 1j))
+        value = operations.binary(frame, gast.Add, value, operations.binary(frame, gast.Mult, imag, 1j))
     return operations.cast_scalar(frame, value, "complex")
 
 

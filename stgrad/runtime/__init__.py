@@ -46,7 +46,7 @@ from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.refusals import indefinite, singular, unbounded
 from stgrad.runtime.reshaping import reshape
-from stgrad.runtime.scalars import expit, opaque, radd, safe_product, unsigned, vmax, vmin
+from stgrad.runtime.scalars import divide, expit, opaque, radd, safe_product, unsigned, vmax, vmin
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.sorting import argsort, isin, sort
@@ -78,6 +78,7 @@ __all__ = [
     "cos",
     "det",
     "diagonal_places",
+    "divide",
     "empty",
     "empty_near",
     "entry_lines",

@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from stgrad.runtime.vecmath import sigmoid
 
-__all__ = ["expit", "opaque", "radd", "safe_product", "unsigned", "vmax", "vmin"]
+__all__ = ["divide", "expit", "opaque", "radd", "safe_product", "unsigned", "vmax", "vmin"]
 
 
 def radd(total: Any, value: Any) -> Any:
@@ -53,6 +53,16 @@ def safe_product(g: Any, p: Any) -> Any:
     [0.0, 6.0]
     """
     return g * np.where(np.logical_and(g == 0.0, np.logical_not(np.isfinite(p))), 0.0, p)
+
+
+def divide(a: Any, b: Any) -> Any:
+    """`a / b` of NumPy's complex numbers: infinite or NaN where b is zero. Numba's `/` raises there, whatever its error model."""
+    return np.divide(a, b)
+
+
+@overload(divide, strict=False)
+def _divide_overload(a: Any, b: Any) -> Any:
+    return lambda a, b: np.divide(a, b)
 
 
 def expit(x: Any) -> Any:

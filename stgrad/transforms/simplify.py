@@ -321,7 +321,7 @@ class _Names:
 
     def single(self, name: str, made: Stmt) -> bool:
         """Whether a name is read once, and bound by one statement."""
-        return self.uses[name] == 1 and name not in self.bound.params and len(self.bound.all(name)) == sum(name in assigns(s) for s in walk((made,)))
+        return self.uses[name] == 1 and len(self.bound.all(name)) == sum(name in assigns(s) for s in walk((made,)))
 
 
 def _retarget_block(block: Block, names: _Names, types: Mapping[str, Type]) -> Block:
@@ -372,7 +372,7 @@ def _renamable(stmt: Stmt, names: _Names, types: Mapping[str, Type], made: Mappi
     if at is None or stmt.op == "np.copy" and not _new(before[at]):
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
-    told = tells_as_much(target, source, once=names.bound.counts[stmt.target.name] == 1) if _same_kind(source, target) else False
+    told = _same_kind(source, target) and tells_as_much(target, source, once=names.bound.counts[stmt.target.name] == 1)
     return at if told and names.single(stmt.args[0].name, before[at]) else None
 
 

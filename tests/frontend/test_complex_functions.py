@@ -102,3 +102,29 @@ def test_real_numbers_with_a_complex_result(name, monkeypatch):
     with pytest.warns(RunsPlainlyWarning):
         found = stgrad.grad(f)(x)
     np.testing.assert_allclose(found, [(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(3)], rtol=1e-6)
+
+
+def masked(x):
+    """The quotient of zero is left out, and its derivative, too, is as NumPy's."""
+    return np.sum(np.where(x == 0.0, 0.0, np.abs((1.0 + 2.0j) / (x + 0.0j)))) + np.angle(x[2] + 0.5j * x[0])
+
+
+def quotient(x):
+    return abs(np.true_divide(x + 1.0j, x[::-1] * 1.0j)[0])
+
+
+@pytest.mark.parametrize("f", [masked, quotient], ids=lambda f: f.__name__)
+def test_compiled_quotients_of_zero_are_those_of_numpy(f):
+    x = np.array([1.0, 2.0, 0.0])
+    with np.errstate(all="ignore"):
+        value, gradient = stgrad.value_and_grad(f, jit=False)(x)
+        compiled = stgrad.value_and_grad(f, jit=True)(x)
+        assert value == f(x)
+    np.testing.assert_allclose(compiled[0], value, rtol=1e-14)
+    np.testing.assert_allclose(compiled[1], gradient, rtol=1e-14)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_quotients_of_pythons_complex_numbers_raise(jit):
+    with pytest.raises(ZeroDivisionError, match="complex division by zero"):
+        stgrad.grad(lambda x: abs(complex(x[0], 1.0) / complex(x[1], 0.0)), jit=jit)(np.array([1.0, 0.0]))

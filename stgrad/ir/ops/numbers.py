@@ -125,6 +125,7 @@ define("runtime.sigmoid", "function", cost=FUNCTION, vector=True, precise="runti
 define("runtime.expit", "function", cost=FUNCTION)
 define("runtime.radd", "arithmetic", signs=(1, 1), vector=True)  # an addition of floats in any order
 define("runtime.vmax runtime.vmin", "arithmetic")
+define("runtime.divide", "arithmetic", arity=2)  # of complex numbers
 define("runtime.safe_product", "arithmetic", arity=2, total=True)  # as people read what `picked` guards
 define("runtime.opaque", "identity", total=True)  # hides a number from LLVM
 define("runtime.clipped", "arithmetic", arity=2, differentiable=False, natural="always", cost=3, total=True)  # the position that a bound of a slice means
