@@ -24,6 +24,7 @@ NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
 SQUEEZED = "np.squeeze drops other axes as the program runs"
 RAGGED = "the arrays in a list have different shapes"
+NOT_COMPILED = "the program comes to a path that is not compiled: "  # what is refused there follows
 
 
 class Location(Protocol):
@@ -106,6 +107,8 @@ class StgradError(Exception):
         self.anchor = type(self).anchor if anchor is None else anchor
         self.certain = True  # whether the code around it always comes to this
         self.plainly = True  # whether a run in plain Python, of copies of the arguments, is what the program means
+        self.left = True  # whether a side of a branch that it stands on may end the program in its place
+        self.passes = False  # whether it is no refusal, but for who asked for the program
         self.once = False  # whether it is about a constant that is kept outside, which a run in plain Python leaves there
         super().__init__(message)
 
@@ -294,6 +297,7 @@ class RecursionDepthError(NeedStaticError):
     def __init__(self, message: str, loc: Location | None = None, *, reason: str = "", hint: str = "", tree: object = None) -> None:
         super().__init__(message, loc, reason=reason, hint=hint)
         self.tree = tree
+        self.left = False
 
 
 class NotANumberError(StgradError, FloatingPointError):

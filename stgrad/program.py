@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,16 +16,14 @@ from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import of_copies
 from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.calls.wrapper import is_small
-from stgrad.frontend import SEED, Reading, outlining, result_operand, splice
+from stgrad.frontend import SEED, Reading, result_operand, splice
 from stgrad.frontend.draws import refuse_draws
-from stgrad.frontend.extents import ASSUMPTION, Assumption
 from stgrad.instances import attributes_of
 from stgrad.ir import NONE, Const, Dim, Effect, For, Function, Loc, Operand, Pack, Store, Type, Var, While, entries_of, stored, walk
 from stgrad.lighter import lighter
-from stgrad.printer import to_source
 from stgrad.readings import prepared_reading
 from stgrad.recursion import has_units, text_of
-from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, extents_told, function_name, innermost, signature_of
+from stgrad.request import DEFAULT, Derivative, Options, Spelling, described, extents_told, function_name, signature_of
 from stgrad.transforms.budget import budgeted, within_derivative
 from stgrad.transforms.pipeline import Trace, differentiate, push_forward, push_series, specialise, specialise_apart
 from stgrad.transforms.simplify import simplify
@@ -285,81 +282,8 @@ class Compiled:
     then: Compiled | None = None  # with `apart`, the program that takes what this one keeps
 
 
-def compile_program(target: Any, specs: Mapping[str, Spec], *, keep: bool = False) -> Compiled:
-    """Run the whole pipeline for one signature.
-
-    Where the program that takes extents to be equal would be run twice if they are not, and more is seen of it than its result, it is
-    the one that broadcasts as it runs. What cannot be done with helpers as units is done with their bodies in place of their calls.
-    """
-    try:
-        return _with_units(target, specs, keep)
-    except RecursionError:
-        function = innermost(getattr(target, "derivative", target).function)
-    raise errors.UnsupportedSyntaxError(
-        f"`{getattr(function, '__name__', function)}` nests too deeply",
-        last_line(function),
-        reason="a branch that returns holds all that follows it, so a hundred of them are a hundred levels",
-        hint="bind the result in the branches and return it once, or loop over a table of the cases",
-    )
-
-
-def _with_units(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
-    """The program with helpers as units where that is of use."""
-    permission = outlining.Permission(_one_program(getattr(target, "derivative", target)))
-    token = outlining.ALLOWED.set(permission)
-    try:
-        return _settled(target, specs, keep)
-    except errors.StgradError:
-        if not permission.used:
-            raise
-        outlining.ALLOWED.set(outlining.Permission())
-        return _settled(target, specs, keep)
-    finally:
-        outlining.ALLOWED.reset(token)
-
-
-def _one_program(request: Any) -> bool:
-    """Whether a function, or a derivative of one, goes through the transforms that know calls of units."""
-    if not isinstance(request, Derivative):
-        return True
-    return request.mode in ("primal", "grad", "value_and_grad", "vjp", "jvp") and _one_program(getattr(request.function, "derivative", request.function))
-
-
-def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
-    """The program of the assumptions on extents that hold."""
-    try:
-        with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
-            compiled = _compiled(target, specs, keep)
-    except errors.StgradError:
-        if not assumption.rolled and not assumption.squeezed:
-            raise
-        with _assuming(assumption.run_time, written_out=assumption.rolled, dropped=assumption.squeezed) as assumption:
-            compiled = _compiled(target, specs, keep)
-    seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
-    if assumption.run_time or not (seen and assumption.inside):
-        first = not assumption.run_time
-        return replace(compiled, optimistic=first and assumption.made, short=first and assumption.short and not seen)
-    with _assuming(run_time=True, written_out=assumption.written_out):
-        return _compiled(target, specs, keep)
-
-
-def _effects(target: Any, fn: Function) -> bool:
-    """Whether a run that is given up half-way has been seen: it printed, drew, or wrote to arrays of the caller (derivatives write to copies)."""
-    written = fn.written if getattr(target, "derivative", target).mode == "primal" else frozenset()
-    return bool(written) or seen(fn)
-
-
-@contextmanager
-def _assuming(run_time: bool, written_out: bool = False, dropped: bool = False) -> Iterator[Assumption]:
-    assumption = Assumption(run_time, written_out=written_out, dropped=dropped)
-    token = ASSUMPTION.set(assumption)
-    try:
-        yield assumption
-    finally:
-        ASSUMPTION.reset(token)
-
-
-def _compiled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
+def compiled_once(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
+    """Run the whole pipeline under the assumptions that are set."""
     trace = Trace(keep)
     with budgeted(getattr(target, "options", DEFAULT).memory):
         reading = array_program(target, specs, trace)
@@ -395,13 +319,6 @@ def _apart(request: Derivative, flat: Function, reading: Reading, trace: Trace, 
 def _runs_first(fn: Function) -> bool:
     """Whether a program may run before it is lowered: alone, and a second time where it raises."""
     return not has_units(fn) and not seen(fn)
-
-
-def array_text(target: Any, specs: Mapping[str, Spec], name: str, doc: str) -> tuple[str, list[Any]]:
-    """The program before it is lowered to loops, as the text of one function, and the captured arrays that are its last arguments."""
-    compiled = compile_program(target, specs, keep=True)
-    text = to_source(replace(compiled.trace.stages["optimised"], name=name, doc=doc))
-    return text[text.index("def ") :], [c.value for c in compiled.reading.captures if c.variable is not None]
 
 
 def dependences(target: Any, specs: Mapping[str, Spec]) -> list[bool]:
@@ -443,6 +360,6 @@ def _result_operand(reading: Reading) -> Any:
 
 Unwrapped = Callable[..., Any]
 __all__ = [
-    "Compiled", "Derivative", "array_program", "compile_program", "float_leaves", "function_name", "must_be_scalar",
+    "Compiled", "Derivative", "array_program", "compiled_once", "float_leaves", "function_name", "must_be_scalar",
     "signature_of", "spec_of",
 ]  # fmt: skip

@@ -29,8 +29,10 @@ from stgrad.values import Sym, Value
 
 if TYPE_CHECKING:
     from stgrad.calls.direct import Entry
+    from stgrad.frontend.concessions import Concessions
     from stgrad.program import Compiled
 
+MOST_REFUSED = 12  # calls of different signatures that are refused before all others are
 MAX_CASES = 8  # signatures that the wrapper checks inline; beyond, the slow path looks them up
 
 
@@ -126,8 +128,8 @@ class Programs:
         known = self._known.get(self._key(arguments))
         if known is None:
             with self._lock:
-                if self.options.plain and self._key(arguments) in self._refused:
-                    raise self._refused[self._key(arguments)].with_traceback(None)
+                if self.options.plain and (refused := self._refused_before(arguments)) is not None:
+                    raise refused.with_traceback(None)
                 known = self._known.get(self._key(arguments)) or self._made(arguments)
         if known.ready.distinct:
             refuse_shared(arguments if self.derivative.around is None else self.derivative.around.own(arguments))
@@ -169,7 +171,7 @@ class Programs:
                 program, nodes = self._build(arguments, keep=False)
             except errors.StgradError as refused:
                 if self.options.plain:  # known until something that was looked at is another thing
-                    self._refused[self._key(arguments)] = refused
+                    self._refused[self._whole_key(arguments)] = refused
                     self._watch(lookups.carried(record, ()))
                 raise
         self._tell_of_calls(program)
@@ -188,6 +190,16 @@ class Programs:
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
 
+    def _whole_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
+        """With all that may be compiled in: what is refused for some integers and extents need not be for others."""
+        return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, Known.EXTENTS)))
+
+    def _refused_before(self, arguments: dict[str, Any]) -> errors.StgradError | None:
+        """Why there is no program for these arguments, where that is known; after some refusals none is looked for."""
+        if len(self._refused) >= MOST_REFUSED:
+            return next(reversed(self._refused.values()))
+        return self._refused.get(self._whole_key(arguments))
+
     def _nodes(self, arguments: dict[str, Any]) -> list[Any]:
         """What the arguments are; a flag that is what its default says is compiled in."""
         return [wrapper.Static(v) if self._is_flag(name, v) else wrapper.describe(v) for name, v in arguments.items()]
@@ -198,41 +210,53 @@ class Programs:
 
     def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
+        from stgrad.assumed import compile_program
         from stgrad.frontend.varying import read_carrying
-        from stgrad.program import compile_program, spec_of
+        from stgrad.program import spec_of
 
         with progress.working(self.__name__, "generating its program"):
             return read_carrying(lambda: self._generated(arguments, keep, compile_program, spec_of), lambda made: made[0].reading.captures)
 
     def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
+        from stgrad.frontend.concessions import conceding
+
         nodes = self._nodes(arguments)
         called = spelled(self.derivative.function, arguments)
         specs = {name: value if self._is_flag(name, value) else spec_of(value, called[name]) for name, value in arguments.items()}
-        try:
-            return compile_program(self, specs, keep=keep), nodes
-        except (errors.NeedStaticError, errors.TypeInferenceError) as problem:
-            return self._knowing_more(arguments, specs, lambda specs: compile_program(self, specs, keep=keep), problem)
+        compiled = functools.partial(compile_program, self, keep=keep)
+        with conceding() as conceded:
+            try:
+                return compiled(specs), nodes
+            except errors.StgradError as problem:
+                if problem.passes:
+                    raise
+                return self._knowing_more(arguments, specs, compiled, problem, conceded)
 
     def _knowing_more(
-        self, arguments: dict[str, Any], specs: dict[str, Any], compiled: Callable[[dict[str, Any]], Compiled], problem: errors.StgradError
+        self, arguments: dict[str, Any], specs: dict[str, Any], compiled: Callable[..., Compiled], problem: errors.StgradError, conceded: Concessions
     ) -> tuple[Compiled, list[Any]]:
-        """The program with integers compiled in; else one that selects entries as it runs; else with the extents of short arrays, too."""
+        """The program with integers compiled in; else one that selects entries as it runs; else with the extents of short arrays, too.
+
+        Where none of these can be, one that ends where it comes to what cannot be compiled, if that stands on a side of a branch.
+        """
         problems, tried, nodes = [problem], [specs], self._nodes(arguments)
-        for known in (Known.INTEGERS, Known.TYPES, Known.EXTENTS):
-            fixed = {n: fixed_spec(s, arguments[n], known) for n, s in specs.items()} if known else specs
-            if known and any(all(equal(fixed[n], other[n]) for n in fixed) for other in tried):
-                continue
-            if known is Known.EXTENTS and not any(isinstance(p, errors.NeedStaticError) for p in problems):
-                break
-            try:
-                program = compiled(fixed) if known else self._selecting(lambda: compiled(specs), *problems)
-            except errors.StgradError as left:  # what is left where all that can be known is
-                problems.append(left)
-                tried.append(fixed)
-                continue
-            self._known_of = max(self._known_of, known)
-            return program, fixed_nodes(nodes, arguments, known)
-        raise _furthest(problems)
+        try:
+            for known, leaving in _FURTHER:
+                fixed = {n: fixed_spec(s, arguments[n], known) for n, s in specs.items()} if known else specs
+                if known and not leaving and any(all(equal(fixed[n], other[n]) for n in fixed) for other in tried) or leaving and not conceded.missed:
+                    continue
+                conceded.begin(exits=leaving, known=known is Known.EXTENTS or bool(known) and not _asks(problem))
+                try:
+                    program = compiled(fixed) if known or leaving else self._selecting(lambda: compiled(specs), *problems)
+                except errors.StgradError as left:  # what is left where all that can be known is
+                    problems.append(left)
+                    tried.append(fixed)
+                    continue
+                self._known_of = max(self._known_of, known)
+                return program, fixed_nodes(nodes, arguments, known)
+            raise _furthest(problems)
+        finally:
+            problems.clear()  # they hold what the readings held, and this frame
 
     def _selecting(self, compiled: Callable[[], Compiled], *problems: errors.StgradError) -> Compiled:
         """The program with entries of lists and dicts that it finds as it runs; where that does not help, the problem is raised that reading met last."""
@@ -344,6 +368,15 @@ class Programs:
 def draws_of_numpy(ready: Ready) -> bool:
     """Whether a program draws from NumPy's global generator."""
     return "runtime.random_" in ready.text
+
+
+# What else a program is read with, and whether sides of branches may end it (see `Programs._knowing_more`).
+_FURTHER = ((Known.INTEGERS, False), (Known.TYPES, False), (Known.EXTENTS, False), (Known.TYPES, True), (Known.EXTENTS, True))
+
+
+def _asks(problem: errors.StgradError) -> bool:
+    """Whether it is a refusal of what is not known yet."""
+    return isinstance(problem, (errors.NeedStaticError, errors.TypeInferenceError))
 
 
 def _furthest(problems: Sequence[errors.StgradError]) -> errors.StgradError:

@@ -48,7 +48,15 @@ def _refusal(message: str) -> errors.StgradError | None:
         return errors.ShapeError(message, hint="name the axes to drop: np.squeeze(x, axis=0)")
     if message.startswith(errors.RAGGED):
         return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
+    if message.startswith(errors.NOT_COMPILED):
+        kind, _, what = message.removeprefix(errors.NOT_COMPILED).partition(": ")
+        return cast("type[errors.StgradError]", getattr(errors, kind, errors.UnsupportedSyntaxError))(what)
     return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, COMPLEX_RESULT)) else None
+
+
+def _left(problem: Exception) -> bool:
+    """Whether a program ended where it came to what is not compiled."""
+    return str(problem).startswith(errors.NOT_COMPILED)
 
 
 class Transformed(Programs):
@@ -256,8 +264,8 @@ class Transformed(Programs):
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
         arguments = self._example(args, kwargs)
         if arguments is None:
+            from stgrad.assumed import compile_program
             from stgrad.guess import guess_specs_of
-            from stgrad.program import compile_program
 
             return compile_program(self, guess_specs_of(self.derivative, self._signature), keep=keep)
         return self._build(arguments, keep=keep)[0]
@@ -356,7 +364,7 @@ class Transformed(Programs):
         except errors.StgradError as refused:
             if not refused.once or not LAST_RESORT[0]().ran(self.derivative, arguments):
                 raise
-            self._refused.pop(self._key(arguments), None)
+            self._refused.pop(self._whole_key(arguments), None)
         return self._program_for(arguments)
 
     def _last_resort(self, refused: errors.StgradError) -> Any:
@@ -386,7 +394,8 @@ class Transformed(Programs):
     def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Callable[[Any, Any], Any]) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
         refused = _refusal(str(problem))
-        if isinstance(refused, errors.TypeInferenceError) or refused is not None and not program.ready.second_try and self.options.plain:
+        at_once = isinstance(refused, errors.TypeInferenceError) or _left(problem)
+        if refused is not None and (at_once or not program.ready.second_try and self.options.plain):
             return plainly(self._last_resort(refused), refused)
         if not program.ready.second_try:
             raise refused if str(problem).startswith(errors.SQUEEZED) and refused is not None else problem

@@ -293,7 +293,7 @@ def test_while_that_does_not_fit() -> None:
         return np.sum(u) + w[1]
 
     with pytest.raises(errors.MemoryBudgetError, match="nobody can tell how much memory a trip of this loop keeps"):
-        stgrad.grad(of_two_sizes, jit=False, memory="20 kB")(X, 20)
+        stgrad.grad(of_two_sizes, jit=False, memory="20 kB")(np.ones(70), 20)  # whose extent is not compiled in
 
 
 def test_everything_fits() -> None:

@@ -33,6 +33,7 @@ LAYERS = [
     {"heap", "lighter", "unit_readings"},
     {"peak"},
     {"program", "as_python", "memory", "straight"},
+    {"assumed"},
     {"stage_texts", "nested"},
     {"program_units", "explain"},
     {"adapter", "callable_type", "points"},

@@ -148,14 +148,14 @@ def fitted_in_bounds(a):
     return optimize.least_squares(lambda x: x - a, np.zeros(2), bounds=(0.0, 1.0)).x[0]
 
 
-def ridders(a):
-    return optimize.root_scalar(lambda x: x - a, bracket=[0.0, 9.0], method="ridder").root
+def by_toms(a):
+    return optimize.root_scalar(lambda x: x - a, bracket=[0.0, 9.0], method="toms748").root
 
 
 @pytest.mark.parametrize(
     ("function", "message"),
     [(bounded, "bounds and constraints"), (constrained, "bounds and constraints"), (simplex, "other than BFGS"), (robust, "`loss`"),
-     (fitted_in_bounds, "bounds of"), (ridders, "other than brentq")],
+     (fitted_in_bounds, "bounds of"), (by_toms, "other than brentq")],
     ids=named,
 )  # fmt: skip
 def test_what_decides_the_derivative_otherwise_is_refused(function, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, optimize
 
 import stgrad
 from stgrad import curves, scalar_minima
@@ -172,3 +172,42 @@ def test_a_search_that_fails_raises_where_its_derivative_is_zero(jit):
     for f in (at_a_kink, searched):
         with pytest.raises(RuntimeError, match="minimum"):
             stgrad.grad(f, jit=jit)(1.0)
+
+
+# ------------------------------------------------------------------ roots within a bracket
+
+
+def waves(u, r):
+    """Several roots in the bracket: each method finds one of its own."""
+    return np.sin(5.0 * u) * np.exp(-0.1 * u) - 0.3 * r
+
+
+WITHIN = {
+    "brentq": lambda a: optimize.brentq(waves, 0.3, 3.3, args=a),
+    "brenth": lambda a: optimize.brenth(waves, 0.3, 3.3, args=(a,)),
+    "bisect": lambda a: optimize.bisect(waves, a=0.3, b=3.3, args=a),
+    "ridder": lambda a: optimize.ridder(waves, 0.3, 3.3, args=a),
+    "root_scalar": lambda a: sum(optimize.root_scalar(waves, bracket=(0.3, 3.3), args=a, method=m).root for m in ("brenth", "ridder", "bisect", "brentq")),
+    "quad": lambda a: integrate.quad(lambda u, r: u * r**2, 0.0, 1.0, args=a)[0],
+}
+
+
+def told(a):
+    root, result = optimize.brentq(waves, 0.3, 3.3, args=(a,), full_output=True)
+    return root * result.root if result.converged else 0.0
+
+
+@JIT
+@pytest.mark.parametrize("name", [*WITHIN, "told"])
+def test_roots_within_a_bracket(name, jit):
+    f = told if name == "told" else WITHIN[name]
+    for a in (0.7, 0.2):
+        value, slope = stgrad.value_and_grad(f, jit=jit)(a)
+        assert value == pytest.approx(f(a), rel=1e-11)
+        assert slope == pytest.approx(differences(f, a), rel=1e-7)
+        assert stgrad.grad(stgrad.grad(f, jit=jit), jit=jit)(a) == pytest.approx(differences(stgrad.grad(f, jit=jit), a), rel=1e-6)
+
+
+def test_ends_without_a_change_of_sign():
+    with pytest.raises(ValueError, match="different signs"):
+        stgrad.grad(lambda a: optimize.ridder(waves, 0.3, 0.31, args=a))(0.1)

@@ -22,11 +22,12 @@ from programs.registry import EXAMPLES, Example
 
 import stgrad
 from stgrad import loader
+from stgrad.assumed import compile_program
 from stgrad.calls.arguments import fixed_spec
 from stgrad.errors import NeedStaticError
 from stgrad.frontend.joins import SELECTS
 from stgrad.ir import Type
-from stgrad.program import Compiled, compile_program, spec_of
+from stgrad.program import Compiled, spec_of
 from stgrad.request import signature_of
 from stgrad.values import leaves, opened
 

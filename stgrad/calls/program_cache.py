@@ -26,7 +26,7 @@ from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_a
 from stgrad.calls import wrapper
 from stgrad.calls.identity import Identity, Unknown, class_name
 from stgrad.contents import form_of, is_numeric
-from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, RAGGED, SQUEEZED, StgradError
+from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, NOT_COMPILED, RAGGED, SQUEEZED, StgradError
 from stgrad.ir import NONE, Type
 from stgrad.lookups import Lookup
 from stgrad.values import Listed, Sym, Value
@@ -72,7 +72,7 @@ class Ready:
     @property
     def hands_on(self) -> bool:
         """Whether what the program raises may not be what the function raises."""
-        words = (NO_TRIP, NO_COMMON_SHAPE, RAGGED, SQUEEZED, "call_python")  # which may find a complex result
+        words = (NO_TRIP, NO_COMMON_SHAPE, RAGGED, SQUEEZED, NOT_COMPILED, "call_python")  # which may find a complex result
         return self.second_try or any(word in self.text for word in words)
 
 

@@ -43,6 +43,7 @@ class _Found(StgradError):
 
     def __init__(self, owner: Any) -> None:
         super().__init__("a captured tensor")
+        self.left, self.passes = False, True
         self.owner = owner
 
 

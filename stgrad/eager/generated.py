@@ -117,7 +117,8 @@ def texts(program: Program, name: str) -> Texts | None:
 
 def _text(program: Program, given: dict[str, Any], name: str, pull: bool) -> tuple[str, list[Any]]:
     """The text of one program after differentiation, before loops, and the arrays that it takes as last arguments."""
-    from stgrad.program import array_text, spec_of
+    from stgrad.assumed import array_text
+    from stgrad.program import spec_of
 
     specs = {key: spec_of(value, key) for key, value in given.items()}
     request = pullback_of(program.entry, tuple(given.values())) if pull else Derivative(program.entry, "primal")

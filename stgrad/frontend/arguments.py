@@ -33,7 +33,7 @@ def as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Val
         return (type(args[0])(array_of(frame, a) for a in args[0]), *args[1:])
     if function in _TAKES_STRUCTURE or getattr(function, "__module__", "").split(".")[0] not in ("numpy", "scipy"):
         return args
-    if isinstance(function, np.ufunc) or function is np.where:
+    if isinstance(function, np.ufunc) or function in (np.where, np.meshgrid, np.broadcast_arrays):
         return tuple(array_of(frame, a) for a in args)
     if function is np.einsum:
         return (args[0], *(array_of(frame, a) for a in args[1:]))
@@ -42,6 +42,65 @@ def as_arrays(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Val
         return (array_of(frame, args[0]), *args[1:]) if args and isinstance(args[0], list) else args
     named = [p.name if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else "" for p in signature.parameters.values()]
     return tuple(array_of(frame, a) if n in _ARRAYS else a for a, n in zip_longest(args, named[: len(args)]))
+
+
+def as_named(frame: Frame, function: Any, handler: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The arguments as what reads a function takes them: it may have other names for those that can be given by position."""
+    taken = _taken_by(handler)
+    if not _binds(taken, args, kwargs):
+        names = _by_position(function)
+        args, kwargs = tuple(args), dict(kwargs)
+        while len(args) < len(names) and names[len(args)] in kwargs:
+            args = (*args, kwargs.pop(names[len(args)]))
+        if not _binds(taken, args, kwargs):
+            name = getattr(function, "__name__", "this function")
+            given = ", ".join(kwargs) or "as many arguments"
+            raise errors.TypeInferenceError(f"`{name}` with {given} is not supported", frame.builder.loc, hint="leave them out, or write what it does")
+    return args, kwargs
+
+
+def _binds(signature: inspect.Signature, args: tuple[Value, ...], kwargs: dict[str, Value]) -> bool:
+    try:
+        signature.bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _taken_by(handler: Any) -> inspect.Signature:
+    return inspect.signature(handler)
+
+
+@lru_cache(maxsize=1024)
+def _by_position(function: Any) -> tuple[str, ...]:
+    """The names of the arguments of a function that can be given by position, as far as it tells."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def as_floats(frame: Frame, function: Any, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Integers as NumPy and SciPy factorise them: as floats."""
+    if getattr(function, "__name__", "") not in _FACTORISE or not (getattr(function, "__module__", "") or "").startswith(("numpy.linalg", "scipy.linalg")):
+        return args
+    whole = [isinstance(a, Sym) and a.type.array and a.type.rank > 0 and np.dtype(a.type.dtype).kind in "iub" for a in args]
+    return tuple(frame.call(np.astype, (a, np.float64), {}) if w else a for a, w in zip(args, whole, strict=True))
+
+
+_FACTORISE = frozenset(
+    "inv solve det slogdet eig eigh eigvals eigvalsh svd svdvals pinv lstsq qr cholesky cond tensorsolve tensorinv lu lu_factor ldl expm logm sqrtm schur "
+    "solve_triangular solve_banded solveh_banded cho_factor cho_solve solve_toeplitz polar null_space orth".split()
+)
+
+
+def named_arrays(frame: Frame, function: Any, kwargs: dict[str, Value]) -> dict[str, Value]:
+    """The same of arguments that are given by name: `logsumexp(a=[x, y], b=[0.5, -0.5])`."""
+    if function in SEQUENCES or function in _TAKES_STRUCTURE or getattr(function, "__module__", "").split(".")[0] not in ("numpy", "scipy"):
+        return kwargs
+    return {k: array_of(frame, v) if k in _ARRAYS else v for k, v in kwargs.items()}
 
 
 _TAKES_STRUCTURE = frozenset({np.broadcast_shapes, np.unravel_index, np.ravel_multi_index, np.linalg.multi_dot, np.select})

@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import boxes, iteration
+from stgrad.frontend import boxes, iteration, library
 from stgrad.frontend.axisless import item
 from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
@@ -71,7 +71,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
             return _missing(frame, owner, name, node) if value is ABSENT else value
     if isinstance(owner, tuple) and is_static(owner) and hasattr(type(owner), "n_sequence_fields") and hasattr(owner, name):
         return getattr(owner, name)  # `sys.float_info.max`
-    by_name = isinstance(owner, set) and name in _CHANGING or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
+    of_set = isinstance(owner, set) and name in _CHANGING or isinstance(owner, (set, frozenset)) and name in ASKS
+    by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
     if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
         return Method(owner, name)
     if isinstance(owner, np.recarray) and name in (owner.dtype.names or ()):
@@ -244,7 +245,22 @@ def _compress(frame: Frame, x: Sym, condition: Value, axis: Value = None, out: V
     return frame.call(np.compress, (condition, x), {"axis": axis, "out": out})
 
 
+def _of_python(name: str, dtype: str, body: Callable[..., Any]) -> Callable[..., Value]:
+    """A method that Python's own numbers have, of numbers of the running program."""
+
+    def method(frame: Frame, x: Sym, *args: Value) -> Value:
+        if x.type.array or x.type.dtype != dtype:
+            what = f"an array of {x.type.dtype}" if x.type.array else f"a {x.type}"
+            raise errors.UndefinedNameError(f"{what} has no attribute `{name}`", frame.builder.loc) from AttributeError(name)
+        return frame.call(body, (x, *args), {})
+
+    return method
+
+
 METHODS: dict[str, Callable[..., Value]] = {
+    "bit_length": _of_python("bit_length", "int64", library.bit_length),
+    "bit_count": _of_python("bit_count", "int64", library.bit_count),
+    "is_integer": _of_python("is_integer", "float64", library.is_integer),
     "compress": _compress,
     "copy": _copy,
     "sort": _sort,
@@ -260,7 +276,7 @@ METHODS: dict[str, Callable[..., Value]] = {
 
 
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-    if isinstance(owner, set):
+    if isinstance(owner, (set, frozenset)):
         return _set_method(frame, owner, name, *args)
     is_list = isinstance(owner, list) or isinstance(owner, Growing) and owner.cls is list
     if is_list and name == "sort":
@@ -299,16 +315,23 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     return DictView(owner, name) if isinstance(owner, dict) and name in ("keys", "values", "items") else iteration.used_once(frame, result, None, held=True)
 
 
+ASKS = frozenset("union intersection difference symmetric_difference issubset issuperset isdisjoint".split())  # which change no set
+
+
 def _set_method(frame: Frame, owner: set[Any], name: str, *args: Value) -> Value:
     """Methods that change or copy a set whose items are known."""
+    from stgrad.frontend import sets
     from stgrad.frontend.iteration import static_items
 
     if name == "copy":
         return frame.copied(owner)
-    known = static_of(args) if name in ("add", "discard", "remove") else [static_of(static_items(frame, a, None)) for a in args]
+    known = static_of(args) if name in ("add", "discard", "remove") else [static_of(static_items(frame, sets.unordered(a), None)) for a in args]
     if not is_static(list(known)):
+        if name in ASKS and (table := sets.key_set(frame, list(owner))) is not None:
+            return frame.call(get(frame, table, name, None), args, {})
         raise errors.NeedStaticError("the items of this set must be known at compile time", frame.builder.loc, hint="use a list")
-    frame.mutate(owner)
+    if name not in ASKS:
+        frame.mutate(owner)
     try:
         return getattr(owner, name)(*known)
     except (KeyError, TypeError) as problem:

@@ -42,6 +42,7 @@ def try_statement(frame: Frame, node: Any) -> None:
     handlers: Handlers = [(h, _classes(frame, h)) for h in node.handlers]
     if getattr(node, "swallows", False):  # what a `finally` that jumps leaves behind is no exception
         handlers.append((gast.ExceptHandler(type=None, name=None, body=[]), (BaseException,)))
+    frame.builder.tries += 1
     try:
         _guarded(frame, node, handlers)
     except Grows:
@@ -56,6 +57,8 @@ def try_statement(frame: Frame, node: Any) -> None:
         if not isinstance(error, errors.StgradError) or raised_by_python(error) is not None:
             frame.execute(node.finalbody)
         raise
+    finally:
+        frame.builder.tries -= 1
     frame.execute(node.finalbody)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.concessions import CONCESSIONS, Concessions
 from stgrad.frontend.extents import Extents
 from stgrad.frontend.heap import Region
 from stgrad.frontend.identities import Apart, Thing, assigned
@@ -73,6 +74,9 @@ class Builder:
     aim: str = ""  # the variable that the statement at hand binds or writes to
     chosen: bool = False  # whether there are names that stand for one of several values (see `stgrad.frontend.choices`)
     attempts: int = 0  # open bodies of a `try` that are read a statement at a time
+    tries: int = 0  # open `try` statements
+    count: int = 0  # statements so far, with those of readings that were taken back
+    conceded: Concessions = field(default_factory=CONCESSIONS.get)
     tested: set[str] = field(default_factory=set)  # names of programs read in place that test their own positions
     refused: bool = False  # whether the operation whose rule is read has raised an exception of Python's where its rule would
     library: set[str] = field(default_factory=set)  # names of functions of ours, read in place: what they divide by is their business
@@ -132,6 +136,8 @@ class Builder:
         return variable
 
     def emit(self, stmt: Stmt) -> None:
+        self.count += 1
+        self.conceded.refuse_long(self.count)
         if isinstance(stmt, Store) and self.tabled:
             self._must_be_known(operand_vars(stmt.index), stmt.target.name)
         if isinstance(stmt, Store) and stmt.target.name in self.readonly:

@@ -47,11 +47,9 @@ SEQUENCES = {
     np.hstack,
     np.dstack,
     np.column_stack,
-    np.meshgrid,
     np.linalg.multi_dot,
     np.select,
     np.block,
-    np.broadcast_arrays,
 }
 
 
@@ -379,9 +377,9 @@ def filtered(function, values, wanted):  # type: ignore[no-untyped-def]
 
 @handles(sorted)
 def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = False) -> Value:
-    from stgrad.frontend import ordering, tables
+    from stgrad.frontend import ordering, sets
 
-    values = tables.unordered(values)
+    values = sets.unordered(values)
     numbers = _numbers(frame, values)
     if isinstance(numbers, Sym) and numbers.type.rank == 1 and key is None:
         result = operations.operation(frame, np.sort, (ordering.sortable(frame, numbers),))
@@ -398,9 +396,9 @@ def _slice(frame: Frame, *args: Value) -> Value:
 @handles(set, frozenset)
 def _set(frame: Frame, values: Value = ()) -> Value:
     """Of values that are known at compile time, or of those of the running program."""
-    from stgrad.frontend import tables
+    from stgrad.frontend import sets
 
-    if (made := tables.key_set(frame, values)) is not None:
+    if (made := sets.key_set(frame, sets.unordered(values))) is not None:
         return made
     items = [static_of(v) for v in static_items(frame, values, None)]
     if not is_static(items):

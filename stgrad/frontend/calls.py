@@ -28,7 +28,7 @@ from stgrad.frontend import (
     sparse_objects,
     ufuncs,
 )
-from stgrad.frontend.arguments import OPTIONS, as_arrays, canonical
+from stgrad.frontend.arguments import OPTIONS, as_arrays, as_floats, as_named, canonical, named_arrays
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
@@ -39,7 +39,7 @@ from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
-from stgrad.frontend.iteration import Chain, count_items, iterated, known_items, once, rows, takes
+from stgrad.frontend.iteration import Chain, apart, count_items, iterated, known_items, once, rows, takes
 from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
@@ -65,10 +65,11 @@ from stgrad.frontend.values import (
     rebuild,
     static_of,
 )
+from stgrad.ir.ops import operation as operation_of
 from stgrad.lookups import called, look, root_of
 from stgrad.registered import registration_of
 from stgrad.rules import lookup
-from stgrad.rules.core import STATIC
+from stgrad.rules.core import STATIC, op_name
 
 
 @evaluates(gast.Call)
@@ -169,8 +170,13 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     registration = registration_of(function)
     if registration is not None:
         return call_registered(frame, registration, args, kwargs)
+    if (lookup(function) is not None or _of_library(function)) and any(isinstance(v, Growing) or growing.is_flat(v) for v in (*args, *kwargs.values())):
+        if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
+            return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
+        args, kwargs = tuple(_listed(frame, function, a) for a in args), {k: _listed(frame, function, v) for k, v in kwargs.items()}
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
+        args, kwargs = as_named(frame, function, handler, args, kwargs) if kwargs else (args, kwargs)
         found = handler(frame, *args, **kwargs)
         iterator = function is filter or getattr(function, "__module__", "") == "itertools"
         if iterator and isinstance(found, Sym):
@@ -194,7 +200,7 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
     plain = numbers_in if _reads_numbers(function) else unwrapped
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
     if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
-        args = tuple(iterated(frame, a) for a in args)
+        args = tuple(iterated(frame, a) for a in (apart(frame, args) if function is zip else args))
         if function not in _LAZY:  # they may ask for the items twice, which an iterator gives once
             args = tuple(_rest(frame, function, a) if takes(a) else a for a in args)
     if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
@@ -253,10 +259,6 @@ def _hashable(function: Any) -> bool:
 
 def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """The value of a call of a function from outside the program."""
-    if any(isinstance(a, Growing) for a in args) and (lookup(function) is not None or _of_library(function)):
-        if function in builtins.SEQUENCES and isinstance(args[0], Growing):
-            return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
-        args = tuple(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args)
     if _hashable(function) and function in builtins.SEQUENCES and args and type(args[0]) in (tuple, list):
         args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
@@ -298,7 +300,8 @@ def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[
     rule = lookup(function)
     unsafe = kwargs.get("casting") == "unsafe"
     args, kwargs, target = ufuncs.without_target(frame, function, args, ufuncs.without_settings(function, kwargs))
-    args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), kwargs)
+    args, kwargs = ufuncs.in_dtype(frame, function, as_arrays(frame, function, args), named_arrays(frame, function, kwargs))
+    args = as_floats(frame, function, args)
     if target is not None:
         return ufuncs.into(frame, function, args, kwargs, target, unsafe=unsafe)
     if ufuncs.is_masked(function, kwargs):
@@ -356,6 +359,19 @@ _JOINED = {
     np.hstack: library.beside_each_other,
     np.column_stack: library.as_columns,
 }
+
+
+def _listed(frame: Frame, function: Any, value: Value) -> Value:
+    """What a function of NumPy's is given: of a list that grows, or of `x.flat`, an array; one of its own where the result may look at it."""
+    if growing.is_flat(value):
+        return growing.as_array(frame, value)
+    if not isinstance(value, Growing) or function in _MAKES_ARRAYS:
+        return value
+    known = operation_of(op_name(function)) if lookup(function) is not None else None
+    return growing.as_array(frame, value) if known is not None and known.kind != "rule" and not known.sharing else frame.call(np.array, (value,), {})
+
+
+_MAKES_ARRAYS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})  # of lists themselves
 
 
 def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ...]) -> Value:

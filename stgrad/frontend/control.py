@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stgrad import errors
-from stgrad.frontend.certainties import RAISED, emit_raise, left
+from stgrad.frontend.certainties import RAISED, emit_raise, exit_of, left
 from stgrad.frontend.frame import Frame, Leaves, Unreached
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
@@ -66,9 +66,15 @@ def _branch(frame: Frame, state: State, cond: Sym, then: Callable[[], Value], or
     if len(reached) < 2:
         return _one_side(frame, cond, sides, reached)
     (then_block, then_env, a, then_changed, _), (else_block, else_env, b, else_changed, _) = sides
-    join = Join(frame, (then_block, else_block))
-    _join_containers(frame, join, then_changed, else_changed)
-    result = join.value(a, b, wish, fresh=True)
+    join, whole = Join(frame, (then_block, else_block)), [list(s.block) for s in sides]
+    try:
+        _join_containers(frame, join, then_changed, else_changed)
+        result = join.value(a, b, wish, fresh=True)
+    except errors.TypeInferenceError as error:
+        for side, block in zip(sides, whole, strict=True):
+            side.block[:] = block
+        left_by = exit_of(frame, then_block, error)
+        return _one_side(frame, cond, [sides[0]._replace(unreached=left_by), sides[1]], [sides[1]])
     frame.env = _join_env(frame, join, before, then_env, else_env)
     if then_block or else_block:
         frame.builder.emit(If(cond.operand, tuple(then_block), tuple(else_block), frame.builder.loc, frame.builder.note))

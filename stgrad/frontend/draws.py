@@ -67,6 +67,26 @@ handles(np.random.default_rng)(_seeded(np.random.default_rng))
 handles(np.random.RandomState)(_seeded(np.random.RandomState))
 
 
+class Bits:
+    """`np.random.PCG64(seed)`, of which a generator is made."""
+
+    def __init__(self, seed: Any = None) -> None:
+        self.seed = seed
+
+
+@handles(np.random.PCG64)
+def _bits(frame: Frame, seed: Value = None) -> Value:
+    return Record(Bits, {"seed": seed})
+
+
+@handles(np.random.Generator)
+def _generator(frame: Frame, bit_generator: Value) -> Value:
+    """`np.random.Generator(np.random.PCG64(seed))` is `np.random.default_rng(seed)`."""
+    if isinstance(bit_generator, Record) and bit_generator.cls is Bits:
+        return frame.call(np.random.default_rng, (bit_generator.fields["seed"],), {})
+    _refuse(frame, "its bit generator has a state of its own")
+
+
 def _stream(frame: Frame, generator: np.random.Generator) -> Sym:
     """The address of a generator of a module, or of one like what draws constants so far, made at the start of each call."""
     builder = frame.builder

@@ -72,7 +72,7 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
     left, right = sparse_objects.operands(frame, (tables.of_keys(left), tables.of_keys(right)))
-    if isinstance(left, (tuple, list, Growing)) or isinstance(right, (tuple, list, Growing)):
+    if growing.listed(left) or growing.listed(right):
         found = objects.operator(frame, kind, left, right)
         return found if found is not objects.NO_OPERATOR else container_operator(frame, node, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
@@ -101,9 +101,9 @@ def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
 
 def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Value:
     """`+` and `*` of tuples and lists; with an array, the container is one too."""
-    if isinstance(left, Sym) and left.type.array or isinstance(right, Sym) and right.type.array:
-        left, right = (growing.as_array(frame, v) for v in (left, right))
-        return binary(frame, type(node.op), left, right)
+    arrays = growing.beside_arrays(frame, left, right)
+    if not any(map(growing.listed, arrays)):
+        return binary(frame, type(node.op), *arrays)
     if any(isinstance(v, Growing) for v in (left, right)) and isinstance(node.op, gast.Add):
         one, other = (v.cls if isinstance(v, Growing) else type(v) for v in (left, right))
         if one is other:
@@ -155,6 +155,7 @@ def compare(frame: Frame, node: Any) -> Value:
         return holds(frame, right, left) is (kind is gast.In)
     (known_text if kind in (gast.Is, gast.IsNot) else known_texts)(frame, left, right)
     if kind in COMPARE:
+        left, right = growing.beside_arrays(frame, left, right)
         if isinstance(left, Record) or isinstance(right, Record):
             return _overloaded(frame, node, kind, left, right)
         found = (objects.operator if isinstance(left, tuple) or isinstance(right, tuple) else objects.derived_operator)(frame, kind, left, right)

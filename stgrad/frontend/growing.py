@@ -27,6 +27,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.items import UNSET, Bounds, Coded, Slot, bounds, fits, slot, taken
+from stgrad.frontend.iteration import Range
 from stgrad.frontend.joins import renumbered
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.values import (
@@ -356,10 +357,22 @@ def _full(growing: Growing, buffer: Sym) -> bool:
     return value is not None and value == buffer.type.dims[0]
 
 
+def is_flat(value: Value) -> bool:
+    """Whether a value is `x.flat`."""
+    return isinstance(value, Method) and value.name == "flat" and isinstance(value.owner, Sym)
+
+
+def listed(value: Value) -> bool:
+    """Whether NumPy makes an array of a value where it wants one: a list, a tuple, a range, `x.flat`."""
+    return isinstance(value, (tuple, list, Growing, Range)) or is_flat(value)
+
+
 def as_array(frame: Frame, value: Value) -> Value:
-    """The array that NumPy makes of a list; other values as they are. It may share memory with the list."""
+    """The array that NumPy makes of what is listed; other values as they are. It may share memory with the list."""
+    if is_flat(value):
+        return frame.call(np.ravel, (value.owner,), {})
     if not isinstance(value, Growing):
-        return frame.call(np.array, (value,), {}) if isinstance(value, (list, tuple)) else value
+        return frame.call(np.array, (value,), {}) if isinstance(value, (list, tuple, Range)) else value
     whole = view(frame, value)
     if isinstance(whole, Nested):
         return whole.buffer
@@ -374,11 +387,16 @@ def as_array(frame: Frame, value: Value) -> Value:
     raise errors.TypeInferenceError(f"a list is no array whose items are like {a_kind(whole)}", frame.builder.loc, hint="append numbers or arrays")
 
 
+def beside_arrays(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
+    """Two operands: what is listed beside an array is an array, and `x.flat` always."""
+    if any(isinstance(v, Sym) and v.type.array or is_flat(v) for v in (left, right)):
+        return as_array(frame, left), as_array(frame, right)
+    return left, right
+
+
 def rows_of(frame: Frame, value: Value) -> Value:
     """The array of a list of numbers, or of arrays of one shape, whose items are to be taken apart, or of `x.flat`; other values as they are."""
-    if isinstance(value, Method) and value.name == "flat" and isinstance(value.owner, Sym):
-        return frame.call(np.ravel, (value.owner,), {})
-    return as_array(frame, value) if isinstance(value, Growing) and isinstance(value.structure, Sym) else value
+    return as_array(frame, value) if is_flat(value) or isinstance(value, Growing) and isinstance(value.structure, Sym) else value
 
 
 def copy(frame: Frame, growing: Growing) -> Growing:
@@ -404,7 +422,8 @@ def _same_items(frame: Frame, array: Sym) -> Sym:
 
 def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
-    whole = _same_items(frame, array) if rows else frame.call(np.copy, (array,), {})
+    wide = {"f": "float64", "c": "complex128", "i": "int64"}.get(np.dtype(array.type.dtype).kind, array.type.dtype)  # Python has no others
+    whole = _same_items(frame, array) if rows else frame.call(Method(array, "astype"), (wide,), {})
     if not rows:
         frame.builder.listed.add(whole.name)
     return Growing(whole, operations.extent(frame, whole, 0))

@@ -395,7 +395,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         raise _of_number(frame, owner, found, "does not support item assignment")
     if not isinstance(owner, Sym):
         frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
-    value = lists().as_array(frame, value) if isinstance(value, (tuple, list, Growing)) else value
+    value = lists().as_array(frame, value)
     if _above("axisless").flagged(index):
         _above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return

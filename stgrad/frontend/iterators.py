@@ -37,6 +37,7 @@ from stgrad.frontend.iteration import (
     count_items,
     few_items,
     known_items,
+    refuse_spent,
     static_items,
 )
 from stgrad.frontend.loops import counted_loop
@@ -126,6 +127,16 @@ def _pairwise(frame: Frame, values: Value) -> Value:
     counted = count_items(frame, values, None)
     length = frame.call(max, (operations.binary(frame, gast.Sub, counted.length, 1), 0), {})
     return Counted(length, lambda k: (counted.item(k), counted.item(operations.binary(frame, gast.Add, k, 1))))
+
+
+@handles(itertools.tee)
+def _tee(frame: Frame, values: Value, n: Value = 2) -> Value:
+    """Iterators that do not know of each other, over what can be gone through as often as they are."""
+    kept = isinstance(values, (Sym, Growing, list, tuple, Range))
+    items = values if kept else known_items(frame, values, None)
+    if items is None or type(static_of(n)) is not int:
+        raise errors.UnsupportedSyntaxError("`itertools.tee` of items of unknown number is not supported", frame.builder.loc, hint="make a list of them first")
+    return tuple(_iter(frame, items) for _ in range(static_of(n)))
 
 
 @handles(itertools.repeat)
@@ -349,6 +360,7 @@ def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
         cursor = construct(frame, Cursor, (first_few(frame, cursor, 1),), {})
     if not isinstance(cursor, Record) or cursor.cls is not Cursor:
         raise errors.UnsupportedSyntaxError("`next` of what `iter` did not make is not supported", frame.builder.loc, hint="write next(iter(...)), or a loop")
+    refuse_spent(frame, cursor)
     items, at = cursor.fields["items"], cursor.fields["at"]
     more = operations.binary(frame, gast.Lt, at, frame.call(len, (items,), {}))
 

@@ -361,6 +361,32 @@ def swept(kernel, out, shape, first, last, *args):  # type: ignore[no-untyped-de
                                 out[i, j, k, m] = kernel((i, j, k, m), *args)
 
 
+# --------------------------------------------------------------------------- methods of Python's numbers
+
+
+@means()
+def bit_length(n):  # type: ignore[no-untyped-def]
+    count, left = 0, abs(n)
+    while left > 0:
+        count += 1
+        left = left // 2
+    return count
+
+
+@means()
+def bit_count(n):  # type: ignore[no-untyped-def]
+    count, left = 0, abs(n)
+    while left > 0:
+        count += left % 2
+        left = left // 2
+    return count
+
+
+@means()
+def is_integer(x):  # type: ignore[no-untyped-def]
+    return np.isfinite(x) and x == np.floor(x)
+
+
 # --------------------------------------------------------------------------- places of an array, one after the other
 
 

@@ -108,7 +108,7 @@ def _broadcast_arrays(frame: Frame, *args: Value, subok: Value = False) -> Value
 
 def _handed_on(frame: Frame, array: Value, wide: Value) -> Value:
     if not (isinstance(wide, Sym) and wide.type.array):
-        return wide
+        return boxes.made(frame, wide)  # an array without axes
     same = frame.builder.extents.same
     if isinstance(array, Sym) and array.type.rank == wide.type.rank and all(map(same, array.type.dims, wide.type.dims)):
         return array

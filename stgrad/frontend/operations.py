@@ -188,7 +188,11 @@ def _integer_value(frame: Frame, kind: type, a: Value, b: Value) -> Dim | None:
 def _elementwise_type(call: Callable[..., Any], args: tuple[Value, ...]) -> Any:
     types = [type_of(a) for a in args]
     kinds = tuple((t.dtype, t.array, t.weak) for t in types)
-    found = elementwise_dtype(call, kinds)
+    try:
+        found = elementwise_dtype(call, kinds)
+    except TypeError as problem:
+        name = getattr(call, "__name__", "operation").strip("_")
+        raise errors.TypeInferenceError(f"`{name}` is not defined for {' and '.join(map(str, types))}") from problem
     dims = broadcast([t.dims for t in types if t.array])
 
     def sized(t: Type) -> Type:

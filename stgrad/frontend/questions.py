@@ -66,6 +66,20 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 
+@handles(inspect.getattr_static)
+def _getattr_static(frame: Frame, obj: Value, attr: Value, *default: Value) -> Value:
+    """What stands in the class or the instance, without what Python computes for it."""
+    if isinstance(obj, Record):
+        found = obj.fields[attr] if attr in obj.fields else look("raw", obj.cls, attr)
+    elif isinstance(obj, Sym):
+        found = inspect.getattr_static(_example(frame, obj), attr, ABSENT)
+    else:
+        found = called(inspect.getattr_static, static_of(obj), attr, ABSENT)
+    if found is ABSENT and not default:
+        raise errors.UndefinedNameError(f"no attribute `{attr}` here", frame.builder.loc) from AttributeError(attr)
+    return default[0] if found is ABSENT else found
+
+
 def _gives(frame: Frame, owner: Record, name: str) -> bool:
     """Whether a `__getattr__` gives an attribute; nothing of what it does is kept."""
     state = State(frame)

@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import math
 
+from stgrad.frontend.brackets import Found, bisect, brenth, brentq, ridder
 from stgrad.frontend.library import refuse
-from stgrad.frontend.solvers import bisect, brentq, newton
+from stgrad.frontend.solvers import newton
 
-_METHOD = "methods other than brentq, bisect, newton, secant and halley of scipy.optimize.root_scalar are not supported"
+_METHOD = "methods other than brentq, brenth, bisect, ridder, newton, secant and halley of scipy.optimize.root_scalar are not supported"
 _OWN = "leave `method` out, or give a solver of your own to stgrad.custom_root"
 _NOTHING = "Unable to select a solver as neither bracket nor starting point provided."
+_WITHIN = {"brentq": brentq, "brenth": brenth, "bisect": bisect, "ridder": ridder}
 _STEP = 1.4901161193847656e-08  # of differences, the root of what is left of 1.0
-
-
-class Found:
-    """What `root_scalar` returns."""
-
-    def __init__(self, root, method):
-        self.root, self.method = root, method
-        self.converged, self.flag = True, "converged"
 
 
 def root_scalar(
@@ -45,13 +39,13 @@ def root_scalar(
     sloped = pair or callable(fprime)
     bent = with_bend or callable(fprime2)
     chosen = method.lower() if method else _method(bracket, x0, x1, sloped, bent)
-    refuse(chosen not in ("brentq", "bisect", "newton", "secant", "halley"), _METHOD, _OWN)
+    refuse(chosen not in (*_WITHIN, "newton", "secant", "halley"), _METHOD, _OWN)
     given = {} if options is None else options
-    limit = given.get("maxiter", (100 if chosen in ("brentq", "bisect") else 50) if maxiter is None else maxiter)
-    if chosen in ("brentq", "bisect"):
+    limit = given.get("maxiter", (100 if chosen in _WITHIN else 50) if maxiter is None else maxiter)
+    if chosen in _WITHIN:
         if bracket is None:
             raise ValueError(f"Bracket needed for {chosen}")
-        find = brentq if chosen == "brentq" else bisect
+        find = _WITHIN[chosen]
         near, share = given.get("xtol", 2e-12 if xtol is None else xtol), given.get("rtol", 8.881784197001252e-16 if rtol is None else rtol)
         return Found(find(value, bracket[0], bracket[1], (), near, share, limit), chosen)
     if x0 is None:

@@ -111,6 +111,9 @@ def _full_like(frame: Frame, a: Value, fill_value: Value, dtype: Value = None, *
 def _arange(frame: Frame, *args: Value, dtype: Value = None) -> Type | None:
     if all(not isinstance(static_of(a), Sym) for a in args):
         return None
+    if any(type_of(a).rank for a in args):
+        problem = TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        raise errors.TypeInferenceError("`np.arange` of an array", frame.builder.loc, reason="it takes numbers", hint="pass an item of it") from problem
     default = str(np.result_type(*[type_of(a).dtype for a in args]))
     single = len(args) == 1 or (len(args) == 2 and static_of(args[0]) == 0)
     value = type_of(args[len(args) - 1]).value if single else None

@@ -1,8 +1,8 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
 """Root finders and adaptive quadrature of SciPy as plain Python, read in place of their calls; they differentiate by the equation that they solve.
 
-The iterations are SciPy's own (scipy/optimize/Zeros/brentq.c, bisect.c; _zeros_py.py), so that of several roots they find the same one. Only what is
-asked of `quad` is the same: its integral, by Gauss-Kronrod rules of 21 points on halved intervals (Piessens et al., QUADPACK, 1983).
+The iterations are SciPy's own (scipy/optimize/_zeros_py.py), so that of several roots they find the same one. Only what is asked of `quad` is the
+same: its integral, by Gauss-Kronrod rules of 21 points on halved intervals (Piessens et al., QUADPACK, 1983).
 """
 
 from __future__ import annotations
@@ -25,78 +25,6 @@ from stgrad.source import module_of
 _FULL = "`full_output` of a solver of SciPy is not supported"
 _INFINITE = "an infinite end of scipy.integrate.quad must be known at compile time: write np.inf in the call"
 _REST = "`weight`, `points` and complex functions in `scipy.integrate.quad` are not supported"
-
-
-def brentq(f, a, b, args=(), xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
-    refuse(full_output, _FULL)
-    return custom_root(lambda x: f(x, *args), (a, b), lambda g, ends: _brent(g, ends[0], ends[1], xtol, rtol, maxiter))
-
-
-def _brent(f, a, b, xtol, rtol, maxiter):
-    before, x = 1.0 * a, 1.0 * b
-    f_before, fx = 1.0 * f(before), 1.0 * f(x)
-    if f_before * fx > 0.0:
-        raise ValueError("f(a) and f(b) must have different signs")
-    if f_before == 0.0:
-        x, fx = before, f_before
-    other, f_other, last, step = 0.0 * x, 0.0 * fx, 0.0 * x, 0.0 * x
-    count, found = 0, fx == 0.0
-    while not found:
-        if count >= maxiter:
-            raise RuntimeError("Failed to converge")
-        count += 1
-        if f_before != 0.0 and fx != 0.0 and (f_before < 0.0) != (fx < 0.0):
-            other, f_other = before, f_before
-            last = x - before
-            step = x - before
-        if abs(f_other) < abs(fx):
-            before, x, other = x, other, x
-            f_before, fx, f_other = fx, f_other, fx
-        delta = (xtol + rtol * abs(x)) / 2.0
-        half = (other - x) / 2.0
-        if fx == 0.0 or abs(half) < delta:
-            found = True
-        else:
-            trial, good = half, False
-            if abs(last) > delta and abs(fx) < abs(f_before):
-                if before == other:
-                    trial = -fx * (x - before) / (fx - f_before)
-                else:
-                    slope, slope_other = (f_before - fx) / (before - x), (f_other - fx) / (other - x)
-                    trial = -fx * (f_other * slope_other - f_before * slope) / (slope_other * slope * (f_other - f_before))
-                good = 2.0 * abs(trial) < min(abs(last), 3.0 * abs(half) - delta)
-            last = step if good else half
-            step = trial if good else half
-            before, f_before = x, fx
-            x = x + (step if abs(step) > delta else (delta if half > 0.0 else -delta))
-            fx = 1.0 * f(x)
-    return x
-
-
-def bisect(f, a, b, args=(), xtol=2e-12, rtol=8.881784197001252e-16, maxiter=100, full_output=False, disp=True):
-    refuse(full_output, _FULL)
-    return custom_root(lambda x: f(x, *args), (a, b), lambda g, ends: _halve(g, ends[0], ends[1], xtol, rtol, maxiter))
-
-
-def _halve(f, a, b, xtol, rtol, maxiter):
-    low, width = 1.0 * a, 1.0 * (b - a)
-    f_low, f_high = 1.0 * f(low), 1.0 * f(1.0 * b)
-    if f_low * f_high > 0.0:
-        raise ValueError("f(a) and f(b) must have different signs")
-    middle, found, count = low, f_low == 0.0, 0
-    if f_high == 0.0 and not found:
-        middle, found = 1.0 * b, True
-    while not found:
-        if count >= maxiter:
-            raise RuntimeError("Failed to converge")
-        count += 1
-        width = 0.5 * width
-        middle = low + width
-        value = 1.0 * f(middle)
-        if value * f_low >= 0.0:
-            low = middle
-        found = value == 0.0 or abs(width) < xtol + rtol * abs(middle)
-    return middle
 
 
 def newton(
@@ -192,13 +120,14 @@ def quad(
 ):  # fmt: skip
     refuse(full_output != 0, _FULL)
     refuse(points is not None or weight is not None or complex_func, _REST)
+    more = args if isinstance(args, tuple) else (args,)
     if infinite(a) or infinite(b):
-        return _to_infinity(lambda x: func(x, *args), a, b, epsabs, epsrel, limit)
+        return _to_infinity(lambda x: func(x, *more), a, b, epsabs, epsrel, limit)
     if abs(a) == np.inf or abs(b) == np.inf:
         raise ValueError(_INFINITE)
 
     def integrand(t: Any) -> Any:
-        return (b - a) * func(a + (b - a) * t, *args)
+        return (b - a) * func(a + (b - a) * t, *more)
 
     return _integral(integrand, epsabs, epsrel, limit)
 
@@ -286,7 +215,8 @@ _OF_SHAPES = ("mean", "var", "std", "entropy")
 
 # by module and name, so that SciPy is not imported for it
 MEANS: dict[str, Any] = {
-    "scipy.optimize._zeros_py.brentq": brentq, "scipy.optimize._zeros_py.bisect": bisect, "scipy.optimize._zeros_py.newton": newton,
+    **{f"scipy.optimize._zeros_py.{name}": f"stgrad.frontend.brackets.{name}" for name in ("brentq", "brenth", "bisect", "ridder")},
+    "scipy.optimize._zeros_py.newton": newton,
     "scipy.integrate._quadpack_py.quad": quad, "scipy.integrate._ivp.ivp.solve_ivp": "stgrad.frontend.ode.solve_ivp",
     "scipy.optimize._root.root": "stgrad.frontend.systems.root", "scipy.optimize._minpack_py.fsolve": "stgrad.frontend.systems.fsolve",
     "scipy.optimize._root_scalar.root_scalar": "stgrad.frontend.scalar_roots.root_scalar", "scipy.optimize._minimize.minimize": "stgrad.minima.minimize",

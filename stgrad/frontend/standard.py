@@ -26,6 +26,7 @@ _SAID = {warnings.warn} | {getattr(owner, name) for owner in (logging, logging.L
 _SAID_OF_FUNCTIONS = ("signature", "getfullargspec", "isfunction", "ismethod", "isclass", "isbuiltin", "ismodule", "isgeneratorfunction", "getmodule", "getdoc")
 _TRANSFORMS = ("stgrad.api", "stgrad.batches", "stgrad.differentials")  # `stgrad.grad(f)` in a function is made at compile time
 _LOOKING = ("numpy", "math", "operator", "builtins", "itertools", "re", "textwrap", "difflib", "posixpath", "fnmatch", "keyword", "string")
+_OF_THE_INSTALLATION = ("importlib.metadata", "platform", "sysconfig")  # the same in every call
 
 
 @handles(*_SAID)
@@ -120,7 +121,7 @@ def computes(function: Any) -> bool:
         return function.__name__ in _SAID_OF_FUNCTIONS
     if function is logging.getLogger or isinstance(getattr(function, "__self__", None), (re.Pattern, re.Match)):
         return True
-    return module in _TRANSFORMS or module.split(".")[0] in _LOOKING and not isinstance(function, type)
+    return module in _TRANSFORMS or module in _OF_THE_INSTALLATION or module.split(".")[0] in _LOOKING and not isinstance(function, type)
 
 
 __all__ = ["computes", "only_says", "said", "say"]

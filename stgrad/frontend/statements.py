@@ -268,8 +268,7 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
 def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
     """`owner[index] op= value`; `+=` and `-=` keep their form, as their adjoints need no old value."""
     boxes.changing(frame, owner)
-    if isinstance(value, (tuple, list, Growing)):
-        value = growing.as_array(frame, value)
+    value = growing.as_array(frame, value)
     if axisless.flagged(index):
         axisless.store(frame, owner, index, value, lambda rest, item: update(frame, owner, rest, kind, item, node))
         return

@@ -223,61 +223,6 @@ class Tally(Table):
         return pairs if n is None else pairs[:n]
 
 
-class KeySet(Keys):
-    """A `set`."""
-
-    stands_for: type = set
-
-    def __init__(self, values: Any) -> None:
-        self.names = []
-        for value in values:
-            self.add(value)
-
-    def add(self, key: Any) -> None:
-        if self.place(key) < 0:
-            self.names.append(key)
-
-    def discard(self, key: Any) -> None:
-        at = self.place(key)
-        if at >= 0:
-            del self.names[at]
-
-    def remove(self, key: Any) -> None:
-        at = self.place(key)
-        if at < 0:
-            raise KeyError("a key that the set does not have")
-        del self.names[at]
-
-    def update(self, values: Any) -> None:
-        for value in values:
-            self.add(value)
-
-    def __or__(self, other: Any) -> Any:
-        found = set(self.names)
-        found.update(other)
-        return found
-
-    def __and__(self, other: Any) -> Any:
-        found = set()
-        for key in self.names:
-            if key in other:
-                found.add(key)
-        return found
-
-    def __sub__(self, other: Any) -> Any:
-        found = set()
-        for key in self.names:
-            if key not in other:
-                found.add(key)
-        return found
-
-    def __xor__(self, other: Any) -> Any:
-        return (self - other) | (other - self)
-
-    def clear(self) -> None:
-        self.names.clear()
-
-
 # --------------------------------------------------------------------------- what becomes a table
 
 
@@ -397,24 +342,9 @@ def _counter(frame: Frame, values: Value = ()) -> Value:
     return construct(frame, Tally, (values,), {})
 
 
-def key_set(frame: Frame, values: Value) -> Record | None:
-    """`set(values)` that may get items of the running program; None for a set of Python, of other things than numbers."""
-    if not selection.SELECTS.get():
-        return None
-    items = known_items(frame, values, None)
-    if items is None or all(isinstance(v, (Sym, tuple)) or is_number(v) for v in items):
-        return construct(frame, KeySet, (values,), {})
-    return None
-
-
 def of_keys(value: Value) -> Value:
     """`d.keys()` beside an operator is a set."""
     return set(value) if isinstance(value, DictView) and value.name == "keys" else value
-
-
-def unordered(value: Value) -> Value:
-    """The items of a set, for what does not ask for their order; other values as they are."""
-    return value.fields["names"] if isinstance(value, Record) and value.cls is KeySet else value
 
 
 def refuse_result(frame: Frame, value: Value) -> None:
@@ -436,4 +366,4 @@ def refuse_result(frame: Frame, value: Value) -> None:
             refuse_result(frame, item)
 
 
-__all__ = ["KeySet", "Table", "changed", "entry", "key_set", "keyed", "made", "refuse_result", "unordered"]
+__all__ = ["Keys", "Table", "changed", "entry", "keyed", "made", "refuse_result"]

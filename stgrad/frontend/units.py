@@ -88,7 +88,7 @@ def call_unit(frame: Frame, tree: Any, source: Any, parent: Frame | None, given:
             raise Leaves(None)  # the other branches tell what it returns
         return _emit(frame, mine.unit, mine.results, _operands(given))
     if sum(o.tree is tree for o in around) > MANY or any(o.tree is tree and _alike(o.arguments, given) for o in around):
-        raise errors.NeedStaticError(f"`{tree.name}` calls itself through other functions that do", frame.builder.loc)
+        raise _last(errors.NeedStaticError(f"`{tree.name}` calls itself through other functions that do", frame.builder.loc))
     return call_made(frame, make(frame, tree, source, parent, given), given)
 
 
@@ -250,7 +250,14 @@ def _reading(state: Open) -> Iterator[None]:
 
 
 def _refused(frame: Frame, tree: Any, reason: str) -> errors.NeedStaticError:
-    return errors.NeedStaticError(f"`{tree.name}` calls itself, and cannot be compiled as a function", frame.builder.loc, reason=reason, hint="write a loop")
+    what = f"`{tree.name}` calls itself, and cannot be compiled as a function"
+    return _last(errors.NeedStaticError(what, frame.builder.loc, reason=reason, hint="write a loop"))
+
+
+def _last(error: errors.NeedStaticError) -> errors.NeedStaticError:
+    """A refusal that no reading of another call of the same function may pass over."""
+    error.left = False
+    return error
 
 
 def _closed(tree: Any, unit: Unit, read: Any) -> Any:

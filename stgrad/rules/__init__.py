@@ -53,6 +53,7 @@ _SCIPY = {
     "scipy.linalg": ("scipy_linalg", "scipy_matrices", "scipy_factors"),
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft", "cosines"),
+    "scipy.fftpack": ("fftpack",),
     "scipy.integrate": ("quadrature",),
     "scipy.ndimage": ("ndimage",),
     "scipy.stats": ("stats", "tails", "distributions", "counts"),

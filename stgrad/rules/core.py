@@ -88,7 +88,7 @@ STATIC: set[Any] = set()  # helpers that run at compile time on static arguments
 
 # Where operations live, by the prefix that generated code writes. SciPy's are looked at only once they are imported.
 _PREFIXES = (
-    "np", "np.linalg", "np.fft", "np.lib.stride_tricks", "math", "operator", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.fft",
+    "np", "np.linalg", "np.fft", "np.lib.stride_tricks", "math", "operator", "scipy.special", "scipy.linalg", "scipy.signal", "scipy.fft", "scipy.fftpack",
     "scipy.special._ufuncs",
 )  # fmt: skip
 

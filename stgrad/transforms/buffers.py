@@ -76,19 +76,22 @@ class _Buffers:
     more: dict[str, Var]
     types: dict[str, Type]
     sizes: dict[str, str] = field(default_factory=dict)  # of stacks of arrays: where their extents are
+    names: Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = Names([*self.types, *(p.name for p in self.fn.params)])
 
     def add(self, stack: str) -> None:
         item = self.types[stack]
         if item.array:
-            self.sizes[stack] = Names([*self.types, *(p.name for p in self.fn.params)]).fresh(f"{stack}_sizes")
+            self.sizes[stack] = self.names.fresh(f"{stack}_sizes")
             self.types[self.sizes[stack]] = INT
             self.add(self.sizes[stack])
-        names = Names([*self.types, *(p.name for p in self.fn.params)])
-        top, more = Var(names.fresh(f"{stack}_top")), Var(names.fresh(f"{stack}_more"))
+        top, more = Var(self.names.fresh(f"{stack}_top")), Var(self.names.fresh(f"{stack}_more"))
         self.tops[stack], self.more[stack] = top, more
         self.types[top.name] = INT
         for name in (stack, more.name):
-            self.types[name] = Type(item.dtype, (Dim(names.fresh("room")),), array=True)
+            self.types[name] = Type(item.dtype, (Dim(self.names.fresh("room")),), array=True)
 
     def block(self, block: Block) -> Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
@@ -183,4 +186,4 @@ class _Buffers:
         return name
 
     def _fresh(self, wish: str) -> str:
-        return Names([*self.types, *(p.name for p in self.fn.params)]).fresh(wish)
+        return self.names.fresh(wish)

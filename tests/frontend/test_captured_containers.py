@@ -230,7 +230,7 @@ def test_compiled_callers():
 
 PROGRAM = """
 import numpy as np, stgrad, sys
-from stgrad import program
+from stgrad import assumed
 ws = {"first": [np.array([1.0, 2.0]), 3.0], "second": np.array([4.0, 5.0])}
 if sys.argv[1] == "other":
     ws["first"][1] = 4.0
@@ -238,7 +238,7 @@ def f(x):
     return np.sum(ws["first"][0] * x * x) * ws["first"][1] + np.sum(ws["second"] * x)
 if sys.argv[1] == "again":
     def compile_program(*args, **kwargs): raise SystemExit("compiled again")
-    program.compile_program = compile_program
+    assumed.compile_program = compile_program
 print(stgrad.grad(f, jit=False)(np.array([1.0, 1.0])).tolist())
 """
 

@@ -45,7 +45,13 @@ def in_a_list(x, n):
     return nodes[0].value
 
 
-@pytest.mark.parametrize(("function", "args"), [(carried, (2,)), (by_itself, (2,)), (in_a_list, (2,)), (returned, ())])
+@pytest.mark.parametrize(("function", "n", "expected"), [(by_itself, 2, [3 * 0.5**2 * 0.7, 0.5**3]), (in_a_list, 2, [1.0, 0.0])])
+@pytest.mark.parametrize("jit", [True, False])
+def test_as_often_as_an_integer_says_that_is_compiled_in(function, n, expected, jit):
+    np.testing.assert_allclose(stgrad.grad(function, jit=jit)(np.array([0.5, 0.7]), n), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("function", "args"), [(carried, (2,)), (returned, ())])
 def test_refused_with_a_place(function, args):
     with pytest.raises(errors.UnsupportedSyntaxError, match="holds itself") as found:
         stgrad.grad(function, has_aux=function is returned, jit=False)(np.array([0.5, 0.7]), *args)

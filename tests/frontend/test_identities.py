@@ -43,12 +43,12 @@ KNOWN = [
     "p = Pair.of(y, y * y)\nreturn weigh(p.a, p.b) * np.sum(p.a * p.b)",
     "p = Pair.of(y, y)\nreturn weigh(p.a, p.b) * np.sum(p.a * p.b)",
     "h = Renewed(y)\nfor k in range(3):\n    s = weigh(h.y, h.first)\n    h.grow(y[1])\nreturn s * np.sum(h.y)",
+    "s = 1.0\nh = Renewed(y)\nfor k in range(len(y)):\n    s = weigh(h.y, h.first)\n    h.grow(y[1])\nreturn s * np.sum(h.y)",
 ]
 REFUSED = [
     "z = y * 2\nw = z\nfor k in range(3):\n    if w is z:\n        z = z * y\nreturn np.sum(z * w)",
     "z = y * 2\nw = y if y[0] > 0 else z\nreturn weigh(w, y) * np.sum(w * y)",
     "z = y * 2\nw = z\nif y[0] > 0:\n    z = z * y\nreturn weigh(w, z) * np.sum(w * y)",
-    "s = 1.0\nh = Renewed(y)\nfor k in range(len(y)):\n    s = weigh(h.y, h.first)\n    h.grow(y[1])\nreturn s * np.sum(h.y)",
 ]
 
 

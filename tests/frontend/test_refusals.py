@@ -107,7 +107,6 @@ CASES = [
     (deletes_every_second, errors.UnsupportedSyntaxError, "a slice with a step"),
     (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop"),
     (mixes_kinds, errors.TypeInferenceError, "one kind"),
-    (kinds_that_differ, errors.TypeInferenceError, "on one path"),
     (list_with_two_names, errors.UnsupportedSyntaxError, "several names"),
     (unknown_attribute, errors.UndefinedNameError, "missing"),
     (reads_a_printed_number, errors.NeedStaticError, "used for more than printing"),
@@ -124,6 +123,13 @@ def test_refused(f, error, words):
         stgrad.grad(f, jit=False)(np.array([1.0, 2.0]))
     assert words in str(found.value)
     assert found.value.loc.file == __file__  # never a line of what reads it
+
+
+def test_kinds_that_differ():
+    """Where the loop is short its extent is compiled in, and each trip has a kind of its own."""
+    with pytest.raises(errors.TypeInferenceError, match="on one path"):
+        stgrad.grad(kinds_that_differ, jit=False)(np.ones(70))
+    np.testing.assert_array_equal(stgrad.grad(kinds_that_differ, jit=False)(np.array([1.0, 2.0])), [1.0, 1.0])
 
 
 def test_star_element_that_is_not_there():

@@ -396,7 +396,7 @@ def test_tables_are_found_again_on_disk(tmp_path: Any, monkeypatch: pytest.Monke
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("the program is read again")
 
-    monkeypatch.setattr("stgrad.program.compile_program", refuse)
+    monkeypatch.setattr("stgrad.assumed.compile_program", refuse)
     assert stgrad.grad(of_numbers)(0.7) == first
 
 

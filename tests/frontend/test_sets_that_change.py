@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
@@ -94,3 +95,42 @@ def test_refused(f, kind):
     with pytest.raises(kind):
         stgrad.grad(f, jit=True)(1.7)
     assert OUTSIDE == {"q"}
+
+
+def asked_with_numbers_of_the_program(x):
+    total = 0.0
+    everything = set(range(4))
+    for i in range(4):
+        for j in sorted(everything.difference([i])):
+            total += x[i] * x[j] ** 2
+        if {i}.issubset({0, 1}):
+            total *= 1.5
+        if everything.isdisjoint({i + 3}):
+            total *= 1.1
+    return total
+
+
+def filled_and_asked(x):
+    seen = set()
+    total = 0.0
+    for i in range(len(x)):
+        seen.add(int(x[i] + 1.0))
+        if seen.union({5}).issuperset({1, 5}):
+            total += x[i]
+        if seen <= {1, 2, 3} and not seen > {1, 2}:
+            total *= 1.2
+        total += len({1, 2, 7} - seen) * x[i] + len({1, 2} & seen) * x[0] + len({4} | seen) + len({1} ^ seen)
+        total += len(seen.intersection({1, 2}, [2, 1])) * x[i] + len(seen.symmetric_difference([2])) * x[i] ** 2 + len(seen.copy())
+    return total
+
+
+def asked_with_ranges(x):
+    s = frozenset({0, 1, 2, 3})
+    total = sum(x[i] ** 2 for i in sorted(s.difference([2]) | s.intersection((1, 2)) ^ s.union(range(5)).difference({4})))
+    return total * x[0] if s.issubset(range(5)) and s.issuperset([1]) and not s.isdisjoint([1]) else total
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("program", [asked_with_numbers_of_the_program, filled_and_asked, asked_with_ranges], ids=lambda f: f.__name__)
+def test_what_sets_are_asked(program, jit):
+    check_gradient(program, (np.array([0.3, 1.7, 2.2, -0.4]),), jit=jit)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad import errors, testing
+from stgrad import testing
 
 
 class Phase(Enum):
@@ -200,8 +200,8 @@ def small(x, n):
     return v
 
 
+@pytest.mark.parametrize("x", [0.7, 1.9, 2.5])
 @pytest.mark.parametrize("function", [pointer, small])
-def test_identity_that_only_the_program_knows_is_refused(function):
-    """`now` in the loop is a container of its own, which is `first` in some trips: `is` said that it never was."""
-    with pytest.raises(errors.UnsupportedSyntaxError, match="`is` of"):
-        stgrad.grad(function, jit=True)(0.7, 10)
+def test_identity_of_what_a_loop_goes_on_with(function, x):
+    """`now` is `first` in some trips; it is known with the number of trips compiled in, where each has a name of its own."""
+    testing.check_gradient(function, (x, 10), 1, jit=True)

@@ -228,3 +228,48 @@ def test_a_chain_gives_what_is_left_of_an_iterator():
 def test_what_changes_between_two_items_is_refused(f):
     with pytest.raises(UnsupportedSyntaxError, match="may change while"):
         stgrad.grad(f, jit=False)(np.array([0.7, 1.3, 2.1, 0.4]))
+
+
+def pairwise(values):
+    a, b = itertools.tee(values)
+    next(b, None)
+    return zip(a, b)  # noqa: B905
+
+
+def neighbours(x):
+    total = 0.0
+    for a, b in pairwise(x):
+        total += a * b**2
+    for a, b in pairwise(sorted(x)):
+        total += (b - a) ** 3
+    return total + sum(p * q for p, q in pairwise([x[0], x[1], x[2]]))
+
+
+def in_pairs_of_an_array(x):
+    items = iter(x)
+    total = 0.0
+    for a, b in zip(items, items):  # noqa: B905
+        total += a * b**2
+    return total
+
+
+def in_threes(x):
+    items = iter(x)
+    next(items)
+    return sum(a * b * c for a, b, c in zip(items, items, items))  # noqa: B905
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("program", [neighbours, in_pairs_of_an_array, in_threes], ids=lambda f: f.__name__)
+def test_iterators_over_arrays_beside_each_other(program, jit):
+    check_gradient(program, (np.array([0.3, 1.7, 2.2, -0.4, 0.9]),), jit=jit)
+
+
+def test_what_zip_has_taken_of_an_iterator_is_not_known_behind_it():
+    def f(x):
+        a, b = itertools.tee(x)
+        total = sum(p * q for p, q in zip(a, b))  # noqa: B905
+        return total + sum(a)
+
+    with pytest.raises(UnsupportedSyntaxError, match="took of this iterator"):
+        stgrad.grad(f)(np.ones(3))

@@ -14,6 +14,7 @@ import pytest
 from programs.registry import EXAMPLES
 
 import stgrad
+from stgrad.assumed import compile_program
 from stgrad.errors import StgradError
 from stgrad.ir import (
     ALL,
@@ -40,7 +41,7 @@ from stgrad.ir import (
 from stgrad.ir import Stmt as Statements
 from stgrad.ir.core import Statement
 from stgrad.ir.text import dump, parse
-from stgrad.program import compile_program, spec_of
+from stgrad.program import spec_of
 
 for _module in pkgutil.iter_modules(programs.__path__):
     importlib.import_module(f"programs.{_module.name}")

@@ -16,10 +16,11 @@ from programs.states import first_step_has_another_shape
 from test_pipeline import PROGRAMS, stgrad_leaves
 
 import stgrad
+from stgrad.assumed import compile_program
 from stgrad.errors import InternalError
 from stgrad.frontend import result_operand
 from stgrad.ir import Function
-from stgrad.program import compile_program, spec_of
+from stgrad.program import spec_of
 from stgrad.request import DEFAULT, Options
 from stgrad.transforms.pipeline import passes
 from stgrad.transforms.registry import FACTS, REGISTRY, START, PassInfo, after, check, facts, sparing

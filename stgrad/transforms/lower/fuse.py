@@ -166,17 +166,20 @@ def fuse(units: Sequence[Unit], shares: Memory) -> list[Node]:
     return _level(list(sink(units, shares)), 0, shares)
 
 
+FARTHEST = 400  # statements that a definition moves over: what is read much later is not fused with what reads it
+
+
 def sink(units: Sequence[Unit], shares: Memory) -> list[Unit]:
     """Move each definition of a buffer down to its first reader, where nothing between conflicts; behind tests of extents it runs over the reader's."""
     result = list(units)
-    for unit in reversed(list(units)):
+    for at in reversed(range(len(units))):  # what moves stays behind those that are still to come
+        unit = units[at]
         if not isinstance(unit, Kernel) or unit.mode != "def" or is_fill(unit):
             continue
-        at = next(k for k, u in enumerate(result) if u is unit)
-        stop = at + 1
-        while stop < len(result) and not conflict(unit, result[stop], shares):
+        stop, last = at + 1, min(len(result), at + FARTHEST)
+        while stop < last and not conflict(unit, result[stop], shares):
             stop += 1
-        if stop < len(result) and any(a.buffer == unit.target for a in result[stop].accesses()):
+        if stop < last and any(a.buffer == unit.target for a in result[stop].accesses()):
             passed = [(u.a, u.b) for u in result[at:stop] if isinstance(u, Guard) and u.b is not None]
             result.insert(stop, replace(unit, space=tuple(_agreed(d, result[stop].space, passed) for d in unit.space)))
             del result[at]

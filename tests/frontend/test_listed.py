@@ -1,0 +1,137 @@
+"""What NumPy makes an array of where it wants one: lists, lists that grow, ranges, `x.flat`; by position, by name, beside operators, in stores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from thorough import check_gradient
+
+import stgrad
+from stgrad import errors
+
+X = np.array([0.3, 1.7, 2.2, -0.4])
+
+
+def by_name(x):
+    total = 0.0
+    for i in range(3):
+        total += logsumexp(a=[x[i] + total, x[i + 1]], b=[0.5, 0.5 * i + 0.1])
+    return total + np.dot(a=[x[0], x[1]], b=[1.0, 2.0]) + np.interp(x=0.5 * x[0], xp=[-5.0, 0, 5], fp=[x[0], x[1], x[2]])
+
+
+def transposed(x):
+    rows = []
+    for i in range(len(x)):
+        rows.append(x * x[i])
+    return np.sum(np.transpose(rows)[0] * x) + np.sum(np.moveaxis(rows, 0, 1)[1])
+
+
+def reduced(x):
+    rows = []
+    for i in range(len(x)):
+        rows.append(np.sin(x) * x[i])
+    return np.sum(np.mean(rows, axis=0) * x) + np.max(a=rows) + np.linalg.norm(rows) + np.sum(np.sum(rows, axis=1) ** 2)
+
+
+def looked_at_before_a_change(x):
+    items = []
+    for i in range(len(x)):
+        items.append(x[i] ** 2)
+    y, z, w, v = np.ravel(items), np.transpose(items), np.reshape(items, (2, 2)), np.atleast_2d(items)
+    items[0] = 100.0 * x[1]
+    return np.sum(y * x) + np.sum(z) + np.sum(w[0] * x[:2]) + v[0, 0] + np.sum(items)
+
+
+def range_stored(x):
+    n = x.shape[0]
+    a = np.zeros((n, 2))
+    a[:, 0] = range(n)
+    a[:, 1] = x
+    a[:, 1] += range(1, n + 1)
+    return np.sum(a[:, 0] * a[:, 1] ** 2)
+
+
+def range_beside_an_array(x):
+    n = len(x)
+    return np.sum(np.interp(range(n), range(n), x) * range(n)) + np.dot(range(n), x) + np.sum(x * range(1, n + 1)) + np.sum((x < range(n)) * x)
+
+
+def list_beside_an_array(x):
+    return np.sum(np.where(x > [0, 1, 2, 3], x, x**2)) + np.sum(([1.0, 2.0, 3.0, 4.0] >= x) * x)
+
+
+def flat(x):
+    a = np.reshape(x, (2, 2))
+    s = np.sin(a.flat) * np.cos(a.T.flat)
+    return np.sum(s * a.flat) + np.sum(a.flat > 0.5) * x[0] + np.dot(a.flat, x)
+
+
+def grids_of_lists(x):
+    u, v = np.meshgrid([x[0], x[1]], x.tolist())
+    p, q = np.broadcast_arrays([x[0], x[1]], [[x[2]], [x[3]]])
+    return np.sum(u * v**2) + np.sum(p * q)
+
+
+def numbers_as_arrays(x):
+    p, g = np.broadcast_arrays(abs(x[0]), x[1])
+    out = np.zeros(p.shape)
+    low = (0 <= p) & (p < 1)
+    out[low] = g[low] * p[low] ** 2
+    return np.sum(out)
+
+
+def integers_factorised(x):
+    a = np.linalg.det(np.linalg.inv([[1, 2], [3, 5]]) * x[0]) + np.trace(np.linalg.inv([[1, 2, 0], [0, 3, 1], [1, 0, 1]])) * x[1]
+    return a + np.linalg.norm([3, 4]) * x[2] + np.linalg.solve([[2, 1], [1, 3]], x[:2])[0] + np.linalg.eigvalsh([[2, 1], [1, 3]])[0] * x[0]
+
+
+def options_that_change_nothing(x):
+    return np.sum(np.arccos(x / 10.0, casting="safe") + np.add(x, x, casting="same_kind", subok=True, order="K"))
+
+
+def arguments_by_name(x):
+    return np.sum(np.broadcast_to(array=x[:, None], shape=(4, 3)) ** 2)
+
+
+PROGRAMS = [
+    by_name, transposed, reduced, looked_at_before_a_change, range_stored, range_beside_an_array, list_beside_an_array, flat, grids_of_lists,
+    numbers_as_arrays, integers_factorised, options_that_change_nothing, arguments_by_name,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_right(program, jit):
+    check_gradient(program, (X,), jit=jit)
+
+
+def test_items_of_narrow_floats_are_pythons():
+    x = np.array([0.1, 0.7], np.float32)
+    assert stgrad.value_and_grad(lambda x: np.sum(np.array(x.tolist()) ** 3))(x)[0] == np.sum(np.array(x.tolist()) ** 3)
+
+
+SIDES = {
+    "and": lambda x: x[0] ** 2 if x[0] < 6.0 else x[0] & (x[0] - 1.0),
+    "shift": lambda x: x[0] ** 2 if x[0] < 6.0 else float(x[0]) << 2,
+    "invert": lambda x: x[0] ** 2 if x[0] < 6.0 else ~x[0],
+    "order": lambda x: x[0] ** 2 if x[0] < 6.0 else float([x[0], x[1]] > x[0]),
+    "range": lambda x: x[0] ** 2 if x[0] < 6.0 else np.sum(np.arange(0.0, 1.0, x[:1])),
+}
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("name", SIDES)
+def test_what_python_does_not_define_is_its_type_error_where_it_is_reached(name, jit):
+    f = SIDES[name]
+    np.testing.assert_allclose(stgrad.grad(f, jit=jit)(X), [0.6, 0.0, 0.0, 0.0])
+    with pytest.raises(TypeError):
+        f(X + 10.0)
+    with pytest.raises(TypeError):
+        stgrad.grad(f, jit=jit)(X + 10.0)
+
+
+def test_what_python_does_not_define_is_refused_with_a_place():
+    with pytest.raises(errors.TypeInferenceError, match="`and` is not defined for float64") as found:
+        stgrad.grad(lambda x: x[0] & 3)(X)
+    assert "test_listed.py" in str(found.value)
