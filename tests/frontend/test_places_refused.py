@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
@@ -225,22 +226,14 @@ REFUSED = [
     item_grows,
     row_grows_behind_append,
     best_of_several,
-    put_in_twice,
     put_in_on_one_path,
-    replaced_and_changed,
-    popped_and_changed,
-    copy_of_the_list,
-    part_of_the_list,
     chosen_items,
-    sum_of_lists,
-    extended,
-    old_part_changed,
-    carried_name_changed,
     new_key,
-    row_written_behind_append,
-    item_put_in_again,
-    name_kept_over_exchange,
 ]
+RIGHT = [
+    put_in_twice, replaced_and_changed, popped_and_changed, copy_of_the_list, part_of_the_list, sum_of_lists,
+    extended, old_part_changed, carried_name_changed, row_written_behind_append, item_put_in_again, name_kept_over_exchange,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", REFUSED)
@@ -250,8 +243,16 @@ def test_what_cannot_be_compiled_is_refused(function: Any) -> None:
     assert caught.value.loc is not None
 
 
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("function", RIGHT)
+def test_what_can_with_the_extents_compiled_in(function: Any, jit: bool) -> None:
+    check_gradient(function, (X,), jit=jit)
+    with pytest.raises((errors.AliasingError, errors.UnsupportedSyntaxError)):
+        stgrad.grad(function, jit=jit)(np.linspace(0.1, 1.0, 70))
+
+
 @pytest.mark.filterwarnings("ignore::stgrad.errors.RunsPlainlyWarning")
-@pytest.mark.parametrize("function", REFUSED)
+@pytest.mark.parametrize("function", [*REFUSED, *RIGHT])
 def test_plain_python_records_it(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STGRAD_PLAIN", "1")
     value, _ = stgrad.value_and_grad(function, jit=False)(X.copy())
