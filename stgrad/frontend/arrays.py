@@ -427,10 +427,11 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
         return
     if isinstance(owner, Sym) and name == "T":
         frame.unsupported(node, "assigning to `.T` is not supported")
-    if isinstance(owner, Sym) and (name == "flat" or name in ("real", "imag") and owner.type.array and owner.type.dtype.startswith("complex")):
+    complex_ = isinstance(owner, Sym) and owner.type.dtype.startswith("complex")
+    if isinstance(owner, Sym) and (name == "flat" or name in ("real", "imag") and owner.type.array and complex_ or name == "real" and owner.type.array):
         from stgrad.frontend.indexing import store
 
-        part, index = (Method(owner, name), slice(None)) if name == "flat" else (get(frame, owner, name, node), Ellipsis)
+        part, index = (Method(owner, name), slice(None)) if name == "flat" else (get(frame, owner, name, node) if complex_ else owner, Ellipsis)
         store(frame, part, index, value, node)
         return
     what, why = f"assigning to the attribute `{name}`", "the object lives outside the compiled program"

@@ -81,9 +81,17 @@ def _number_of_items(frame: Frame, value: Value) -> Value:
     return frame.call(len, (value,), {})
 
 
+def _count_of(frame: Frame, r: Value) -> int:
+    """How many items each of the combinations has."""
+    count = static_of(r)
+    if isinstance(count, Sym):
+        raise errors.NeedStaticError("how many items are combined must be known at compile time", frame.builder.loc)
+    return int(operator.index(count))
+
+
 @handles(itertools.product)
 def _product(frame: Frame, *values: Value, repeat: Value = 1) -> Value:
-    values = values * static_of(repeat)
+    values = values * _count_of(frame, repeat)
     items = _lists(frame, values)
     return Product(values) if items is None else list(itertools.product(*items))
 
@@ -91,18 +99,19 @@ def _product(frame: Frame, *values: Value, repeat: Value = 1) -> Value:
 @handles(itertools.combinations)
 def _combinations(frame: Frame, values: Value, r: Value) -> Value:
     items = few_items(frame, values, None)
-    return Combinations(values, static_of(r), 1) if items is None else list(itertools.combinations(items, static_of(r)))
+    return Combinations(values, _count_of(frame, r), 1) if items is None else list(itertools.combinations(items, _count_of(frame, r)))
 
 
 @handles(itertools.combinations_with_replacement)
 def _with_replacement(frame: Frame, values: Value, r: Value) -> Value:
     items = few_items(frame, values, None)
-    return Combinations(values, static_of(r), 0) if items is None else list(itertools.combinations_with_replacement(items, static_of(r)))
+    count = _count_of(frame, r)
+    return Combinations(values, count, 0) if items is None else list(itertools.combinations_with_replacement(items, count))
 
 
 @handles(itertools.permutations)
 def _permutations(frame: Frame, values: Value, r: Value = None) -> Value:
-    return list(itertools.permutations(static_items(frame, values, None), static_of(r)))
+    return list(itertools.permutations(static_items(frame, values, None), None if r is None else _count_of(frame, r)))
 
 
 @handles(itertools.chain)

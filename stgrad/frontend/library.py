@@ -361,6 +361,25 @@ def swept(kernel, out, shape, first, last, *args):  # type: ignore[no-untyped-de
                                 out[i, j, k, m] = kernel((i, j, k, m), *args)
 
 
+@means()
+def over_rows(pyfunc, ranks, results, *args):  # type: ignore[no-untyped-def]
+    """`np.vectorize` with a signature: a call for each place of the leading axes, on what stands behind them."""
+    arrays = [np.asarray(a) for a in args]
+    shapes = [np.shape(a) for a in arrays]
+    lead = np.broadcast_shapes(*[s[: len(s) - r] for s, r in zip(shapes, ranks, strict=True)])
+    if len(lead) == 0:
+        return pyfunc(*arrays)
+    cores = [s[len(s) - r :] for s, r in zip(shapes, ranks, strict=True)]
+    count = int(np.prod(np.array(lead)))
+    rows = [np.reshape(np.broadcast_to(a, (*lead, *c)), (count, *c)) for a, c in zip(arrays, cores, strict=True)]
+    if results == 1:
+        found = np.array([pyfunc(*[r[i] for r in rows]) for i in range(count)])
+        return np.reshape(found, (*lead, *np.shape(found)[1:]))
+    many = [pyfunc(*[r[i] for r in rows]) for i in range(count)]
+    parts = [np.array([m[k] for m in many]) for k in range(results)]
+    return tuple(np.reshape(p, (*lead, *np.shape(p)[1:])) for p in parts)
+
+
 # --------------------------------------------------------------------------- methods of Python's numbers
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import string
 from typing import Any
 
@@ -105,8 +106,12 @@ def _broadcast(frame: Frame, *arrays: Value) -> Value:
 
 @handles(np.vectorize)
 def _vectorize(frame: Frame, pyfunc: Value, **options: Value) -> Value:
-    kinds = static_of(options.pop("otypes", None))
-    if options.keys() - {"doc", "cache"} or kinds is not None and len(kinds) != 1:
+    kinds, signature = static_of(options.pop("otypes", None)), static_of(options.pop("signature", None))
+    if isinstance(signature, str) and kinds is None and not options.keys() - {"doc", "cache"}:
+        inputs, _, outputs = signature.replace(" ", "").partition("->")
+        ranks = [core.count(",") + bool(core) for core in re.findall(r"\(([^)]*)\)", inputs)]
+        return functools.partial(library.over_rows, pyfunc, tuple(ranks), outputs.count("("))
+    if signature is not None or options.keys() - {"doc", "cache"} or kinds is not None and len(kinds) != 1:
         raise errors.UnsupportedSyntaxError("`np.vectorize` with options is not supported", frame.builder.loc, hint="write a loop")
     return functools.partial(_over_elements, pyfunc, None if kinds is None else np.dtype(kinds[0]).name)
 

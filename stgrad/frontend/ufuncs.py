@@ -130,6 +130,7 @@ _OF_UFUNCS = {"order": ("K", "A", "C"), "subok": (True, False), "where": (True,)
 _CASTING = ("same_kind", "unsafe")
 
 
+_OF_TRANSFORMS = ("overwrite_x", "workers", "plan")
 _OF_LINALG = ("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_c", "check_finite")
 
 
@@ -137,6 +138,8 @@ def without_settings(function: Any, kwargs: dict[str, Value]) -> dict[str, Value
     """The options of a call without those that tell NumPy what it does anyway, or let SciPy destroy an argument, which a derivative may read."""
     if (getattr(function, "__module__", None) or "").startswith("scipy.linalg"):
         kwargs = {k: v for k, v in kwargs.items() if k not in _OF_LINALG}
+    if (getattr(function, "__module__", None) or "").startswith(("scipy.fft", "scipy.fftpack")):
+        kwargs = {k: v for k, v in kwargs.items() if k not in _OF_TRANSFORMS}
     safe = isinstance(function, np.ufunc) and kwargs.keys().isdisjoint(("out", "dtype", "signature"))  # operands are cast safely by default
     inert = {"casting": (*_CASTING, *(("safe",) if safe else ())), **(_OF_UFUNCS if isinstance(function, np.ufunc) else {})}
     return {k: v for k, v in kwargs.items() if not (isinstance(v, (str, bool, NoneType)) and v in inert.get(k, ()))}

@@ -6,6 +6,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
@@ -175,3 +176,20 @@ def test_arguments_without_a_signature_are_refused():
         stgrad.grad(lambda z: np.real(constant(z * 1j)))(1.0)
     with pytest.raises(errors.TypeInferenceError, match="`norm` has no signature"):
         stgrad.grad(lambda x: np.sum(norm(x)))(X)
+
+
+def products_of_rows(x):
+    rows = np.vectorize(lambda u, v, s: np.dot(u, v) * s, signature="(n),(n),()->()")
+    return np.sum(rows(np.reshape(x, (2, 4)), x[:4], x[:2]) ** 2) + rows(x[:4], x[4:], 2.0)
+
+
+def factors_of_each(x):
+    a = np.reshape(x, (2, 2, 2))
+    q, r = np.vectorize(np.linalg.qr, signature="(m,n)->(m,k),(k,n)")(a)
+    return np.sum(q * a) + np.sum(r[:, 0, 1])
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [products_of_rows, factors_of_each])
+def test_vectorize_with_a_signature(f, jit):
+    check_gradient(f, (np.array([0.3, 1.7, 2.2, -0.4, 0.5, 0.6, -1.2, 0.9]),), jit=jit)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.signal
 from scipy.special import logsumexp
 from thorough import check_gradient
 
@@ -135,3 +139,35 @@ def test_what_python_does_not_define_is_refused_with_a_place():
     with pytest.raises(errors.TypeInferenceError, match="`and` is not defined for float64") as found:
         stgrad.grad(lambda x: x[0] & 3)(X)
     assert "test_listed.py" in str(found.value)
+
+
+def parts_set_by_name(x):
+    y = x * 1.0
+    y.real = -y
+    z = x + 1j * x**2
+    z.real = x * 3.0
+    z.imag = x[0]
+    return np.sum(y * x) + np.sum(np.abs(z) ** 2)
+
+
+def as_many_as_the_rank(x):
+    a, b = np.reshape(x, (2, 2)), x[:2]
+    rank = np.linalg.matrix_rank(a)
+    if rank == 2:
+        return np.sum(np.linalg.solve(a, b))
+    return sum(a[0, k] for k in itertools.combinations(range(2), rank))
+
+
+def options_of_transforms(x):
+    return np.sum(scipy.fft.irfft(scipy.fft.rfft(x, workers=1), n=6, overwrite_x=True)[:4] * x) + np.sum(scipy.signal.resample(x, 9) ** 2)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("program", [parts_set_by_name, as_many_as_the_rank, options_of_transforms], ids=lambda f: f.__name__)
+def test_right_too(program, jit):
+    check_gradient(program, (X,), jit=jit)
+
+
+def test_integers_of_the_running_program_that_must_be_known():
+    with pytest.raises(errors.NeedStaticError, match="combined"):
+        stgrad.grad(lambda x: sum(a * b for a, b in itertools.combinations(range(3), int(x[0]))) * x[0])(X)
