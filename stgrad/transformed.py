@@ -20,6 +20,7 @@ from stgrad.calls.foreign_arrays import refuse_foreign
 from stgrad.calls.labelled import by_position, leaves_with_labels
 from stgrad.calls.listed import Ragged, has_lists, stacked
 from stgrad.calls.program_cache import Ready
+from stgrad.late_refusals import refusal_of
 from stgrad.mode_choices import listened
 from stgrad.prepared import Program, hidden_of
 from stgrad.programs import Programs
@@ -36,22 +37,6 @@ if TYPE_CHECKING:
 BETWEEN = "\n\n"  # programs that are shown together
 LAST_RESORT: list[Callable[[], Any]] = []  # gives the module that runs refused programs in plain Python; it is built on this one
 OTHER_EXTENTS = (ValueError, IndexError)  # what a program raises that takes extents to be equal, where they are not
-
-
-def _refusal(message: str) -> errors.StgradError | None:
-    """What a program would have been refused for, had it been known before it ran; None for what Python raises."""
-    from stgrad.runtime.call import COMPLEX_RESULT
-
-    if message.startswith(errors.NO_COMMON_SHAPE):  # by our test, not NumPy's
-        return errors.ShapeError(f"extents differ as the program runs: {message}")
-    if message.startswith(errors.SQUEEZED):
-        return errors.ShapeError(message, hint="name the axes to drop: np.squeeze(x, axis=0)")
-    if message.startswith(errors.RAGGED):
-        return errors.TypeInferenceError(message, hint="keep arrays of one shape in a list, or put their numbers into one array, one behind the other")
-    if message.startswith(errors.NOT_COMPILED):
-        kind, _, what = message.removeprefix(errors.NOT_COMPILED).partition(": ")
-        return cast("type[errors.StgradError]", getattr(errors, kind, errors.UnsupportedSyntaxError))(what)
-    return errors.TypeInferenceError(message) if message.startswith((errors.NO_TRIP, COMPLEX_RESULT)) else None
 
 
 def _left(problem: Exception) -> bool:
@@ -393,7 +378,7 @@ class Transformed(Programs):
 
     def _broadcast(self, program: Program, problem: Exception, call: Callable[[Transformed], Any], plainly: Callable[[Any, Any], Any]) -> Any:
         """The result of a call that raised: by the program that broadcasts as it runs, if this one takes extents to be equal."""
-        refused = _refusal(str(problem))
+        refused = refusal_of(str(problem))
         at_once = isinstance(refused, errors.TypeInferenceError) or _left(problem)
         if refused is not None and (at_once or not program.ready.second_try and self.options.plain):
             return plainly(self._last_resort(refused), refused)

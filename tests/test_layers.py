@@ -37,7 +37,7 @@ LAYERS = [
     {"stage_texts", "nested"},
     {"program_units", "explain"},
     {"adapter", "callable_type", "points"},
-    {"cfunctions", "prepared"},
+    {"cfunctions", "prepared", "late_refusals"},
     {"programs"},
     {"transformed", "typed"},
     {"plain"},
