@@ -14,6 +14,7 @@ from stgrad.frontend.builtins import handles
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
+from stgrad.frontend.identities import one_object
 from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.truth_values import asked
@@ -78,6 +79,15 @@ def _getattr_static(frame: Frame, obj: Value, attr: Value, *default: Value) -> V
     if found is ABSENT and not default:
         raise errors.UndefinedNameError(f"no attribute `{attr}` here", frame.builder.loc) from AttributeError(attr)
     return default[0] if found is ABSENT else found
+
+
+@handles(np.may_share_memory, np.shares_memory)
+def _shares_memory(frame: Frame, a: Value, b: Value, max_work: Value = None) -> Value:
+    """Of two names of one array it is known; views and copies are told apart by the running program alone."""
+    if isinstance(a, Sym) and isinstance(b, Sym) and one_object(frame, a, b):
+        return True
+    what = "whether two arrays share memory is not known to the compiler"
+    raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="make a copy where one is needed")
 
 
 def _gives(frame: Frame, owner: Record, name: str) -> bool:

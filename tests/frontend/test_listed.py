@@ -171,3 +171,18 @@ def test_right_too(program, jit):
 def test_integers_of_the_running_program_that_must_be_known():
     with pytest.raises(errors.NeedStaticError, match="combined"):
         stgrad.grad(lambda x: sum(a * b for a, b in itertools.combinations(range(3), int(x[0]))) * x[0])(X)
+
+
+def copied_where_it_is_the_callers(x, copy):
+    y = np.asarray(x)
+    if copy and np.may_share_memory(x, y):
+        y = y.copy()
+    y *= 2.0
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_whether_memory_is_shared(jit):
+    check_gradient(copied_where_it_is_the_callers, (X, True), jit=jit)
+    with pytest.raises(errors.UnsupportedSyntaxError, match="share memory"):
+        stgrad.grad(lambda x: np.sum(x) * np.may_share_memory(x, x[1:]), jit=jit)(X)
