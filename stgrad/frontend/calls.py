@@ -34,12 +34,13 @@ from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
 from stgrad.frontend.comprehensions import unseen
 from stgrad.frontend.control import raise_where
+from stgrad.frontend.cursors import apart
 from stgrad.frontend.elementwise_calls import over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
-from stgrad.frontend.iteration import Chain, apart, count_items, iterated, known_items, once, rows, takes
+from stgrad.frontend.iteration import Chain, count_items, iterated, known_items, once, rows, takes
 from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation

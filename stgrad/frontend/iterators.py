@@ -20,6 +20,7 @@ from stgrad.frontend import growing, operations
 from stgrad.frontend.builtins import filtered, handles
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch, raise_where
+from stgrad.frontend.cursors import refuse_spent
 from stgrad.frontend.frame import Frame, Leaves
 from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
@@ -37,7 +38,6 @@ from stgrad.frontend.iteration import (
     count_items,
     few_items,
     known_items,
-    refuse_spent,
     static_items,
 )
 from stgrad.frontend.loops import counted_loop
