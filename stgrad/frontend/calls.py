@@ -171,10 +171,9 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     registration = registration_of(function)
     if registration is not None:
         return call_registered(frame, registration, args, kwargs)
-    if (lookup(function) is not None or _of_library(function)) and any(isinstance(v, Growing) or growing.is_flat(v) for v in (*args, *kwargs.values())):
-        if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
-            return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
-        args, kwargs = tuple(_listed(frame, function, a) for a in args), {k: _listed(frame, function, v) for k, v in kwargs.items()}
+    if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
+        return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
+    args, kwargs = _with_arrays_for_lists(frame, function, args, kwargs)
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
         args, kwargs = as_named(frame, function, handler, args, kwargs) if kwargs else (args, kwargs)
@@ -360,6 +359,15 @@ _JOINED = {
     np.hstack: library.beside_each_other,
     np.column_stack: library.as_columns,
 }
+
+
+def _with_arrays_for_lists(
+    frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]
+) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """The arguments of a function of NumPy's or SciPy's, with arrays for lists that grow and `x.flat`; those of other functions as they are."""
+    if not any(isinstance(v, Growing) or growing.is_flat(v) for v in (*args, *kwargs.values())) or not (lookup(function) or _of_library(function)):
+        return args, kwargs
+    return tuple(_listed(frame, function, a) for a in args), {k: _listed(frame, function, v) for k, v in kwargs.items()}
 
 
 def _listed(frame: Frame, function: Any, value: Value) -> Value:
