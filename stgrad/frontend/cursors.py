@@ -8,7 +8,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load
 from stgrad.frontend.operations import binary
-from stgrad.frontend.values import Record, Value, is_static, static_of
+from stgrad.frontend.values import Record, Sym, Value, is_static
 
 
 def is_cursor(value: Value) -> bool:
@@ -25,8 +25,8 @@ def apart(frame: Frame, values: tuple[Value, ...]) -> tuple[Value, ...]:
     times = len(cursors) if len({id(v) for v in cursors}) == 1 and len(cursors) == len(values) else 1
     if len(cursors) < 2 or times == 1 and len({id(v) for v in cursors}) < len(cursors):
         return values
-    if all(map(is_cursor, cursors)) and (times > 1 or len({len(v.fields["items"]) - static_of(v.fields["at"]) for v in cursors}) == 1):
-        return values  # what each of them has given is known behind it
+    if not all(isinstance(v.fields["items"], (Sym, tuple)) for v in cursors):
+        return values  # a list may get other items as they are taken; of an array the part that is left is a view
     return tuple(_left(frame, v, k if times > 1 else 0, times) if any(v is c for c in cursors) else v for k, v in enumerate(values))
 
 

@@ -140,12 +140,13 @@ def _pairwise(frame: Frame, values: Value) -> Value:
 
 @handles(itertools.tee)
 def _tee(frame: Frame, values: Value, n: Value = 2) -> Value:
-    """Iterators that do not know of each other, over what can be gone through as often as they are."""
-    kept = isinstance(values, (Sym, Growing, list, tuple, Range))
-    items = values if kept else known_items(frame, values, None)
+    """Iterators that do not know of each other. What one takes is kept for the others: of lists and arrays, which may change in between, it is refused."""
+    known = None if isinstance(values, (Sym, Growing, list)) else known_items(frame, values, None)
+    items = values if isinstance(values, (tuple, Range)) else None if known is None else tuple(known)
     if items is None or type(static_of(n)) is not int:
-        raise errors.UnsupportedSyntaxError("`itertools.tee` of items of unknown number is not supported", frame.builder.loc, hint="make a list of them first")
-    return tuple(_iter(frame, items) for _ in range(static_of(n)))
+        what = "`itertools.tee` of a list or an array, which may change between its iterators"
+        raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="use itertools.pairwise, zip(x, x[1:]), or a tuple: itertools.tee(tuple(x))")
+    return tuple(construct(frame, Cursor, (items,), {}) if isinstance(items, tuple) else _iter(frame, items) for _ in range(static_of(n)))
 
 
 @handles(itertools.repeat)
