@@ -238,7 +238,7 @@ def pairwise(values):
 
 def neighbours(x):
     total = 0.0
-    for a, b in pairwise(v**2 for v in (x[0], x[1], x[4])):
+    for a, b in pairwise((x[0] ** 2, x[1], x[4])):
         total += a * b**2
     return total + sum(p * q for p, q in pairwise((x[0], x[1], x[2])))
 
