@@ -46,7 +46,7 @@ from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
 from stgrad.frontend.captured import Captures
-from stgrad.frontend.certainties import only_last
+from stgrad.frontend.certainties import of_one_kind
 from stgrad.frontend.draws import first_draw
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
@@ -346,7 +346,7 @@ def _result(frame: Frame, value: Value) -> Value:
             return v
         frame.no_bare_method((v,), place)
         if isinstance(v, Chosen):
-            return leaf(only_last(frame, v), path)
+            return leaf(of_one_kind(frame, v), path)
         raise errors.TypeInferenceError(f"the function returns {a_kind(v)}", place, hint="return numbers, arrays, or tuples, lists and dicts of them")
 
     refuse_circles(frame, [value])

@@ -83,7 +83,7 @@ def exit_of(frame: Frame, block: list[Any], error: errors.StgradError) -> Leaves
         frame.builder.out = outer
 
 
-def only_last(frame: Frame, value: Chosen) -> Value:
+def of_one_kind(frame: Frame, value: Chosen) -> Value:
     """A result that is one of several kinds: the last of them that depends on the arguments, where the program ends if it is another one."""
     assert isinstance(value.error, errors.StgradError)
     made = _made_of(frame.builder.out)

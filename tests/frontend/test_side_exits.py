@@ -151,12 +151,13 @@ def test_what_the_caller_would_see_twice():
 
 
 def test_a_program_that_would_get_too_long_for_its_extents():
-    def unrolled(x):
-        found = []
-        for i in range(x.shape[0]):
-            for j in range(x.shape[0]):
-                found.append((x[i] * x[j], [x[j]] * (j + 1)))
-        return found[0][0] * opaque(x)
+    def written_out(x):
+        y = 0.0
+        for i in range(len(x)):
+            for j in range(len(x)):
+                y = np.sum(x * x[j]) * 0.01 if (i + j) % 2 else y * 0.5 + np.sin(x) * x[i]
+        return np.sum(y)
 
-    with pytest.raises(errors.StgradError):
-        stgrad.grad(unrolled, jit=True)(np.ones(60))
+    check_gradient(written_out, (np.linspace(0.1, 0.9, 6),), 1)
+    with pytest.raises(errors.TypeInferenceError, match="on one path"):
+        stgrad.grad(written_out, jit=False)(np.linspace(0.1, 0.9, 40))
