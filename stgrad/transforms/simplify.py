@@ -41,6 +41,7 @@ from stgrad.ir import (
     Block,
     Const,
     Custom,
+    Effect,
     For,
     Function,
     If,
@@ -133,10 +134,22 @@ class _Propagator:
     def block(self, block: Block) -> Block:
         out: list[Stmt] = []
         for stmt in block:
+            taken = self.taken(stmt)
+            if taken is not None:
+                out += self.block(taken)
+                continue
             new = self.stmt(stmt)
             if new is not None:
                 out.append(new)
         return tuple(out)
+
+    def taken(self, stmt: Stmt) -> Block | None:
+        """The arm that a branch on a constant always takes; one that may raise stays in its branch, as statements follow it."""
+        cond = self.leaf(stmt.cond) if isinstance(stmt, If) else None
+        if not isinstance(stmt, If) or not isinstance(cond, Const):
+            return None
+        arm = stmt.then if cond.value else stmt.orelse
+        return None if any(isinstance(s, Effect) and s.op == "raise" for s in walk(arm)) else arm
 
     def stmt(self, stmt: Stmt) -> Stmt | None:
         if isinstance(stmt, Store):
@@ -185,8 +198,6 @@ class _Propagator:
         return _same_kind(s, t) and tells_as_much(s, t, once=self.counts[source.name] == 1)
 
     def branch(self, stmt: If) -> Stmt | None:
-        if isinstance(stmt.cond, Const):
-            pass  # both arms are kept: a constant condition is rare and harmless
         before = dict(self.known)
         then = self.block(stmt.then)
         self.known = dict(before)
@@ -305,7 +316,7 @@ def _is_int(operand: Operand, value: int) -> bool:
 def _retarget(block: Block, fn: Function) -> Block:
     """`t = op(...); y = t` with no other use of t becomes `y = op(...)`, and `t = np.outer(a, b); y = np.transpose(t)` becomes `y = np.outer(b, a)`.
 
-    So do both paths of a branch that ends with t.
+    So do both paths of a branch that ends with t. Nothing between the two reads or binds t or y; what else binds t is not read.
     """
     uses = Counter(definitions(fn).reads)
     uses.update(2 * [n for s in walk(fn.body) if isinstance(s, Custom) for n in _custom_names(s)])
@@ -318,10 +329,6 @@ class _Names:
 
     uses: Counter[str]
     bound: Definitions
-
-    def single(self, name: str, made: Stmt) -> bool:
-        """Whether a name is read once, and bound by one statement."""
-        return self.uses[name] == 1 and len(self.bound.all(name)) == sum(name in assigns(s) for s in walk((made,)))
 
 
 def _retarget_block(block: Block, names: _Names, types: Mapping[str, Type]) -> Block:
@@ -337,7 +344,7 @@ def _retarget_block(block: Block, names: _Names, types: Mapping[str, Type]) -> B
             at is not None
             and isinstance(stmt, Assign)
             and at > barrier
-            and touched.get(stmt.target.name, -1) <= at
+            and all(touched.get(name, -1) <= at for name in (stmt.target.name, *operand_vars(stmt.args[0])))
             and stmt.target.name not in assigned((out[at],))
         ):
             out[at] = _renamed(out[at], stmt.args[0], stmt.target, turned=stmt.op == "np.transpose")
@@ -373,7 +380,7 @@ def _renamable(stmt: Stmt, names: _Names, types: Mapping[str, Type], made: Mappi
         return None
     source, target = types[stmt.args[0].name], types[stmt.target.name]
     told = _same_kind(source, target) and tells_as_much(target, source, once=names.bound.counts[stmt.target.name] == 1)
-    return at if told and names.single(stmt.args[0].name, before[at]) else None
+    return at if told and names.uses[stmt.args[0].name] == 1 else None
 
 
 def _new(stmt: Stmt) -> bool:
@@ -386,7 +393,7 @@ def _turnable(stmt: Stmt, names: _Names, made: Mapping[str, int], before: list[S
     if not isinstance(stmt, Assign) or not _transposes(stmt):
         return None
     (source,) = operand_vars(stmt.args[0])
-    outer = before[made[source]] if source in made and names.single(source, before[made[source]]) else None
+    outer = before[made[source]] if source in made and names.uses[source] == 1 else None
     return made[source] if isinstance(outer, Assign) and outer.op == "np.outer" and len(outer.args) == 2 and not outer.kwargs else None
 
 
