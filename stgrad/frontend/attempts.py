@@ -22,8 +22,9 @@ from stgrad import errors
 from stgrad.frontend import objects
 from stgrad.frontend.certainties import RAISED, left, raised_by_python
 from stgrad.frontend.control import branch, growing
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.escapes import Escapes, raises, refused, tested, untested
-from stgrad.frontend.frame import Frame, Leaves, executes, same_type
+from stgrad.frontend.frame import Frame, executes, same_type
 from stgrad.frontend.heap import Grows, State, contents, put, reachable
 from stgrad.frontend.operations import binary
 from stgrad.frontend.text import UNKNOWN, RunTimeText

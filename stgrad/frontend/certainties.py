@@ -21,7 +21,8 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.concessions import CONCESSIONS
-from stgrad.frontend.frame import Chooses, Frame, Leaves
+from stgrad.frontend.departures import Chooses, Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Chosen, Sym, Value, leaves, operand_of
 from stgrad.ir import Assign, Const, Effect, If, Store, Var, assigns, reads, walk
 from stgrad.ir.ops import operation

@@ -19,7 +19,8 @@ import gast
 from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.control import branch
-from stgrad.frontend.frame import AGAIN, SPLIT, Chooses, Frame, Leaves
+from stgrad.frontend.departures import Chooses, Leaves
+from stgrad.frontend.frame import AGAIN, SPLIT, Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.optionals import unwrapped
 from stgrad.frontend.values import Chosen, Maybe, Optional, Sym, Value, rebuild, static_of

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from stgrad import errors
 from stgrad.frontend.certainties import RAISED, emit_raise, exit_of, left
-from stgrad.frontend.frame import Frame, Leaves, Unreached
+from stgrad.frontend.departures import Leaves, Unreached
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows, State, contents, path_of, put
 from stgrad.frontend.joins import Join
 from stgrad.frontend.partly import together

@@ -16,10 +16,11 @@ from stgrad.frontend.choices import split
 from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not, with_nothing
 from stgrad.frontend.comprehensions import TEST, comprehension, element_of
 from stgrad.frontend.control import branch
+from stgrad.frontend.departures import Chooses
 from stgrad.frontend.displays import items_in, kept, kept_items
 from stgrad.frontend.edits import number_of
 from stgrad.frontend.flags import read_name
-from stgrad.frontend.frame import Chooses, Frame, evaluates
+from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import MUTABLE
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.indexing import load, table_for

@@ -21,6 +21,7 @@ from stgrad.frontend import passed
 from stgrad.frontend.alternatives import refuse_unseen
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
+from stgrad.frontend.departures import Chooses, Unreached
 from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable, refuse_circles
 from stgrad.frontend.places import changing
 from stgrad.frontend.values import (
@@ -283,13 +284,14 @@ class Frame:
 
     def unassigned(self, name: str, node: Any) -> NoReturn:
         shown = name.split("@")[0]
-        error = (Unreached if self.note_earlier(name) else errors.UndefinedNameError)(
+        found = Unreached(
             f"`{shown}` may be unassigned here",
             self.loc(node) if node is not None else None,
             reason="on some path to this line nothing has been assigned to it",
             hint=f"assign `{shown}` a first value before the branch or loop",
         )
-        raise error
+        found.earlier = lambda: self.note_earlier(name)
+        raise found.outside()
 
     def _global(self, source: Source, name: str, node: Any) -> Value:
         try:
@@ -389,31 +391,6 @@ class Frame:
         new = self.builder.variable(name, value.type)
         self.owned[new.name] = name
         return new
-
-
-class Leaves(BaseException):
-    """This side of a branch ends by raising an exception: nothing behind it runs, and what it bound is never read.
-
-    `kind` is the class of the exception, None where it is one of several.
-    """
-
-    def __init__(self, kind: type[Exception] | None, message: str = "") -> None:
-        super().__init__(message)
-        self.kind, self.message = kind, message
-
-
-class Chooses(errors.TypeInferenceError):
-    """An expression gives one of several values, where one is wanted: what uses it is to be read once for each."""
-
-    def __init__(self, node: Any, chosen: Chosen) -> None:
-        error = chosen.error
-        assert isinstance(error, errors.StgradError)
-        super().__init__(error.message, error.loc, reason=error.reason, hint=error.hint)
-        self.node, self.chosen = node, chosen
-
-
-class Unreached(errors.UndefinedNameError):
-    """A name is read that a loop assigns only later in its body: no first trip comes to this place."""
 
 
 CALL: list[Callable[..., Value]] = []

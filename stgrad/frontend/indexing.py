@@ -12,8 +12,9 @@ from stgrad import errors
 from stgrad.frontend import boxes, sparse_objects
 from stgrad.frontend.broadcasting import agreed, fitted, without_ones
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.text import known_text

@@ -21,7 +21,8 @@ from stgrad.frontend.builtins import filtered, handles
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.cursors import refuse_spent
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.departures import Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.generators import driver, first, first_few, stepped
 from stgrad.frontend.indexing import load
 from stgrad.frontend.iteration import (

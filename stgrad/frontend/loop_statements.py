@@ -14,6 +14,7 @@ from stgrad.frontend import operations
 from stgrad.frontend.bindings import bound_names
 from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
+from stgrad.frontend.departures import TestChanges
 from stgrad.frontend.expressions import condition
 from stgrad.frontend.first_trips import must_run, or_first_alone
 from stgrad.frontend.flags import note_ran
@@ -22,7 +23,7 @@ from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
-from stgrad.frontend.loops import TestChanges, counted_loop, while_loop
+from stgrad.frontend.loops import counted_loop, while_loop
 from stgrad.frontend.rolling import Long, long, roll
 from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
 from stgrad.ir import Operand

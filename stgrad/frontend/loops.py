@@ -12,6 +12,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad.frontend.control import ATTEMPTS, begin_growing, note_growth
+from stgrad.frontend.departures import TestChanges, Unreached
 from stgrad.frontend.frame import Frame, holder
 from stgrad.frontend.heap import (
     MUTABLE,
@@ -76,10 +77,6 @@ def counted_loop(
         carried.loop = loop
 
     _fixpoint(frame, names or set(), read, lambda: range_length(frame, bounds))
-
-
-class TestChanges(Exception):
-    """The condition of a `while` changes what is there before it: it is evaluated once more than the body runs."""
 
 
 def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None], names: set[str]) -> None:
@@ -414,6 +411,9 @@ def _fixpoint(frame: Frame, names: set[str], read: Callable[[Carried], None], tr
             note_growth(grown, found)
             state.restore()
             continue
+        except Unreached as found:
+            del frame.builder.loops[loops:]
+            raise found.outside() from None
         except errors.TypeInferenceError as error:
             error.first = error.widens and any(error is e for e in settled.unreadable.values())
             raise

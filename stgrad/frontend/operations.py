@@ -15,8 +15,9 @@ from stgrad import errors
 from stgrad.frontend import agreement, boxes, shapes
 from stgrad.frontend.broadcasting import agreed, operands_of
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
 from stgrad.frontend.lengths import assured, count_items
 from stgrad.frontend.text import known_text

@@ -19,8 +19,9 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State, contents
 from stgrad.frontend.indexing import lists
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items

@@ -40,12 +40,19 @@ def put(a, ind, v, mode="raise"):  # type: ignore[no-untyped-def]
 
 @means()
 def write(a, places, v):  # type: ignore[no-untyped-def]
-    """The values at these places, from the first one again where they are too few."""
+    """The values at these places, from the first one again where they are too few; nothing where there are none."""
+    values = np.ravel(v)
     if np.ndim(places) == 0 or np.ndim(v) == 0:
-        a[unravel(np.shape(a), places)] = v if np.ndim(v) == 0 else np.ravel(v)[0]
-    else:
-        values = np.ravel(v)
+        a[unravel(np.shape(a), places)] = v if np.ndim(v) == 0 else values[0]
+    elif np.size(values) > 0:
         a[unravel(np.shape(a), places)] = values[np.arange(np.size(places)) % np.size(values)]
+
+
+@means()
+def _write_flat(a, places, v):  # type: ignore[no-untyped-def]
+    if np.ndim(places) == 0 and np.ndim(v) > 0:
+        raise ValueError("Error setting single item of array.")
+    write(a, places, v)
 
 
 def load_flat(frame: Frame, flat: Method, index: Value) -> Value:
@@ -68,4 +75,4 @@ def store_flat(frame: Frame, flat: Method, index: Value, value: Value) -> None:
     if type_of(a).rank == 1 and not type_of(value).rank:
         store(frame, a, index, value, None)
         return
-    frame.call(write, (a, load(frame, _numbers(frame, a), index, None), value), {})
+    frame.call(_write_flat, (a, load(frame, _numbers(frame, a), index, None), value), {})

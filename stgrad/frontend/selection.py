@@ -19,7 +19,8 @@ import gast
 from stgrad.frontend import operations
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.departures import Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.joins import SELECTS
 from stgrad.frontend.values import Sym, Value
 

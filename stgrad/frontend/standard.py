@@ -15,7 +15,8 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend.builtins import handles
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.departures import Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.values import Value, is_static, static_of
 from stgrad.registered import register_gradient

@@ -19,10 +19,11 @@ from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.casting import castable, in_place
 from stgrad.frontend.certainties import emit_raise
 from stgrad.frontend.control import branch
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.edits import delete
 from stgrad.frontend.expressions import binary_operator, closure, condition
 from stgrad.frontend.flags import note_assigned, note_deleted, read_name
-from stgrad.frontend.frame import ASSIGN, Frame, Leaves, executes
+from stgrad.frontend.frame import ASSIGN, Frame, executes
 from stgrad.frontend.generators import collected
 from stgrad.frontend.heap import contents
 from stgrad.frontend.indexing import indexed_type, load, normalise, store

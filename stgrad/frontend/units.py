@@ -18,8 +18,9 @@ from stgrad import errors
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
+from stgrad.frontend.departures import Leaves
 from stgrad.frontend.flags import begin
-from stgrad.frontend.frame import Frame, Leaves
+from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import (
     Closure,
     Generator,
