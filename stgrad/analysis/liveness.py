@@ -22,6 +22,7 @@ from stgrad.ir import (
     exposed,
     operand_vars,
     operands,
+    raises,
     reads,
     rule_reads,
 )
@@ -39,7 +40,7 @@ def observed(fn: Function) -> set[str]:
 
 def live_before(block: Block, live: frozenset[str]) -> frozenset[str]:
     """Names live before a block, by those live behind it."""
-    return (live - certain(block)) | exposed(block)
+    return exposed(block) if raises(block) else (live - certain(block)) | exposed(block)
 
 
 def live_at_end(loop: For | While, live: frozenset[str]) -> frozenset[str]:
@@ -62,7 +63,7 @@ class Liveness:
     def _block(self, block: Block, live: frozenset[str]) -> frozenset[str]:
         for stmt in reversed(block):
             self.after[id(stmt)] = self.after.get(id(stmt), frozenset()) | live
-            live = self._stmt(stmt, live)
+            live = self._stmt(stmt, frozenset() if raises((stmt,)) else live)
         return live
 
     def _stmt(self, stmt: Stmt, live: frozenset[str]) -> frozenset[str]:

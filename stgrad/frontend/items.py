@@ -123,7 +123,7 @@ def described(frame: Frame, value: Value) -> Value:
 
     def leaf(v: Value, _: str) -> Value:
         if isinstance(v, Growing):
-            return Nested(row_type(v.structure, whole=True))
+            return Nested(_rows(frame, v))
         if isinstance(v, Optional):
             return Slot(described(frame, v.value), Type("bool"))
         if isinstance(v, Chosen):
@@ -139,6 +139,16 @@ def described(frame: Frame, value: Value) -> Value:
         return v
 
     return map_leaves(leaf, value)
+
+
+def _rows(frame: Frame, growing: Growing) -> Value:
+    """What a list of numbers is as an item of another one."""
+    found = row_type(growing.structure, whole=True)
+    if not all(isinstance(v, (Type, Nested)) for v in leaves(found)):
+        held = next(v for v in leaves(found) if not isinstance(v, (Type, Nested)))
+        message = f"a list of lists holds {a_kind(held)}, and their lengths are known only as the program runs"
+        raise errors.NeedStaticError(message, frame.builder.loc, hint="begin with numbers: [[0.0] * n for _ in range(m)]")
+    return found
 
 
 def joined(frame: Frame, a: Value, b: Value) -> Value:

@@ -118,6 +118,9 @@ from stgrad.ir.walks import (
     operands as operands,
 )
 from stgrad.ir.walks import (
+    raises as raises,
+)
+from stgrad.ir.walks import (
     read as read,
 )
 from stgrad.ir.walks import (

@@ -83,7 +83,7 @@ Block = tuple["Stmt", ...]
 class Statement:
     """What all statements have: room for what the walks below find out about each, once, since none ever changes."""
 
-    __slots__ = ("_assigned", "_assigns", "_blocks", "_certain", "_exposed", "_operands", "_read", "_reads", "_stored", "_walk")
+    __slots__ = ("_assigned", "_assigns", "_blocks", "_certain", "_exposed", "_operands", "_raises", "_read", "_reads", "_stored", "_walk")
 
 
 @dataclass(frozen=True, slots=True)

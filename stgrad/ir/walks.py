@@ -178,10 +178,21 @@ def read(block: Block) -> set[str]:
 
 
 @_once
+def _raises(stmt: Stmt) -> bool:
+    return isinstance(stmt, Effect) and stmt.op == "raise" or isinstance(stmt, If) and raises(stmt.then) and raises(stmt.orelse)
+
+
+def raises(block: Block) -> bool:
+    """Whether every path through a block ends in a `raise`, so that nothing behind the block runs."""
+    return any(map(_raises, block))
+
+
+@_once
 def _certain(stmt: Stmt) -> frozenset[str]:
     match stmt:
         case If():
-            return certain(stmt.then) & certain(stmt.orelse)
+            arms = [certain(block) for block in (stmt.then, stmt.orelse) if not raises(block)] or [assigned((stmt,))]
+            return frozenset(arms[0]).intersection(*arms[1:])
         case For():
             return frozenset()  # it may have no iteration
         case While():
@@ -192,7 +203,7 @@ def _certain(stmt: Stmt) -> frozenset[str]:
 
 
 def certain(block: Block) -> frozenset[str]:
-    """Names that a block binds on every path."""
+    """Names that a block binds on every path to its end; a path that raises has none."""
     return frozenset(name for stmt in block for name in _certain(stmt))
 
 
@@ -217,6 +228,8 @@ def exposed(block: Block) -> frozenset[str]:
     """Names that a block reads before it binds them, on some path, and stacks that it uses: what is live before it whatever is live behind it."""
     found: set[str] = set()
     for stmt in reversed(block):
+        if _raises(stmt):
+            found.clear()
         found.difference_update(_certain(stmt))
         found |= _exposed(stmt)
     return frozenset(found)

@@ -42,7 +42,6 @@ from stgrad.ir import (
     Const,
     Custom,
     Dim,
-    Effect,
     For,
     Function,
     If,
@@ -57,6 +56,7 @@ from stgrad.ir import (
     While,
     assigned,
     entries_of,
+    raises,
     read,
     reads,
     walk,
@@ -351,7 +351,7 @@ class Forward:
             self.restore(before)
             with self.builder.block() as out:
                 self.block(block)
-            arms.append((out, self.state(), bool(block) and isinstance(block[-1], Effect) and block[-1].op == "raise"))
+            arms.append((out, self.state(), raises(block)))
         going = [present for _, present, ends in arms if not ends] or [before]
         union = tuple(frozenset().union(*parts) & live for parts in zip(*going, strict=True))
         for out, present, ends in arms:

@@ -55,6 +55,7 @@ from stgrad.ir import (
     entries_of,
     gathers,
     operand_vars,
+    raises,
     read,
     reads,
     stored,
@@ -128,7 +129,7 @@ def _on_some_paths(statements: Sequence[Stmt], fn: Function) -> Iterator[str]:
     """
     everywhere, live = _bindings(statements), TripLiveness(fn.body, observed(fn)).after
     for stmt in statements:
-        if not isinstance(stmt, If):
+        if not isinstance(stmt, If) or raises(stmt.then) or raises(stmt.orelse):  # what raises leaves nothing out: no sweep comes back by it
             continue
         inside = _bindings([*walk(stmt.then), *walk(stmt.orelse)])
         then, orelse = (TripLiveness(arm, live[id(stmt)]).before for arm in (stmt.then, stmt.orelse))

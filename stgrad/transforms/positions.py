@@ -61,6 +61,7 @@ from stgrad.ir import (
     While,
     assigned,
     entries_of,
+    raises,
     stored,
     walk,
 )
@@ -198,7 +199,7 @@ class _Search:
             blocks.append(self.conditional(block))
             ends.append(self.known)
         self.known = around
-        leaves = [_raises(b) for b in (stmt.then, stmt.orelse)]
+        leaves = [raises(b) for b in (stmt.then, stmt.orelse)]
         around.join(*(ends if not any(leaves) else [ends[leaves.index(False)]] * 2 if not all(leaves) else ends))
         return replace(stmt, then=blocks[0], orelse=blocks[1])
 
@@ -386,10 +387,6 @@ def _entries(index: Operand, rank: int, types: Mapping[str, Type]) -> list[Opera
     used = sum(types[i.name].rank if isinstance(i, Var) and types[i.name].dtype == "bool" else 1 for i in items if i != Const(Ellipsis))
     full: list[Operand] = [Slice(Const(None), Const(None), Const(None))] * (rank - used)
     return [e for i in items for e in (full if i == Const(Ellipsis) else [i])]
-
-
-def _raises(block: Block) -> bool:
-    return bool(block) and isinstance(block[-1], Effect) and block[-1].op == "raise"
 
 
 def _with(total: Affine, counter: str, value: Affine) -> Affine:

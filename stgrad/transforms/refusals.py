@@ -48,6 +48,7 @@ from stgrad.ir import (
     entries_of,
     map_blocks,
     operand_vars,
+    raises,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -135,7 +136,7 @@ class _Search:
             blocks.append(self.apart(block))
         self.known, self.signs.facts = known, facts
         self.forget(assigned((stmt,)))
-        leaves = [bool(b) and isinstance(b[-1], Effect) and b[-1].op == "raise" for b in blocks]
+        leaves = [raises(b) for b in blocks]
         if leaves[0] != leaves[1]:  # what follows runs after the other branch alone
             self.signs.facts |= self.signs.where(stmt.cond, leaves[1])
         return replace(stmt, then=blocks[0], orelse=blocks[1])

@@ -55,6 +55,7 @@ from stgrad.ir import (
     While,
     assigned,
     entries_of,
+    raises,
     read,
     rename,
     rule_binds,
@@ -315,7 +316,13 @@ class _Reverse:
     # ------------------------------------------------------------- control flow
 
     def branch(self, place: Place, stmt: If) -> None:
+        """Where one side raises, the sweep only comes back by the other one."""
         a = self.adjoints
+        ends = [raises(block) for block in (stmt.then, stmt.orelse)]
+        if ends[0] != ends[1]:
+            self.region(place.inner[ends[0]])
+            a.place = place
+            return
         before = set(a.present)
         arms = []
         for region in place.inner:

@@ -186,3 +186,21 @@ def test_whether_memory_is_shared(jit):
     check_gradient(copied_where_it_is_the_callers, (X, True), 1, jit=jit)
     with pytest.raises(errors.UnsupportedSyntaxError, match="share memory"):
         stgrad.grad(lambda x: np.sum(x) * np.may_share_memory(x, x[1:]), jit=jit)(X)
+
+
+def table(x, y):
+    rows = [[None] * len(x) for _ in range(len(y))]
+    for i in range(len(y)):
+        for j in range(len(x)):
+            rows[i][j] = np.sin(x[j]) * y[i]
+    return np.sum(np.array(rows)) * rows[1][2]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_table_that_begins_with_none(jit):
+    x, y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 0.5])
+    found = stgrad.grad(table, jit=jit)(x, y)
+    ends = [[table(x + h * np.eye(3)[k], y) for h in (1e-6, -1e-6)] for k in range(3)]
+    np.testing.assert_allclose(found, [(a - b) / 2e-6 for a, b in ends], rtol=1e-6)
+    with pytest.raises(stgrad.errors.StgradError, match="a list of lists holds None"):
+        stgrad.grad(table, jit=True)(np.ones(100), np.ones(80))

@@ -32,6 +32,20 @@ class Statements(Arrays):
         text, kind = self.ranged(2)
         self.bind(text, kind, "k")
 
+    def merged(self) -> bool:
+        """A name that is bound anew on one path, and read by one copy alone."""
+        a = self.place(lambda k: isinstance(k, (Float, Array)) and (isinstance(k, Float) or k.dtype == "float"))
+        b = a and self.place(lambda k: k == a.kind)
+        if a is None or b is None:
+            return False
+        name = self.new("m")
+        self.emit(f"{name} = {a.text} if {self.condition(1)} else {self.rng.choice([a.text, b.text])}" if self.chance(0.6) else f"{name} = {a.text}")
+        other = self.rng.choice([b.text, f"{b.text} * 0.5", self.constant() if isinstance(a.kind, Float) else f"{b.text} + 1.0"])
+        around = self.rng.choice([f"if {self.condition(1)}: ", f"if not {self.condition(1)}: ", "for _ in range(2): "])
+        self.emit(f"{around}{name} = {other}")
+        self.bind(self.rng.choice([name, name, f"{name} * 1.0"]), a.kind, "v" if isinstance(a.kind, Array) else "a")
+        return True
+
     def bind_truth(self) -> None:
         self.bind(self.condition(), Bool(), "b")
 
