@@ -1,5 +1,7 @@
 """Loops whose first trip reads what only a later statement of theirs binds, in a branch or out of one."""
 
+# ruff: noqa: F821, F841
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import stgrad
 def behind_the_read(x, y):
     if y[0] < 0:
         for _ in range(2):
-            v = x * v[0]  # noqa: F821
+            v = x * v[0]
             v = x
     return x.sum()
 
@@ -17,7 +19,7 @@ def behind_the_read(x, y):
 def by_the_read(x, y):
     if y[0] < 0:
         for _ in range(3):
-            v = x * v[0]  # noqa: F821
+            v = x * v[0]
     return x.sum()
 
 
@@ -27,7 +29,7 @@ def in_a_while(x, y):
         while k < 1:
             k += 1
             for _ in range(3):
-                v = x * v[0]  # noqa: F821
+                v = x * v[0]
             v = x
     return x.sum()
 
@@ -37,7 +39,7 @@ def as_a_result(x, y):
         k = 0
         while k < y[1]:
             k += 1
-            v = x * v[0]  # noqa: F821
+            v = x * v[0]
         return v.sum()
     return x.sum()
 
@@ -45,7 +47,7 @@ def as_a_result(x, y):
 def in_a_function(x, y):
     def inner():
         for _ in range(2):
-            v = x * v[0]  # noqa: F821
+            v = x * v[0]
         return v
 
     return inner().sum() if y[0] < 0 else x.sum()
@@ -55,7 +57,7 @@ def bound_by_the_loop_around(x, y):
     for k in range(3):
         for _ in range(2):
             if k > 0 and y[0] < 0:
-                x = x * v  # noqa: F821
+                x = x * v
         v = 0.5
     return x.sum()
 
