@@ -191,8 +191,8 @@ def raises(block: Block) -> bool:
 def _certain(stmt: Stmt) -> frozenset[str]:
     match stmt:
         case If():
-            arms = [certain(block) for block in (stmt.then, stmt.orelse) if not raises(block)] or [assigned((stmt,))]
-            return frozenset(arms[0]).intersection(*arms[1:])
+            arms = [certain(block) for block in (stmt.then, stmt.orelse) if not raises(block)] or [frozenset(assigned((stmt,)))]
+            return arms[0].intersection(*arms[1:])
         case For():
             return frozenset()  # it may have no iteration
         case While():
