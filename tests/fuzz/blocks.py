@@ -14,7 +14,8 @@ class Blocks(Views):
         choices = [
             (5, self.bind_float), (6, self.bind_array), (1.5, self.bind_integer), (0.5, self.bind_truth), (0.8, self.bind_mask), (1.5, self.unpack),
             (1.5, self.merged), (6, self.store), (1.5, self.overlap), (4, self.augment), (3, self.bind_container), (3, self.store_item),
-            (1.2, self.bind_list), (2.5, self.grow), (1.2, self.effect), (1, self.closure), (0.4, self.trivial), (0.7, self.bind_text), (0.7, self.bind_function),
+            (1.2, self.bind_list), (2.5, self.grow), (1.2, self.effect), (1, self.closure), (0.4, self.trivial), (0.7, self.bind_text),
+            (0.7, self.bind_function),
             (0.8, self.store_scattered), (0.5, self.parts), (0.4, self.looked_into), (0.4, self.keys_by_path),
         ]  # fmt: skip
         if self.indent < 4:
