@@ -172,7 +172,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if registration is not None:
         return call_registered(frame, registration, args, kwargs)
     if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
-        return _of_rows(frame, function, growing.as_array(frame, args[0]), static_of((*args[1:], *kwargs.values())))
+        return _of_rows(frame, function, (growing.as_array(frame, args[0]), *args[1:]), kwargs)
     args, kwargs = _with_arrays_for_lists(frame, function, args, kwargs)
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
@@ -262,7 +262,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if _hashable(function) and function in builtins.SEQUENCES and args and type(args[0]) in (tuple, list):
         args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
-        return _of_rows(frame, function, args[0], static_of((*args[1:], *kwargs.values())))
+        return _of_rows(frame, function, args, kwargs)
     if (special := numba_calls.meaning(function) or sparse_objects.meaning(function) or formulas.meaning(function)) is not None:
         return special(frame, *args, **kwargs)
     body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
@@ -383,12 +383,13 @@ def _listed(frame: Frame, function: Any, value: Value) -> Value:
 _MAKES_ARRAYS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})  # of lists themselves
 
 
-def _of_rows(frame: Frame, function: Any, array: Value, options: tuple[Value, ...]) -> Value:
+def _of_rows(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """`np.stack`, `np.concatenate`... of the rows of one array."""
+    array, *options = args
     joined = _JOINED.get(function)
     if joined is not None and isinstance(array, Sym) and array.type.rank > 1:
-        return frame.call(joined, (array, *options), {})
-    if function is np.stack and isinstance(array, Sym) and array.type.rank == 1 and not options:  # of numbers
+        return frame.call(joined, static_of((array, *options)), static_of(kwargs))
+    if function is np.stack and isinstance(array, Sym) and array.type.rank == 1 and not options and not kwargs:  # of numbers
         return array
     raise errors.UnsupportedSyntaxError(
         f"`np.{function.__name__}` of a list that grows in a loop is not supported here", frame.builder.loc, hint="use np.array(...) of the list"

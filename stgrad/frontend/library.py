@@ -263,7 +263,7 @@ def piecewise_1d(x, condlist, funclist, *args, **kw):  # type: ignore[no-untyped
 @means(np.apply_along_axis)
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):  # type: ignore[no-untyped-def]
     """Row by row; what the function returns takes the place of the axis."""
-    if np.ndim(arr) == 1:
+    if np.ndim(arr) == 1 and axis in (0, -1):
         return np.array(func1d(arr, *args, **kwargs))
     moved = np.moveaxis(arr, axis, -1)
     rows = np.reshape(moved, (-1, np.shape(moved)[-1]))
@@ -427,7 +427,7 @@ def nonzero(a):  # type: ignore[no-untyped-def]
 
 @means(np.argwhere)
 def argwhere(a):  # type: ignore[no-untyped-def]
-    return np.stack(nonzero(a), axis=1)
+    return np.stack(nonzero(a), axis=1) if np.ndim(a) else np.zeros((int(a != 0), 0), dtype=np.int64)
 
 
 @means()

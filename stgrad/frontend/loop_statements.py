@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gast
+import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import operations
@@ -21,18 +22,18 @@ from stgrad.frontend.flags import note_ran
 from stgrad.frontend.frame import Frame, executes
 from stgrad.frontend.generators import Consumer, drive, driver
 from stgrad.frontend.heap import State
-from stgrad.frontend.iteration import Range, count_items, iterated, known_items, range_length, visit
+from stgrad.frontend.iteration import Mapped, Range, Zip, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import counted_loop, while_loop
 from stgrad.frontend.rolling import Long, long, roll
-from stgrad.frontend.values import Known, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Known, Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Operand
 from stgrad.syntax.build import assign, at, constant, load
 
 
 @executes(gast.For)
 def for_statement(frame: Frame, node: Any) -> None:
-    value = frame.keep(iterated(frame, frame.evaluate(node.iter), whole=getattr(node, "until", None) is None))
+    value = frame.keep(iterated(frame, _runs_over(frame, node.iter), whole=getattr(node, "until", None) is None))
     if driver(value) is not None:
         _driven(frame, node, value)
         return
@@ -60,6 +61,19 @@ def for_statement(frame: Frame, node: Any) -> None:
     else:
         _trips(frame, node, items)
     ran()
+
+
+def _runs_over(frame: Frame, node: Any) -> Value:
+    """What a loop runs over; `np.arange` of integers is a range of NumPy's integers, whose positions are known."""
+    plain = isinstance(node, gast.Call) and not node.keywords and 0 < len(node.args) < 4 and not any(isinstance(a, gast.Starred) for a in node.args)
+    if not plain or not isinstance(node.func, gast.Attribute) or node.func.attr != "arange":
+        return frame.evaluate(node)
+    function, args = frame.evaluate(node.func), tuple(map(frame.evaluate, node.args))
+    types = [type_of(v) for v in args if isinstance(v, Sym) or is_number(v)]
+    if function is not np.arange or len(types) < len(args) or any(t.dtype != "int64" or t.array for t in types):
+        return frame.call(function, args, {})
+    start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+    return Mapped(np.int64, Zip((Range(start, stop, step),)))
 
 
 def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> None:
@@ -160,9 +174,10 @@ def _loop(frame: Frame, node: Any, value: Value) -> None:
             return  # Numba leaves such a loop out, and what it would have pushed has no type
         _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, 0)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
-        _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
+        _or_unrolled(frame, node, lambda: value.known, lambda: _range_loop(frame, node, value))
     else:
-        visit(frame, value, lambda item: _iteration(frame, node, item), bound_names([node]) - set(node.ran), node.iter)
+        names = bound_names([node]) - set(node.ran)
+        _or_unrolled(frame, node, lambda: _few_items(frame, node, value), lambda: visit(frame, value, lambda item: _iteration(frame, node, item), names, node.iter))
 
 
 @dataclass(frozen=True)
@@ -181,16 +196,37 @@ WRITTEN = 1024  # trips that one program writes out where no body stands for all
 _NO_BODY = (errors.NeedStaticError, errors.TypeInferenceError, errors.UnsupportedSyntaxError)
 
 
-def _or_unrolled(frame: Frame, node: Any, value: Range, read: Any) -> None:
-    """Read a loop; where its body needs the counter at compile time, or no two trips are alike, and the trips are known and few, unroll it."""
-    known = value.known
+def _few_items(frame: Frame, node: Any, value: Value) -> Sequence[Value] | None:
+    """The items of what a loop runs over, each made as its trip begins, where their number is known and small."""
+    counted = count_items(frame, value, node.iter)
+    length = static_of(counted.length)
+    return _Made(length, counted.item) if is_static(length) and length <= UNROLL else None
+
+
+@dataclass(frozen=True)
+class _Made(Sequence[Value]):
+    length: int
+    make: Callable[[Value], Value]
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, k: Any) -> Value:
+        if not 0 <= k < self.length:
+            raise IndexError(k)
+        return self.make(k)
+
+
+def _or_unrolled(frame: Frame, node: Any, items: Callable[[], Sequence[Value] | None], read: Any) -> None:
+    """Read a loop; where its body needs an item at compile time, or no two trips are alike, and the trips are known and few, unroll it."""
     state = State(frame)
     try:
         read()
     except _NO_BODY as problem:
+        state.restore()
+        known = items()
         if known is None or len(known) > UNROLL:
             raise
-        state.restore()
         try:
             for item in known:
                 _written_out(frame, problem, functools.partial(_iteration, frame, node, item))

@@ -385,10 +385,16 @@ HANDLERS[np.empty_like] = _given_shape(_empty_like, np.empty)
 HANDLERS[np.full_like] = _given_shape(_full_like, np.full)
 
 
+def _counted(axis: int, rank: int) -> int:
+    """An axis counted from the first one; what the array does not have stays as it is."""
+    return axis + rank if axis < 0 else axis
+
+
 @handles(np.transpose)
 def _transpose(frame: Frame, a: Value, axes: Value = None) -> Value:
     """Of what has no axes to exchange, the array itself."""
-    order = [i % max(a.type.rank, 1) for i in axes] if isinstance(a, Sym) and isinstance(axes, (tuple, list)) and all(type(i) is int for i in axes) else None
+    listed = isinstance(a, Sym) and isinstance(axes, (tuple, list)) and all(type(i) is int for i in axes)
+    order = [_counted(i, a.type.rank) for i in axes] if listed else None  # type: ignore[union-attr]
     if isinstance(a, Sym) and (a.type.rank < 2 and axes is None or order == list(range(a.type.rank))):
         return a
     return operations.emit(frame, np.transpose, (a,), {} if axes is None else {"axes": axes})
@@ -398,8 +404,10 @@ def _transpose(frame: Frame, a: Value, axes: Value = None) -> Value:
 def _moveaxis(frame: Frame, a: Value, source: Value, destination: Value) -> Value:
     """Where each axis stays in its place, the array itself."""
     known = static_of((source, destination))
-    if isinstance(a, Sym) and all(isinstance(k, int) for k in known) and known[0] % max(a.type.rank, 1) == known[1] % max(a.type.rank, 1):
-        return a
+    if isinstance(a, Sym) and all(isinstance(k, int) for k in known):
+        one, other = (_counted(k, a.type.rank) for k in known)
+        if one == other and 0 <= one < a.type.rank:
+            return a
     return operations.emit(frame, np.moveaxis, (a, source, destination), {})
 
 

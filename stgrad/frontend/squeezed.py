@@ -57,7 +57,7 @@ def _squeeze(frame: Frame, a: Value, axis: Value = None) -> Value:
         return emit(frame, np.squeeze, a, axis=axis)
     unsure = [i for i, dim in enumerate(a.type.dims) if dim.symbol is not None and frame.builder.extents.may_be_one(dim)]
     if axis is not None:
-        return _along(frame, a, static_of(axis), unsure)
+        return _along(frame, a, static_of(axis))
     assumption = ASSUMPTION.get()
     if assumption.run_time and unsure:
         return _of_both(frame, a, unsure)
@@ -71,10 +71,10 @@ def _squeeze(frame: Frame, a: Value, axis: Value = None) -> Value:
     return emit(frame, np.squeeze, a)
 
 
-def _along(frame: Frame, a: Sym, axis: Any, unsure: list[int]) -> Value:
+def _along(frame: Frame, a: Sym, axis: Any) -> Value:
     """`np.squeeze(a, axis)`."""
     dropped = {k % a.type.rank for k in _as_tuple(axis)} if _known(axis, a.type.rank) else set()
-    tested = [i for i in unsure if i in dropped]
+    tested = [i for i in sorted(dropped) if a.type.dims[i].constant is None]
     if not tested:
         return emit(frame, np.squeeze, a, axis=axis)
     for i in tested:

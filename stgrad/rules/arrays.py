@@ -171,6 +171,7 @@ def _(rng):
 
 def raised(x, rank):
     """What np.atleast_1d, 2d and 3d do to one array."""
+    x = np.asarray(x)
     if np.ndim(x) >= rank:
         return x
     if np.ndim(x) == 0:

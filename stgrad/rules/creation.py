@@ -181,6 +181,8 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 
 @composite(np.vander)
 def vander(x, N=None, increasing=False):
+    if np.ndim(x) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
     powers = np.arange(np.size(x) if N is None else N)
     return np.reshape(x, (-1, 1)) ** (powers if increasing else powers[::-1])
 

@@ -120,18 +120,27 @@ def ravel(a):
 # ------------------------------------------------------------------ along an axis
 
 
+def narrow(a):
+    """Whether the machine sorts the numbers as 64-bit integers, which hold them."""
+    return a.dtype.kind in "iu" and a.dtype.itemsize < 8
+
+
 @expansion(np.sort)
 def sort(a, axis=-1, kind=None, order=None):
     if kind is not None or order is not None:
         return NotImplemented
-    return np.sort(np.ravel(a)) if axis is None else by_rows(np.sort, a, axis, a.dtype)
+    if narrow(a):
+        return np.sort(a.astype(np.int64), axis=axis).astype(a.dtype)
+    return np.sort(np.ravel(a)) if axis is None else NotImplemented if np.ndim(a) < 2 else by_rows(np.sort, a, axis, a.dtype)
 
 
 @expansion(np.argsort)
 def argsort(a, axis=-1, kind=None, order=None):
     if kind is not None or order is not None:
         return NotImplemented
-    return np.argsort(np.ravel(a)) if axis is None else by_rows(np.argsort, a, axis, np.int64)
+    if narrow(a):
+        return np.argsort(a.astype(np.int64), axis=axis)
+    return np.argsort(np.ravel(a)) if axis is None else NotImplemented if np.ndim(a) < 2 else by_rows(np.argsort, a, axis, np.int64)
 
 
 @expansion(np.argmax)

@@ -198,7 +198,7 @@ def array_split(ary, indices_or_sections, axis=0):
             raise ValueError("number sections must be larger than 0.")
         size, extra = n // indices_or_sections, n % indices_or_sections
         cuts = tuple(i * size + min(i, extra) for i in range(indices_or_sections + 1))
-    return tuple(part(ary, cuts[i], cuts[i + 1], axis) for i in range(len(cuts) - 1))
+    return [part(ary, cuts[i], cuts[i + 1], axis) for i in range(len(cuts) - 1)]
 
 
 @composite(np.split)

@@ -317,6 +317,7 @@ def matrix_norm(x, ord):
 @composite(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     """0 has the derivative 0."""
+    x = x.astype(np.float64) if x.dtype.kind in "iub" else x
     found, of_matrices = norm_axes(axis, ord, np.ndim(x))
     if not of_matrices:
         return vector_norm(x, ord, found, keepdims)

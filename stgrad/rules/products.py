@@ -8,6 +8,7 @@ from __future__ import annotations
 import string
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from .broadcasting import unbroadcast, widen
 from .core import adjoint, composite, samples, static, tangent
@@ -124,7 +125,7 @@ def contraction(axes, rank_a, rank_b):
     if isinstance(axes, int):
         axes = tuple(range(rank_a - axes, rank_a)), tuple(range(axes))
     one, two = ((i,) if isinstance(i, int) else tuple(i) for i in axes)
-    one, two = tuple(i % rank_a for i in one), tuple(i % rank_b for i in two)
+    one, two = normalize_axis_tuple(one, rank_a), normalize_axis_tuple(two, rank_b)
     free_a = tuple(i for i in range(rank_a) if i not in one)
     return free_a, one, tuple(i for i in range(rank_b) if i not in two), two
 

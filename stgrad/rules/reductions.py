@@ -17,9 +17,7 @@ from .core import adjoint, composite, linear, nondiff, refuse, samples, static, 
 @static
 def axes(axis, rank):
     """The axes of a reduction, not negative, in the order given."""
-    if axis is None:
-        return tuple(range(rank))
-    return tuple(i % rank for i in (axis if isinstance(axis, tuple) else (axis,)))
+    return tuple(range(rank)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, rank)
 
 
 @static
@@ -109,15 +107,22 @@ def mean(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False):
     return np.broadcast_to(restore(y_bar, axis, keepdims) / extent(a, axis), np.shape(a))
 
 
+def filled(a, value):
+    """With a number in the place of NaN, which integers and truth values never are."""
+    return a if a.dtype.kind in "iub" else np.where(np.isnan(a), value, a)
+
+
 @composite(np.nansum)
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
-    return np.sum(np.where(np.isnan(a), 0.0, a), axis=axis, keepdims=keepdims)
+    return np.sum(filled(a, 0.0), axis=axis, keepdims=keepdims)
 
 
 @composite(np.nanmean)
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    if a.dtype.kind in "iub":
+        return np.mean(a, axis=axis, keepdims=keepdims)
     count = np.sum(np.logical_not(np.isnan(a)), axis=axis, keepdims=keepdims, dtype=a.dtype)
-    return np.sum(np.where(np.isnan(a), 0.0, a), axis=axis, keepdims=keepdims) / count
+    return np.sum(filled(a, 0.0), axis=axis, keepdims=keepdims) / count
 
 
 @composite(np.average)
@@ -207,10 +212,12 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correctio
 
 @composite(np.nanvar)
 def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+    if a.dtype.kind in "iub":
+        return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     valid = np.logical_not(np.isnan(a))
     count = np.sum(valid, axis=axis, keepdims=True, dtype=a.dtype)
-    filled = np.where(valid, a, 0.0)
-    deviation = np.where(valid, filled - np.sum(filled, axis=axis, keepdims=True) / count, 0.0)
+    numbers = np.where(valid, a, 0.0)
+    deviation = np.where(valid, numbers - np.sum(numbers, axis=axis, keepdims=True) / count, 0.0)
     total = np.sum(squared(deviation), axis=axis, keepdims=keepdims)
     freedom = np.sum(valid, axis=axis, keepdims=keepdims, dtype=total.dtype) - ddof
     return np.where(freedom > 0.0, total / freedom, np.nan)
@@ -281,7 +288,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     n = np.shape(r)[-1]
     if n == 0:
         return np.mean(a, axis=axis, keepdims=keepdims)  # NaN
-    return kept(or_nan(0.5 * (r[..., (n - 1) // 2] + r[..., n // 2]), r), a, axis, keepdims)
+    return kept(or_nan(0.5 * r[..., (n - 1) // 2] + 0.5 * r[..., n // 2], r), a, axis, keepdims)
 
 
 def or_nan(y, r):
@@ -364,6 +371,8 @@ def between(r, position, n):
 
 @composite(np.nanquantile)
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
+    if a.dtype.kind in "iub":
+        return np.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
     refuse(np.ndim(q) > 0, "np.nanquantile of several quantiles is not supported", "call it once for each")
     r, n = numbers_first(a, axis)
     if np.shape(r)[-1] == 0:
@@ -373,11 +382,13 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 @composite(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    return np.nanquantile(a, q / 100.0, axis=axis, method=method, keepdims=keepdims)
+    return np.nanquantile(a, np.asarray(q) / 100.0, axis=axis, method=method, keepdims=keepdims)
 
 
 @composite(np.nanmedian)
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    if a.dtype.kind in "iub":
+        return np.median(a, axis=axis, keepdims=keepdims)
     return np.nanquantile(a, 0.5, axis=axis, keepdims=keepdims)
 
 

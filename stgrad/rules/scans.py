@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .core import adjoint, composite, linear, samples, tangent
-from .reductions import axes, back, last, leading_axis, part, restore, rows, unrows
+from .reductions import axes, back, filled, last, leading_axis, part, restore, rows, unrows
 
 # ------------------------------------------------------------------ products
 
@@ -32,7 +32,7 @@ def prod_dot(y, a, a_dot, axis=None, dtype=None, out=None, keepdims=False, initi
 
 @composite(np.nanprod)
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
-    return np.prod(np.where(np.isnan(a), 1.0, a), axis=axis, keepdims=keepdims)
+    return np.prod(filled(a, 1.0), axis=axis, keepdims=keepdims)
 
 
 @linear(math.prod)
@@ -88,9 +88,15 @@ def cumsum(y, y_bar, a, axis=None, dtype=None, out=None):
     return np.flip(np.cumsum(np.flip(y_bar, axis), axis=axis), axis)
 
 
+def only_axis(x, axis):
+    if axis is None and np.ndim(x) > 1:
+        raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+    return 0 if axis is None else axis
+
+
 @composite(np.cumulative_sum)
 def cumulative_sum(x, *, axis=None, include_initial=False):
-    y = np.cumsum(x, axis=0 if axis is None else axis)
+    y = np.cumsum(x, axis=only_axis(x, axis))
     if not include_initial:
         return y
     return np.concatenate((np.zeros_like(part(y, 0, 1, 0 if axis is None else axis)), y), axis=0 if axis is None else axis)
@@ -98,7 +104,7 @@ def cumulative_sum(x, *, axis=None, include_initial=False):
 
 @composite(np.cumulative_prod)
 def cumulative_prod(x, *, axis=None, include_initial=False):
-    y = np.cumprod(x, axis=0 if axis is None else axis)
+    y = np.cumprod(x, axis=only_axis(x, axis))
     if not include_initial:
         return y
     return np.concatenate((np.ones_like(part(y, 0, 1, 0 if axis is None else axis)), y), axis=0 if axis is None else axis)
@@ -106,12 +112,12 @@ def cumulative_prod(x, *, axis=None, include_initial=False):
 
 @composite(np.nancumprod)
 def nancumprod(a, axis=None, dtype=None, out=None):
-    return np.cumprod(np.where(np.isnan(a), 1.0, a), axis=axis)
+    return np.cumprod(filled(a, 1.0), axis=axis)
 
 
 @composite(np.nancumsum)
 def nancumsum(a, axis=None, dtype=None, out=None):
-    return np.cumsum(np.where(np.isnan(a), 0.0, a), axis=axis)
+    return np.cumsum(filled(a, 0.0), axis=axis)
 
 
 def from_leading_axis(r, like, axis):

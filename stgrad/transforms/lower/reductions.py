@@ -117,7 +117,7 @@ def _emit(
 
 def guard_nonempty(state: Scalariser, stmt: Assign, dims: list[Dim], mode: str) -> None:
     for dim in map(state.extents.canonical, dims):
-        if dim.symbol is not None:
+        if dim.symbol is not None or dim.offset <= 0:
             message = EMPTY.format("maximum" if mode == "max" else "minimum")
             state.units.append(Guard(dim, None, message, state.extents.witnesses((dim,)), stmt.loc))
 
