@@ -176,8 +176,8 @@ def _loop(frame: Frame, node: Any, value: Value) -> None:
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
         _or_unrolled(frame, node, lambda: value.known, lambda: _range_loop(frame, node, value))
     else:
-        names = bound_names([node]) - set(node.ran)
-        _or_unrolled(frame, node, lambda: _few_items(frame, node, value), lambda: visit(frame, value, lambda item: _iteration(frame, node, item), names, node.iter))
+        names, trip = bound_names([node]) - set(node.ran), functools.partial(_iteration, frame, node)
+        _or_unrolled(frame, node, lambda: _few_items(frame, node, value), lambda: visit(frame, value, trip, names, node.iter))
 
 
 @dataclass(frozen=True)

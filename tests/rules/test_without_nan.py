@@ -6,7 +6,12 @@ import pytest
 import stgrad
 
 NAMES = ["nansum", "nanmean", "nanprod", "nanvar", "nanstd", "nanmedian", "nanmax", "nanmin", "nancumsum", "nancumprod"]
-IN = {"int": "np.array([[1, 2, 7], [4, 3, 9]])", "bool": "np.array([[True, False, True], [True, True, False]])", "int32": "np.arange(6, dtype=np.int32).reshape(2, 3)"}
+IN = {
+    "int": "np.array([[1, 2, 7], [4, 3, 9]])",
+    "bool": "np.array([[True, False, True], [True, True, False]])",
+    "int32": "np.arange(6, dtype=np.int32).reshape(2, 3)",
+}
+BETWEEN = ["np.nanquantile(np.arange(4), 0.3)", "np.nanpercentile(np.arange(4), 30)", "np.nanmedian([1, 2, 3, 4])", "np.nanprod([1, 2, 3]) // 4"]
 
 
 def loaded(text, tmp_path):
@@ -32,7 +37,7 @@ def test_of_whole_numbers(name, kind, axis, jit, tmp_path):
 
 
 @pytest.mark.parametrize("jit", [False, True])
-@pytest.mark.parametrize("text", ["np.nanquantile(np.arange(4), 0.3)", "np.nanpercentile(np.arange(4), 30)", "np.nanmedian([1, 2, 3, 4])", "np.nanprod([1, 2, 3]) // 4"])
+@pytest.mark.parametrize("text", BETWEEN)
 def test_between_whole_numbers(text, jit, tmp_path):
     f = loaded(text, tmp_path)
     x = np.array([0.5])
