@@ -160,7 +160,7 @@ class _Foreign:
             return
         if self.seen is None:
             self.seen = updates_seen(self.fn)
-        if self.seen_later(stmt.target.name):
+        if any(self.seen_later(v.name) for v in stmt.targets):
             raise errors.AliasingError(
                 f"`{stmt.op}` gives a view of an array that is overwritten later",
                 stmt.loc,
