@@ -213,7 +213,10 @@ def end_to_end(a, axis=0):  # type: ignore[no-untyped-def]
     a = some(a, "concatenate")
     if axis is None:
         return np.copy(np.ravel(a))
-    at = axis % (np.ndim(a) - 1)
+    rank = np.ndim(a) - 1
+    if axis < -rank or axis >= rank:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
+    at = axis % rank
     moved, shape = a if at == 0 else np.moveaxis(a, 0, at), np.shape(a)[1:]
     return np.copy(np.reshape(moved, (*shape[:at], -1, *shape[at + 1 :])))
 

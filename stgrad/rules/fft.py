@@ -162,12 +162,16 @@ def ifftshift(x, axes=None):
 
 @composite(np.fft.fftfreq)
 def fftfreq(n, d=1.0):
+    if np.result_type(n).kind not in "iu":
+        raise ValueError("n should be an integer")
     k = np.arange(n)
     return np.where(k < (n + 1) // 2, k, k - n) / (n * d)
 
 
 @composite(np.fft.rfftfreq)
 def rfftfreq(n, d=1.0):
+    if np.result_type(n).kind not in "iu":
+        raise ValueError("n should be an integer")
     return np.arange(n // 2 + 1) / (n * d)
 
 
