@@ -38,6 +38,7 @@ from stgrad.ir import (
     assigned,
     assigns,
     map_blocks,
+    raises,
     read,
     rename,
     runs_once,
@@ -97,8 +98,15 @@ def carried_through(both: Block, trip: For) -> list[str]:
 
 
 def plain(block: Block) -> Block:
-    """A block that runs again: what it says and tests has been said and tested."""
-    return unmarked(tuple(map_blocks(plain, s) for s in block if not isinstance(s, Effect)))
+    """A block that runs again: what it says and tests has been said and tested, and the sides that raise have not been taken."""
+    again: list[Stmt] = []
+    for stmt in block:
+        ends = [raises(b) for b in (stmt.then, stmt.orelse)] if isinstance(stmt, If) else []
+        if isinstance(stmt, If) and ends[0] != ends[1]:
+            again += plain(stmt.orelse if ends[0] else stmt.then)
+        elif not isinstance(stmt, Effect):
+            again.append(map_blocks(plain, stmt))
+    return unmarked(tuple(again))
 
 
 def isolated(fn: Function, shadows: Mapping[str, str], names: Names) -> Function:

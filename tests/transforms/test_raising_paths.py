@@ -95,3 +95,42 @@ def test_gradients(f, jit):
 def test_the_exception(f, jit):
     with pytest.raises(ValueError, match="no"):
         stgrad.grad(f, jit=jit)(X, -Y)
+
+
+def nested(x, y):
+    out = np.zeros(3)
+    for i in range(3):
+        for j in range(3):
+            if y[j] > 100.0:
+                raise ValueError("no")
+            if x[i] > -5.0:
+                t = x[i] * y[j]
+                if t > 1e6:
+                    raise OverflowError("no")
+                else:
+                    u = np.sin(t)
+            else:
+                u = x[i] ** 2
+            out[i] += u * out[i - 1] + u
+    return np.sum(out**2)
+
+
+def in_a_dict(x, y):
+    state = {"a": x[0], "b": np.zeros(3)}
+    for i in range(4):
+        if state["a"] > 1e9:
+            raise ValueError("no")
+        else:
+            state["a"] = state["a"] * 0.9 + x[i % 3] ** 2
+            state["b"] = state["b"] * state["a"] + y
+    return np.sum(state["b"] * x)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [one_side, both_in_turn, in_the_other_arm, nested, in_a_dict])
+def test_trips_that_run_again(f, jit):
+    whole = stgrad.value_and_grad(f, (0, 1), jit=jit)(X, Y)
+    value, gradients = stgrad.value_and_grad(f, (0, 1), jit=jit, memory="1 kB")(X, Y)
+    assert value == pytest.approx(f(X, Y))
+    for one, other in zip(gradients, whole[1], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
