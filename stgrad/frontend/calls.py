@@ -387,6 +387,9 @@ def _of_rows(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[
     """`np.stack`, `np.concatenate`... of the rows of one array."""
     array, *options = args
     joined = _JOINED.get(function)
+    if others := kwargs.keys() - ({"axis"} if function in (np.stack, np.concatenate) else set()):
+        what = f"`{next(iter(sorted(others)))}` of `np.{function.__name__}` of the rows of one array is not supported"
+        raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="give it a list of arrays: list(a)")
     if joined is not None and isinstance(array, Sym) and array.type.rank > 1:
         return frame.call(joined, static_of((array, *options)), static_of(kwargs))
     if function is np.stack and isinstance(array, Sym) and array.type.rank == 1 and not options and not kwargs:  # of numbers
