@@ -124,15 +124,6 @@ def of_one_path(x: Any, y: Any) -> Any:
     return t * x * (2 if isinstance(t, np.floating) else 3)
 
 
-def of_the_first_trip(x: Any, y: Any) -> Any:
-    s = 0.0
-    for v in y:
-        if type(s) is float:
-            s += x
-        s += v
-    return s
-
-
 def of_both(x: Any, y: Any) -> Any:
     s = 0.0
     for v in y:
@@ -140,7 +131,7 @@ def of_both(x: Any, y: Any) -> Any:
     return s * x * (2 if isinstance(s, float) else 3) * (2 if hasattr(s, "real") else 3)
 
 
-@pytest.mark.parametrize("function", [larger, of_one_path, of_the_first_trip])
+@pytest.mark.parametrize("function", [larger, of_one_path])
 @pytest.mark.parametrize("x", [0.5, -0.3])
 def test_the_class_of_what_is_pythons_on_some_paths(function: Any, x: float) -> None:
     """Only the running program knows it: refused, or right in plain Python."""
@@ -190,16 +181,3 @@ def of_numpy(x):
 def test_items_of_an_array_in_a_loop_are_numpys(f, jit):
     x = np.array([0.5, 1.5, -0.3])
     np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), 2.0 * x)
-
-
-def _not_a_test_what_a_loop_carries_may_be_either():
-    def f(x):
-        s = 0.0
-        for v in x:
-            if isinstance(s, np.floating):
-                s = s * 0.5
-            s = s + v
-        return s
-
-    with pytest.raises(errors.UnsupportedSyntaxError, match="of Python or of NumPy is asked for"):
-        stgrad.grad(f, jit=True)(np.ones(3))

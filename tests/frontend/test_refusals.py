@@ -28,35 +28,11 @@ def deletes_every_second(x):
     return xs[0]
 
 
-def new_keys_in_a_loop(x):
-    d = {}
-    for v in x:
-        d["last"] = v
-    return d["last"]
-
-
-def mixes_kinds(x):
-    xs = []
-    for v in x:
-        xs.append(v)
-        xs.append(x)
-    return np.sum(xs[0])
-
-
 def kinds_that_differ(x):
     y = 0.0
     for i in range(x.shape[0]):
         y = np.sum(x) if i % 2 else y + x
     return np.sum(y)
-
-
-def list_with_two_names(x):
-    a = [x[0]]
-    b = a
-    for v in x:
-        a[0] = a[0] * v
-        a = [v]
-    return b[0]
 
 
 class Point:
