@@ -442,10 +442,9 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
 
 def _no_new_key(frame: Frame, node: Any) -> Any:
     """What a program does that stores under a key which its dict has not: Python makes an entry, and a compiled program has none."""
-    message = Const("stgrad: a dict gets a new key that only the running program knows")
-
     def refused() -> None:
-        frame.builder.emit(Effect("raise", (Const("RuntimeError"), message), (), frame.loc(node)))
+        what = (Const("RuntimeError"), Const("stgrad: a dict gets a new key that only the running program knows"))
+        frame.builder.emit(Effect("raise", what, (), frame.loc(node)))
         raise Leaves(RuntimeError)
 
     return refused

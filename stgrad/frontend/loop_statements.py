@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +68,13 @@ def _runs_over(frame: Frame, node: Any) -> Value:
     plain = isinstance(node, gast.Call) and not node.keywords and 0 < len(node.args) < 4 and not any(isinstance(a, gast.Starred) for a in node.args)
     if not plain or not isinstance(node.func, gast.Attribute) or node.func.attr != "arange":
         return frame.evaluate(node)
-    function, args = frame.evaluate(node.func), tuple(map(frame.evaluate, node.args))
-    types = [type_of(v) for v in args if isinstance(v, Sym) or is_number(v)]
-    if function is not np.arange or len(types) < len(args) or any(t.dtype != "int64" or t.array for t in types):
-        return frame.call(function, args, {})
+    if frame.evaluate(node.func) is not np.arange:
+        return frame.evaluate(node)
+    args = tuple(map(frame.evaluate, node.args))
     start, stop, step = (0, *args, 1) if len(args) == 1 else (*args, 1)[:3]
+    types = [type_of(v) for v in args if isinstance(v, Sym) or is_number(v)]
+    if len(types) < len(args) or any(t.dtype != "int64" or t.array for t in types) or not is_static(static_of(step)) or static_of(step) == 0:
+        return frame.call(np.arange, args, {})
     return Mapped(np.int64, Zip((Range(start, stop, step),)))
 
 
@@ -174,10 +176,10 @@ def _loop(frame: Frame, node: Any, value: Value) -> None:
             return  # Numba leaves such a loop out, and what it would have pushed has no type
         _interrupted(frame, node, Counting(lambda: counted.length, counted.item), until, 0)
     elif isinstance(value, Range) and isinstance(node.target, gast.Name) and is_static(static_of(value.step)):
-        _or_unrolled(frame, node, lambda: value.known, lambda: _range_loop(frame, node, value))
+        _or_unrolled(frame, node, value, lambda: _range_loop(frame, node, value))
     else:
         names, trip = bound_names([node]) - set(node.ran), functools.partial(_iteration, frame, node)
-        _or_unrolled(frame, node, lambda: _few_items(frame, node, value), lambda: visit(frame, value, trip, names, node.iter))
+        _or_unrolled(frame, node, value, lambda: visit(frame, value, trip, names, node.iter))
 
 
 @dataclass(frozen=True)
@@ -196,40 +198,20 @@ WRITTEN = 1024  # trips that one program writes out where no body stands for all
 _NO_BODY = (errors.NeedStaticError, errors.TypeInferenceError, errors.UnsupportedSyntaxError)
 
 
-def _few_items(frame: Frame, node: Any, value: Value) -> Sequence[Value] | None:
-    """The items of what a loop runs over, each made as its trip begins, where their number is known and small."""
-    counted = count_items(frame, value, node.iter)
-    length = static_of(counted.length)
-    return _Made(length, counted.item) if is_static(length) and length <= UNROLL else None
-
-
-@dataclass(frozen=True)
-class _Made(Sequence[Value]):
-    length: int
-    make: Callable[[Value], Value]
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, k: Any) -> Value:
-        if not 0 <= k < self.length:
-            raise IndexError(k)
-        return self.make(k)
-
-
-def _or_unrolled(frame: Frame, node: Any, items: Callable[[], Sequence[Value] | None], read: Any) -> None:
+def _or_unrolled(frame: Frame, node: Any, value: Value, read: Callable[[], None]) -> None:
     """Read a loop; where its body needs an item at compile time, or no two trips are alike, and the trips are known and few, unroll it."""
     state = State(frame)
     try:
         read()
     except _NO_BODY as problem:
         state.restore()
-        known = items()
-        if known is None or len(known) > UNROLL:
+        items = count_items(frame, value, node.iter)
+        length = static_of(items.length)
+        if not is_static(length) or length > UNROLL:
             raise
         try:
-            for item in known:
-                _written_out(frame, problem, functools.partial(_iteration, frame, node, item))
+            for k in range(length):
+                _written_out(frame, problem, functools.partial(_iteration, frame, node, items.item(k)))
         except (errors.TypeInferenceError, errors.UnsupportedSyntaxError):
             if isinstance(problem, errors.NeedStaticError):
                 raise

@@ -124,6 +124,15 @@ def of_one_path(x: Any, y: Any) -> Any:
     return t * x * (2 if isinstance(t, np.floating) else 3)
 
 
+def of_the_first_trip(x: Any, y: Any) -> Any:
+    s = 0.0
+    for v in y:
+        if type(s) is float:
+            s += x
+        s += v
+    return s
+
+
 def of_both(x: Any, y: Any) -> Any:
     s = 0.0
     for v in y:
@@ -131,18 +140,26 @@ def of_both(x: Any, y: Any) -> Any:
     return s * x * (2 if isinstance(s, float) else 3) * (2 if hasattr(s, "real") else 3)
 
 
-@pytest.mark.parametrize("function", [larger, of_one_path])
+@pytest.mark.parametrize("function", [larger, of_one_path, of_the_first_trip])
 @pytest.mark.parametrize("x", [0.5, -0.3])
 def test_the_class_of_what_is_pythons_on_some_paths(function: Any, x: float) -> None:
     """Only the running program knows it: refused, or right in plain Python."""
     y = np.array([0.2, 0.9])
     with pytest.raises(UnsupportedSyntaxError, match="number of Python or of NumPy"):
-        stgrad.grad(function, (0, 1), jit=True)(x, y)
+        stgrad.grad(function, (0, 1), jit=True)(x, np.full(70, 0.2) if function is of_the_first_trip else y)
     value, pullback = (found := recorded(function, (x, y), {}, ((0, 0), (0, 1)))).value, found.pullback
     assert value == function(x, y)
     v = np.array([1.0, -0.5])
     slope = (function(x + 1e-6, y + 1e-6 * v) - function(x - 1e-6, y - 1e-6 * v)) / 2e-6
     assert np.isclose(pullback(1.0)[0] + pullback(1.0)[1] @ v, slope)
+
+
+@pytest.mark.parametrize("x", [0.5, -0.3])
+@pytest.mark.parametrize("jit", [False, True])
+def test_each_trip_of_a_short_loop_has_a_class_of_its_own(x: float, jit: bool) -> None:
+    y = np.array([0.2, 0.9])
+    value, (dx, dy) = stgrad.value_and_grad(of_the_first_trip, (0, 1), jit=jit)(x, y)
+    assert (value, dx, dy.tolist()) == (of_the_first_trip(x, y), 1.0, [1.0, 1.0])
 
 
 def test_what_holds_of_both_is_answered() -> None:
@@ -181,3 +198,18 @@ def of_numpy(x):
 def test_items_of_an_array_in_a_loop_are_numpys(f, jit):
     x = np.array([0.5, 1.5, -0.3])
     np.testing.assert_allclose(stgrad.grad(f, jit=jit)(x), 2.0 * x)
+
+
+def test_what_a_loop_carries_may_be_either():
+    def f(x):
+        s = 0.0
+        for v in x:
+            if isinstance(s, np.floating):
+                s = s * 0.5
+            s = s + v
+        return s
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="of Python or of NumPy is asked for"):
+        stgrad.grad(f, jit=True)(np.ones(70))
+    for jit in (False, True):  # a short loop is written out
+        np.testing.assert_allclose(stgrad.grad(f, jit=jit)(np.ones(3)), [0.25, 0.5, 1.0])

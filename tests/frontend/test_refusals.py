@@ -28,11 +28,35 @@ def deletes_every_second(x):
     return xs[0]
 
 
+def new_keys_in_a_loop(x):
+    d = {}
+    for v in x:
+        d["last"] = v
+    return d["last"]
+
+
+def mixes_kinds(x):
+    xs = []
+    for v in x:
+        xs.append(v)
+        xs.append(x)
+    return np.sum(xs[0])
+
+
 def kinds_that_differ(x):
     y = 0.0
     for i in range(x.shape[0]):
         y = np.sum(x) if i % 2 else y + x
     return np.sum(y)
+
+
+def list_with_two_names(x):
+    a = [x[0]]
+    b = a
+    for v in x:
+        a[0] = a[0] * v
+        a = [v]
+    return b[0]
 
 
 class Point:
@@ -103,6 +127,27 @@ def test_kinds_that_differ():
     with pytest.raises(errors.TypeInferenceError, match="on one path"):
         stgrad.grad(kinds_that_differ, jit=False)(np.ones(70))
     np.testing.assert_array_equal(stgrad.grad(kinds_that_differ, jit=False)(np.array([1.0, 2.0])), [1.0, 1.0])
+
+
+UNLIKE_TRIPS = [
+    (new_keys_in_a_loop, errors.TypeInferenceError, "in the loop", [0.0, 1.0]),
+    (mixes_kinds, errors.TypeInferenceError, "one kind", [1.0, 0.0]),
+    (list_with_two_names, errors.UnsupportedSyntaxError, "several names", [2.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("f", "error", "words", "gradient"), UNLIKE_TRIPS, ids=lambda v: getattr(v, "__name__", None))
+@pytest.mark.parametrize("jit", [False, True])
+def test_loops_over_arrays_whose_trips_differ(f, error, words, gradient, jit):
+    """A short loop is written out; what cannot be is refused, with its own reason and place."""
+    with pytest.raises(error) as found:
+        stgrad.grad(f, jit=jit)(np.ones(70))
+    assert words in str(found.value)
+    assert found.value.loc.file == __file__
+    x = np.array([1.0, 2.0])
+    value, slopes = stgrad.value_and_grad(f, jit=jit)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(slopes, gradient)
 
 
 def test_star_element_that_is_not_there():
