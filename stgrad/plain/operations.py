@@ -211,11 +211,30 @@ def _pullback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         except TypeInferenceError:
             if not turned:
                 raise
+            by_rule = _by_rule(function, args, kwargs)
+            if by_rule is not None:
+                return by_rule
             widened = True  # the values decide that it is complex: see it as a function of complex numbers
             pullback = program.pullback(tuple([_given(x, widened) for x in leaves]))
             _try(pullback, value, read)
         _PROGRAMS[key] = program, widened
     return pullback  # type: ignore[no-any-return]
+
+
+def _by_rule(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any, Any], Any] | None:
+    """The pullback by the rule of the function, at the value that it gave: eigenvectors of the same matrix as a complex one may have other signs."""
+    from stgrad.rules import lookup
+
+    rule = lookup(function)
+    if rule is None or rule.adjoint is None or kwargs or not all(type(a) is Tracked for a in args):
+        return None
+    adjoint, inputs = rule.adjoint, tuple(_kept(plain(a)) for a in args)
+
+    def pullback(bar: Any, value: Any) -> Any:
+        found = adjoint(value, bar, *inputs)
+        return found if isinstance(found, tuple) else (found,)
+
+    return pullback
 
 
 def _is_complex(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.special as sp
 
-from .core import expansion, partials, samples
+from .core import expansion, partials, refuse, samples
 from .sampling import unary
 
 
@@ -34,9 +34,16 @@ def y1(y, x):
     return 0.5 * (sp.y0(x) - sp.yv(2.0, x))
 
 
-@partials(sp.yv, sp.yn)
+@partials(sp.yv)
 def yv(y, v, z):
     return None, 0.5 * (sp.yv(v - 1.0, z) - sp.yv(v + 1.0, z))
+
+
+@partials(sp.yn)
+def yn(y, n, x):
+    """Of the order that is used: SciPy drops what is behind its point."""
+    order = np.trunc(n)
+    return None, 0.5 * (sp.yv(order - 1.0, x) - sp.yv(order + 1.0, x))
 
 
 @partials(sp.i0, np.i0)
@@ -71,6 +78,7 @@ def i1e(y, x):
 
 @partials(sp.ive)
 def ive(y, v, z):
+    refuse(np.iscomplexobj(z), "scipy.special.ive of a complex number has no complex derivative: it is scaled by its real part", "call iv, and scale it")
     return None, 0.5 * (sp.ive(v - 1.0, z) + sp.ive(v + 1.0, z)) - np.sign(z) * y
 
 
@@ -84,9 +92,16 @@ def k1(y, x):
     return -0.5 * (sp.k0(x) + sp.kv(2.0, x))
 
 
-@partials(sp.kv, sp.kn)
+@partials(sp.kv)
 def kv(y, v, z):
     return None, -0.5 * (sp.kv(v - 1.0, z) + sp.kv(v + 1.0, z))
+
+
+@partials(sp.kn)
+def kn(y, n, x):
+    """Of the order that is used: SciPy drops what is behind its point."""
+    order = np.trunc(n)
+    return None, -0.5 * (sp.kv(order - 1.0, x) + sp.kv(order + 1.0, x))
 
 
 @partials(sp.k0e)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .core import adjoint, linear, nondiff, partials, samples, tangent
+from .core import adjoint, linear, nondiff, partials, refuse, samples, tangent
 from .sampling import binary, scalar, unary
 
 DEGREE = math.pi / 180.0
@@ -61,6 +61,7 @@ def minimum(y, a, b):
 @partials(np.clip)
 def clip(y, a, a_min=None, a_max=None, out=None, min=None, max=None):
     """Passes on its borders; min(max(a, a_min), a_max), so a_max wins where the borders are crossed."""
+    refuse(np.iscomplexobj(y), "np.clip of complex numbers is not supported: NumPy orders them by their real parts first", "clip the real and imaginary parts")
     low = min if a_min is None else a_min
     high = max if a_max is None else a_max
     if low is None and high is None:
@@ -70,7 +71,7 @@ def clip(y, a, a_min=None, a_max=None, out=None, min=None, max=None):
     if low is None:
         return a <= high, None, a > high, None, None, a > high
     inside = np.logical_and(a >= low, a <= high)
-    below = np.logical_and(a < low, low < high)
+    below = np.logical_and(a < low, low <= high)
     above = np.logical_or(a > high, low > high)
     return inside, below, above, None, below, above
 

@@ -42,6 +42,7 @@ def weighed(x, axis, first, end):
 
 @linear(sf.dct)
 def dct(y, y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    orthogonalize = None if np.iscomplexobj(x) else orthogonalize  # of a complex array, SciPy transforms the parts without it
     exact = orthogonal(norm, orthogonalize) or type == 4
     before = y_bar if exact or type == 3 else weighed(y_bar, axis, 2.0, 2.0 if type == 1 else 1.0)
     x_bar = sf.dct(before, transposed(type), axis=axis, norm=norm, orthogonalize=orthogonalize)
@@ -52,6 +53,7 @@ def dct(y, y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, work
 
 @linear(sf.dst)
 def dst(y, y_bar, x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
+    orthogonalize = None if np.iscomplexobj(x) else orthogonalize  # of a complex array, SciPy transforms the parts without it
     exact = orthogonal(norm, orthogonalize) or type in (1, 4)
     before = y_bar if exact or type == 3 else weighed(y_bar, axis, 1.0, 2.0)
     x_bar = sf.dst(before, transposed(type), axis=axis, norm=norm, orthogonalize=orthogonalize)

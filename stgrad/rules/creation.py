@@ -163,6 +163,10 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0):
 
 @composite(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True):
+    """A spiral, where the numbers are complex: seen from the direction of the first one."""
+    if np.iscomplexobj(start) or np.iscomplexobj(stop):
+        direction = start / np.abs(start)
+        return direction * np.exp(np.linspace(np.log(np.abs(start)) + 0j, np.log(stop / direction + 0j), num, endpoint=endpoint))
     way = np.linspace(np.log(np.abs(start)), np.log(np.abs(stop)), num, endpoint=endpoint)
     return np.sign(start) * np.exp(way)
 
@@ -204,6 +208,12 @@ def _(rng):
 def _(rng):
     yield (0.5, 2.0, 5), {}
     yield (0.5, 2.0), {"endpoint": False}
+
+
+@samples(np.geomspace)
+def _(rng):
+    yield (0.5 + 0.3j, 2.0 - 0.4j, 5), {}
+    yield (-0.5, -2.0, 5), {}
 
 
 @samples(np.meshgrid)

@@ -61,6 +61,32 @@ def over_gaps(w, turned):
     return inverse_gaps(w, equal) * turned + undetermined(equal, turned)
 
 
+# ------------------------------------------------------------------ one half of a Hermitian matrix
+
+
+def mirrored(m):
+    """The lower triangle of `m`, mirrored to a Hermitian matrix with the real part of the diagonal."""
+    low = np.tril(m, -1)
+    return low + hermitian(low) + real_part(np.tril(np.triu(m)))
+
+
+def is_hermitian(a):
+    """Whether the two triangles are the same up to rounding, with two axes of 1."""
+    size = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    return np.max(np.abs(a - hermitian(a)), axis=(-2, -1), keepdims=True) <= np.sqrt(epsilon(a.dtype)) * size
+
+
+def on_the_half_read(a, a_bar, lower):
+    """A Hermitian cotangent of what is read of `a`."""
+    half = np.tril(a_bar, -1) if lower else np.triu(a_bar, 1)
+    return np.where(is_hermitian(a), a_bar, 2.0 * half + real_part(np.tril(np.triu(a_bar))))
+
+
+def of_the_half_read(a, a_dot, lower):
+    """The Hermitian change of what is read of `a`: the transpose of `on_the_half_read`."""
+    return np.where(is_hermitian(a), symmetrised(a_dot), mirrored(a_dot if lower else hermitian(a_dot)))
+
+
 # ------------------------------------------------------------------ cholesky
 
 
@@ -89,14 +115,14 @@ def pulled_back(low, product):
 def cholesky(y, y_bar, a, *, upper=False):
     low, low_bar = (hermitian(y), hermitian(y_bar)) if upper else (y, y_bar)
     if np.ndim(y) == 2 and not np.iscomplexobj(y):
-        return cholesky_bar(low, low_bar)
-    return pulled_back(low, np.matmul(hermitian(low), low_bar))
+        return on_the_half_read(a, cholesky_bar(low, low_bar), not upper)
+    return on_the_half_read(a, pulled_back(low, np.matmul(hermitian(low), low_bar)), not upper)
 
 
 @tangent(np.linalg.cholesky)
 def cholesky_dot(y, a, a_dot, *, upper=False):
     low = hermitian(y) if upper else y
-    low_dot = np.matmul(low, lower_half(between(low, symmetrised(a_dot), hermitian(low))))
+    low_dot = np.matmul(low, lower_half(between(low, of_the_half_read(a, a_dot, not upper), hermitian(low))))
     return hermitian(low_dot) if upper else low_dot
 
 
@@ -140,12 +166,6 @@ def _(rng):
 
 
 # ------------------------------------------------------------------ qr
-
-
-def mirrored(m):
-    """The lower triangle of `m`, mirrored to a Hermitian matrix with the real part of the diagonal."""
-    low = np.tril(m, -1)
-    return low + hermitian(low) + real_part(np.tril(np.triu(m)))
 
 
 @adjoint(np.linalg.qr)
@@ -201,28 +221,22 @@ def _(rng):
 # ------------------------------------------------------------------ eigenvalues
 
 
-def is_hermitian(a):
-    """Whether the two triangles are the same up to rounding, with two axes of 1."""
-    size = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
-    return np.max(np.abs(a - hermitian(a)), axis=(-2, -1), keepdims=True) <= np.sqrt(epsilon(a.dtype)) * size
-
-
-def on_the_half_read(a, a_bar, lower):
-    """A Hermitian cotangent of what is read of `a`."""
-    half = np.tril(a_bar, -1) if lower else np.triu(a_bar, 1)
-    return np.where(is_hermitian(a), a_bar, 2.0 * half + real_part(np.tril(np.triu(a_bar))))
-
-
-def of_the_half_read(a, a_dot, lower):
-    """The Hermitian change of what is read of `a`: the transpose of `on_the_half_read`."""
-    return np.where(is_hermitian(a), symmetrised(a_dot), mirrored(a_dot if lower else hermitian(a_dot)))
+def undetermined_phases(turned, bar):
+    """NaN for vectors whose cotangents, times i v in `turned`, tell one phase from another: of a complex matrix it is the library's choice."""
+    if not np.iscomplexobj(turned):
+        return 0.0
+    size = np.sqrt(np.sum(np.abs(bar) * np.abs(bar), axis=-2))
+    rounding = epsilon(turned.dtype)  # of cotangents that cancel there is nothing else left
+    seen = np.abs(np.imag(diagonal_of(turned))) > np.maximum(np.sqrt(rounding) * size, 1e3 * rounding)
+    return np.expand_dims(np.where(seen, np.nan, 0.0), -2)
 
 
 @adjoint(np.linalg.eigh)
 def eigh(y, y_bar, a, UPLO="L"):
     """v (diag(w_bar) + f * (v^H v_bar)) v^H with f[i, j] = 1 / (w[j] - w[i]), symmetrised."""
     w, v = y[0], y[1]
-    middle = over_gaps(w, np.matmul(hermitian(v), y_bar[1]))
+    turned = np.matmul(hermitian(v), y_bar[1])
+    middle = over_gaps(w, turned) + undetermined_phases(turned, y_bar[1])
     inner = np.matmul(times_columns(v, y_bar[0]) + np.matmul(v, middle), hermitian(v))
     return on_the_half_read(a, symmetrised(inner), UPLO in ("L", "l"))
 
@@ -259,9 +273,17 @@ def chosen(w, looked):
     return np.where(equal_pairs(w) & pair & ~np.eye(np.shape(w)[-1], dtype=bool), np.nan, 0.0).astype(w.dtype)
 
 
+def largest(v):
+    """1 at the largest number of each column, 0 elsewhere: LAPACK turns the column so that this one is real."""
+    places = np.argmax(np.abs(v), axis=-2)
+    return (np.expand_dims(np.arange(np.shape(v)[-2]), -1) == np.expand_dims(places, -2)).astype(v.dtype)
+
+
 @adjoint(np.linalg.eig, absent=True)
 def eig(y, y_bar, a):
     """v^-H (diag(w_bar) + conj(f) * (v^H v_bar - v^H v diag(Re(v^H v_bar)))) v^H: columns of v keep the norm 1.
+
+    So they keep their largest number real, where they are complex: v_bar loses i Im(v^H v_bar) over this number, there.
 
     In v f(w) v^-1 the cotangents that v and v^-1 bring cancel for equal values, whatever the derivative is: all that tells of it is that v is read.
     """
@@ -270,7 +292,11 @@ def eig(y, y_bar, a):
     middle = np.expand_dims(w_bar, -1) * hermitian(v)
     if y_bar[1] is not None:
         moved = np.matmul(hermitian(v), y_bar[1])
-        moved = moved - times_columns(np.matmul(hermitian(v), v), real_part(diagonal_of(moved)))
+        turned = diagonal_of(moved)
+        moved = moved - times_columns(np.matmul(hermitian(v), v), real_part(turned))
+        if np.iscomplexobj(v):
+            real = largest(v)
+            moved = moved - times_columns(np.matmul(hermitian(v), real), 1j * np.imag(turned) / np.sum(real * v, axis=-2))
         equal = equal_pairs(w)
         looked = np.any(y_bar[1] != 0.0, axis=-2) | (w_bar != 0.0)
         middle = middle + np.matmul(inverse_gaps(conj(w), equal) * moved + chosen(w, looked), hermitian(v))
@@ -283,7 +309,11 @@ def eig_dot(y, a, a_dot):
     w, v = y[0], y[1]
     inner = np.matmul(inverse(v), np.matmul(a_dot, v))
     v_dot = np.matmul(v, over_gaps(w, inner))
-    return diagonal_of(inner), v_dot - times_columns(v, real_part(np.sum(conj(v) * v_dot, axis=-2)))
+    turned = real_part(np.sum(conj(v) * v_dot, axis=-2))
+    if np.iscomplexobj(v):
+        real = largest(v)
+        turned = turned + 1j * np.imag(np.sum(real * v_dot, axis=-2)) / np.sum(real * v, axis=-2)
+    return diagonal_of(inner), v_dot - times_columns(v, turned)
 
 
 @adjoint(np.linalg.eigvals)
@@ -316,6 +346,8 @@ def _(rng):
 def _(rng):
     yield (np.diag([1.0, 2.0, 4.0]) + 0.3 * rng.normal(size=(3, 3)),), {}
     yield (np.diag([1.0, 2.0, 4.0]) + 0.2 * rng.normal(size=(2, 3, 3)),), {}
+    yield (np.diag([1.0, 2.0j, 4.0 - 1.0j]) + 0.2 * rng.normal(size=(2, 3, 3)) + 0.2j * rng.normal(size=(2, 3, 3)),), {}
+    yield (np.array([[1.0, 2.0, 0.3], [-2.0, 1.5, 0.1], [0.2, 0.4, 3.0]]),), {}
 
 
 @samples(np.linalg.eigvals)
@@ -360,7 +392,7 @@ def svd(y, y_bar, a, full_matrices=True, compute_uv=True):
     one_over_s = np.where(s == 0.0, 0.0, 1.0 / np.where(s == 0.0, 1.0, s))
     left, right = np.matmul(hermitian(u), u_bar), np.matmul(hermitian(v), v_bar)
     inner = times_columns(f * (left - hermitian(left)), s) + np.expand_dims(s, -1) * (f * (right - hermitian(right)))
-    inner = inner + undetermined(equal, left) + undetermined(equal, right)
+    inner = inner + undetermined(equal, left) + undetermined(equal, right) + undetermined_phases(left + right, np.concatenate((u_bar, v_bar), axis=-2))
     a_bar = np.matmul(np.matmul(u, inner) + times_columns(u, y_bar[1] + phase(diagonal_of(left)) * one_over_s), vh)
     a_bar = a_bar + np.matmul(times_columns(projected(u, u_bar), one_over_s * (np.shape(a)[-2] > k)), vh)
     a_bar = a_bar + np.matmul(times_columns(u, one_over_s * (np.shape(a)[-1] > k)), hermitian(projected(v, v_bar)))

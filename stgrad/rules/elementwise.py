@@ -52,7 +52,7 @@ def positive(y, x):
 
 def off_zero(a, b):
     """The base of a power, and infinity for a root of 0: the derivative there is 0, as that of sqrt."""
-    if isinstance(b, (int, np.integer)):
+    if isinstance(b, (int, np.integer)) or np.iscomplexobj(b):
         return a
     root = 0.0 < b < 1.0 if np.ndim(b) == 0 else np.logical_and(b > 0.0, b < 1.0)
     return np.where(root, np.where(a == 0.0, np.inf, a), a)
@@ -61,7 +61,8 @@ def off_zero(a, b):
 @partials(np.power, np.float_power, math.pow)
 def power(y, a, b):
     """b a^(b-1) and y log a; `b != 0` and `a == 0` keep 0 ** -1 and log 0 out. Of a root at 0 the derivative is 0, as that of sqrt."""
-    return b * off_zero(a, b) ** (b - (b != 0)), y * np.log(a + (a == 0))
+    base = a + (a == 0)
+    return b * off_zero(a, b) ** (b - (b != 0)), y * (np.log(base + 0j) if np.iscomplexobj(b) else np.log(base))
 
 
 @partials(np.square)

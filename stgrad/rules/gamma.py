@@ -10,7 +10,7 @@ import math
 import numpy as np
 import scipy.special as sp
 
-from .core import composite, partials, samples
+from .core import composite, partials, refuse, samples
 from .sampling import binary, unary
 from .shapes import beta_in_shape, gamma_in_shape, t_in_freedom
 
@@ -34,6 +34,7 @@ def rgamma(y, x):
 
 @partials(sp.psi)
 def psi(y, x):
+    refuse(np.iscomplexobj(x), "scipy.special.psi of a complex number has no derivative: SciPy has no trigamma of one", "pass a real number")
     return sp.polygamma(1, x)
 
 

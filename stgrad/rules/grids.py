@@ -160,12 +160,17 @@ TABLE["np.bincount"].fresh_shape = True
 
 def spread(a, edges_bar):
     """The cotangent of `a` where the edges are `np.linspace(np.min(a), np.max(a), n)`; ties get equal shares."""
+    if np.size(a) == 0:
+        return np.zeros_like(a)
     t = np.arange(np.size(edges_bar)) / (np.size(edges_bar) - 1.0)
     low, high = a == np.min(a), a == np.max(a)
-    return np.where(low, np.sum(edges_bar * (1.0 - t)) / np.sum(low), 0.0) + np.where(high, np.sum(edges_bar * t) / np.sum(high), 0.0)
+    a_bar = np.where(low, np.sum(edges_bar * (1.0 - t)) / np.sum(low), 0.0) + np.where(high, np.sum(edges_bar * t) / np.sum(high), 0.0)
+    return a_bar.astype(np.result_type(a, np.float32))
 
 
 def spread_dot(a, a_dot, edges):
+    if np.size(a) == 0:
+        return np.zeros_like(edges)
     t = np.arange(np.size(edges)) / (np.size(edges) - 1.0)
     low, high = a == np.min(a), a == np.max(a)
     return (1.0 - t) * (np.sum(np.where(low, a_dot, 0.0)) / np.sum(low)) + t * (np.sum(np.where(high, a_dot, 0.0)) / np.sum(high))
@@ -194,6 +199,7 @@ def histogram(y, y_bar, a, bins=10, range=None, density=None, weights=None):
     bins_bar = edges_bar if np.ndim(bins) > 0 else None
     if weights is None:
         return a_bar, bins_bar
+    refuse(density and np.iscomplexobj(weights), "a density with complex weights has no derivative", "divide the counts by their sum")
     inside = np.logical_and(a >= edges[0], a <= edges[-1])
     at = bins_of(a, inside, edges, np.ndim(bins) == 0)
     counts_bar = y_bar[0]
@@ -255,6 +261,24 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     return c / np.expand_dims(scale, 1) / scale
 
 
+@adjoint(np.histogram_bin_edges)
+def histogram_bin_edges(y, y_bar, a, bins=10, range=None, weights=None):
+    """The edges divide the extent of `a`, or `range`, equally; those that are given are what the front end gives back."""
+    return spread(a, y_bar) if range is None else 0.0
+
+
+@tangent(np.histogram_bin_edges)
+def histogram_bin_edges_dot(y, a, a_dot, bins=10, range=None, weights=None):
+    return spread_dot(a, a_dot, y) if range is None else np.zeros_like(y)
+
+
+@samples(np.histogram_bin_edges)
+def _(rng):
+    yield (rng.normal(size=5), 4), {}
+    yield (rng.normal(size=5), 4, (-1.0, 2.0)), {}
+    yield (rng.normal(size=5), "sturges"), {}
+
+
 @samples(np.bincount)
 def _(rng):
     yield (np.array([0, 2, 2, 5]), rng.normal(size=4)), {}
@@ -295,13 +319,20 @@ def polyval(p, x):
     return y
 
 
+def trimmed(p):
+    """Coefficients from the first that is not 0, as NumPy's polynomials keep them."""
+    places = np.flatnonzero(p)
+    return p[places[0] :] if np.size(places) > 0 else p[-1:]
+
+
 @composite(np.polymul)
 def polymul(a1, a2):
-    return np.convolve(a1, a2)
+    return np.convolve(trimmed(np.atleast_1d(a1)), trimmed(np.atleast_1d(a2)))
 
 
 @composite(np.polyder)
 def polyder(p, m=1):
+    m = int(m)
     if m == 0:
         return p
     return np.polyder(p[:-1] * np.arange(np.size(p) - 1, 0, -1), m - 1)
@@ -311,6 +342,7 @@ def polyder(p, m=1):
 def polyint(p, m=1, k=None):
     """The constants of integration are 0."""
     refuse(k is not None, "np.polyint with constants of integration is not supported", "add the constants to the result")
+    m = int(m)
     if m == 0:
         return p
     return np.polyint(np.append(p / np.arange(np.size(p), 0, -1), 0.0), m - 1)
@@ -363,7 +395,7 @@ def roots(p):
 @composite(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     refuse(full or cov or rcond is not None, "np.polyfit gives its coefficients alone here", "leave out full, cov and rcond")
-    powers = np.vander(x, deg + 1)
+    powers = np.vander(x, int(deg) + 1)
     if w is not None:
         powers = powers * np.expand_dims(w, 1)
         y = y * (w if np.ndim(y) == 1 else np.expand_dims(w, 1))
@@ -416,4 +448,4 @@ def _(rng):
     yield (rng.normal(size=3),), {}
 
 
-nondiff(np.histogram_bin_edges, np.hanning, np.hamming, np.blackman, np.bartlett)
+nondiff(np.hanning, np.hamming, np.blackman, np.bartlett)

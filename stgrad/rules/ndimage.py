@@ -55,6 +55,7 @@ def convolved(x, weights, axis, before, mode, cval):
 
 @composite(nd.correlate1d)
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    refuse(np.iscomplexobj(weights), "a correlation with complex weights is not supported", "convolve with the conjugate weights, in reverse")
     check(input.dtype, output, origin)
     return convolved(input, weights[::-1], axis, np.size(weights) // 2, mode, cval)
 
@@ -75,6 +76,7 @@ def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *,
 
 @composite(nd.correlate)
 def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
+    refuse(np.iscomplexobj(weights), "a correlation with complex weights is not supported", "convolve with the conjugate weights, in reverse")
     check(input.dtype, output, origin)
     refuse(axes is not None, "scipy.ndimage.correlate with `axes` has no derivative", "leave it out")
     widths = tuple((n // 2, n - 1 - n // 2) for n in np.shape(weights))

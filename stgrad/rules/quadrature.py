@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.integrate as si
 
-from .core import composite, samples, static
+from .core import composite, refuse, samples, static
 from .reductions import back, last
 
 
 def spacings(y, x, dx, axis):
     """The distances of the points, along the last axis."""
+    refuse(x is not None and np.iscomplexobj(x), "an integral over complex points is not supported: SciPy drops imaginary parts", "pass real ones")
     if x is None:
         return np.full(np.shape(y)[axis] - 1, 1.0 * dx)
     return np.diff(x) if np.ndim(x) == 1 else np.diff(last(x, axis))

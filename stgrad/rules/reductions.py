@@ -136,7 +136,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         w = np.broadcast_to(np.reshape(w, shape), np.shape(a))
     total = np.sum(w, axis=axis, keepdims=keepdims)
     y = np.sum(a * w, axis=axis, keepdims=keepdims) / total
-    return (y, total) if returned else y
+    return (y, total.astype(y.dtype)) if returned else y
 
 
 @samples(np.sum, np.mean)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .core import adjoint, composite, linear, samples, tangent
+from .products import conj
 from .reductions import axes, back, filled, last, leading_axis, part, restore, rows, unrows
 
 # ------------------------------------------------------------------ products
@@ -39,8 +40,8 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False):
 def math_prod(y, y_bar, iterable, start=1.0):
     """Of scalars: the product of the others."""
     if not isinstance(iterable, (tuple, list)):
-        return y_bar * start * np.ravel(others(np.reshape(iterable, (1, -1))))
-    return tuple(y_bar * without(iterable, i, start) for i in range(len(iterable)))
+        return y_bar * conj(start * np.ravel(others(np.reshape(iterable, (1, -1)))))
+    return tuple(y_bar * conj(without(iterable, i, start)) for i in range(len(iterable)))
 
 
 def without(items, skip, start):
@@ -53,7 +54,10 @@ def without(items, skip, start):
 
 @tangent(math.prod)
 def math_prod_dot(y, iterable, iterable_dot, start=1.0):
-    return math.fsum(tuple(x_dot * without(iterable, i, start) for i, x_dot in enumerate(iterable_dot)))
+    total = 0.0
+    for i, x_dot in enumerate(iterable_dot):
+        total = total + x_dot * without(iterable, i, start)
+    return total
 
 
 @samples(np.prod)
@@ -76,6 +80,7 @@ def _(rng):
 def _(rng):
     yield ((2.0, 0.0, 3.0),), {}
     yield ((2.0, 0.5, 3.0),), {"start": 3.0}
+    yield ((2.0 + 0.3j, 0.5, 3.0 - 1.0j),), {"start": 3.0}
 
 
 # ------------------------------------------------------------------ scans

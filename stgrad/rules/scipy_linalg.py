@@ -13,6 +13,8 @@ from .decompositions import cholesky as cholesky_adjoint
 from .decompositions import (
     cholesky_dot,
     diagonal_of,
+    is_hermitian,
+    mirrored,
     of_the_half_read,
     on_the_half_read,
     over_gaps,
@@ -20,6 +22,7 @@ from .decompositions import (
     real_part,
     symmetrised,
     times_columns,
+    undetermined_phases,
 )
 from .joining import offset
 from .linalg import spread
@@ -99,13 +102,13 @@ def halves(c, lower):
 @adjoint(sl.cho_factor)
 def cho_factor(y, y_bar, a, lower=False):
     factor_bar, rest_bar = halves(y_bar[0], lower)
-    return cholesky_adjoint(halves(y[0], lower)[0], factor_bar, a, upper=not lower) + symmetrised(rest_bar)
+    return cholesky_adjoint(halves(y[0], lower)[0], factor_bar, a, upper=not lower) + np.where(is_hermitian(a), symmetrised(rest_bar), rest_bar)
 
 
 @tangent(sl.cho_factor)
 def cho_factor_dot(y, a, a_dot, lower=False):
     factor_dot = cholesky_dot(halves(y[0], lower)[0], a, a_dot, upper=not lower)
-    return factor_dot + halves(symmetrised(a_dot), lower)[1], y[1]
+    return factor_dot + halves(np.where(is_hermitian(a), symmetrised(a_dot), a_dot), lower)[1], y[1]
 
 
 @adjoint(sl.cho_solve)
@@ -153,6 +156,12 @@ def row_order(piv):
     return order
 
 
+def must_be_square(a):
+    refuse(np.ndim(a) != 2, "this function has a derivative for one square matrix alone", "call it for each matrix")
+    if np.shape(a)[0] != np.shape(a)[1]:
+        raise ValueError("this function of a matrix that is not square has no derivative here")
+
+
 def factors(lu):
     return np.tril(lu, -1) + np.eye(np.shape(lu)[0], dtype=lu.dtype), np.triu(lu)
 
@@ -160,6 +169,7 @@ def factors(lu):
 @adjoint(sl.lu_factor)
 def lu_factor(y, y_bar, a):
     """a[order] = l u: l^-H (tril(l^H l_bar, -1) + triu(u_bar u^H)) u^-H, back in the order of the rows of `a`."""
+    must_be_square(a)
     low, up = factors(y[0])
     inner = np.tril(np.matmul(hermitian(low), np.tril(y_bar[0], -1)), -1) + np.triu(np.matmul(np.triu(y_bar[0]), hermitian(up)))
     left = np.linalg.solve(hermitian(low), inner)
@@ -168,6 +178,7 @@ def lu_factor(y, y_bar, a):
 
 @tangent(sl.lu_factor)
 def lu_factor_dot(y, a, a_dot):
+    must_be_square(a)
     low, up = factors(y[0])
     inner = np.linalg.solve(low, a_dot[row_order(y[1])])
     inner = hermitian(np.linalg.solve(hermitian(up), hermitian(inner)))
@@ -239,7 +250,7 @@ def solve_banded(y, y_bar, l_and_u, ab, b):
 def solve_banded_dot(y, l_and_u, ab, b, ab_dot, b_dot):
     below, above = l_and_u
     n = np.shape(ab)[1]
-    change = np.copy(column(b_dot))
+    change = column(b_dot).astype(y.dtype)
     known = column(y)
     for k in range(-below, above + 1):
         weights = np.expand_dims(ab_dot[above - k, max(0, k) : n + min(0, k)], 1)
@@ -282,7 +293,7 @@ def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
     refuse(eigvals_only, "scipy.linalg.eigh with eigvals_only=True is not supported", "call scipy.linalg.eigvalsh")
     w, v = y[0], y[1]
     turned = np.matmul(hermitian(v), y_bar[1])
-    middle = over_gaps(w, turned) + np.diag(y_bar[0])
+    middle = over_gaps(w, turned) + np.diag(y_bar[0]) + undetermined_phases(turned, y_bar[1])
     a_bar = symmetrised(np.matmul(np.matmul(v, middle), hermitian(v)))
     if b is None:
         return on_the_half_read(a, a_bar, lower)
@@ -334,11 +345,13 @@ def expm_dot(y, A, A_dot):
 @adjoint(sl.sqrtm)
 def sqrtm(y, y_bar, A):
     """y y = a."""
+    must_be_square(A)
     return sl.solve_sylvester(hermitian(y), hermitian(y), y_bar)
 
 
 @tangent(sl.sqrtm)
 def sqrtm_dot(y, A, A_dot):
+    must_be_square(A)
     return sl.solve_sylvester(y, y, A_dot)
 
 
@@ -388,8 +401,8 @@ def eigvalsh(a, b=None, *, lower=True):
     """With `b`: of a v = w b v, reduced by the Cholesky factor of `b`."""
     if b is None:
         return np.linalg.eigvalsh(a, "L" if lower else "U")
-    low = np.linalg.cholesky(b)
-    full = triangle(a, lower, False) + hermitian(triangle(a, lower, True))
+    low = np.linalg.cholesky(b if lower else hermitian(b))
+    full = mirrored(a if lower else hermitian(a))
     half = sl.solve_triangular(low, full, lower=True)
     return np.linalg.eigvalsh(hermitian(sl.solve_triangular(low, hermitian(half), lower=True)))
 
@@ -403,6 +416,7 @@ def block_diag(*arrs):
 
 @composite(sl.toeplitz)
 def toeplitz(c, r=None):
+    refuse(np.ndim(c) != 1 or r is not None and np.ndim(r) != 1, "a Toeplitz matrix of anything but vectors is not supported", "call it for each vector")
     first = conj(c) if r is None else r
     values = np.concatenate((c[::-1], first[1:]))
     n, m = np.size(c), np.size(first)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from .core import composite, refuse, samples, static
-from .decompositions import positive
+from .decompositions import mirrored, positive
 from .linalg import epsilon, spread
 from .products import conj, hermitian
 from .scipy_linalg import row_order, toeplitz
@@ -54,7 +54,7 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False
         return low[np.argsort(order)], np.triu(packed)
     if p_indices:
         return np.argsort(order).astype(np.int32), low, np.triu(packed)
-    return np.eye(n, dtype=packed.dtype)[np.argsort(order)], low, np.triu(packed)
+    return np.eye(n, dtype=np.real(packed).dtype)[np.argsort(order)], low, np.triu(packed)
 
 
 @composite(sl.polar)
@@ -78,11 +78,11 @@ def read_as(a, kind, lower):
     """The matrix that `solve` takes `a` for: its other triangle is not read."""
     if kind == "gen":
         return a
-    half = np.tril(a) if lower else np.triu(a)
     if kind in ("lower triangular", "upper triangular"):
         return np.tril(a) if kind == "lower triangular" else np.triu(a)
-    rest = np.tril(a, -1) if lower else np.triu(a, 1)
-    return half + (np.swapaxes(rest, -1, -2) if kind == "sym" else hermitian(rest))
+    if kind != "sym":
+        return mirrored(a if lower else hermitian(a))
+    return np.tril(a) + np.swapaxes(np.tril(a, -1), -1, -2) if lower else np.triu(a) + np.swapaxes(np.triu(a, 1), -1, -2)
 
 
 @composite(sl.solve)
@@ -102,6 +102,7 @@ def lstsq(a, b, cond=None, overwrite_a=False, overwrite_b=False, check_finite=Tr
 
 @composite(sl.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a, q):
+    refuse(np.ndim(a) != 2 or np.ndim(q) != 2, "this equation is solved for matrices alone", "pass arrays of shape (1, 1)")
     return sl.solve_sylvester(a, hermitian(a), q)
 
 
@@ -125,6 +126,7 @@ def circulant(c):
 
 @composite(sl.hankel)
 def hankel(c, r=None):
+    refuse(np.ndim(c) != 1 or r is not None and np.ndim(r) != 1, "a Hankel matrix of anything but vectors is not supported", "call it for each vector")
     last = np.zeros_like(c) if r is None else r
     values = np.concatenate((c, last[1:]))
     return values[np.reshape(np.arange(np.size(c)), (-1, 1)) + np.arange(np.size(last))]

@@ -176,20 +176,20 @@ def pseudo_huber(y, delta, r):
 @partials(sp.boxcox)
 def boxcox(y, x, lmbda):
     log_x = np.log(x)
-    change = (x**lmbda * log_x - y) / np.where(lmbda == 0.0, 1.0, lmbda)
+    change = (sp.xlogy(x**lmbda, x) - y) / np.where(lmbda == 0.0, 1.0, lmbda)
     return x ** (lmbda - 1.0), np.where(lmbda == 0.0, 0.5 * log_x * log_x, change)
 
 
 @partials(sp.boxcox1p)
 def boxcox1p(y, x, lmbda):
     log_x = np.log1p(x)
-    change = ((1.0 + x) ** lmbda * log_x - y) / np.where(lmbda == 0.0, 1.0, lmbda)
+    change = (sp.xlog1py((1.0 + x) ** lmbda, x) - y) / np.where(lmbda == 0.0, 1.0, lmbda)
     return (1.0 + x) ** (lmbda - 1.0), np.where(lmbda == 0.0, 0.5 * log_x * log_x, change)
 
 
 @partials(sp.powm1)
 def powm1(y, x, p):
-    return p * x ** (p - 1.0), (y + 1.0) * np.log(x)
+    return p * x ** (p - 1.0), sp.xlogy(y + 1.0, x)
 
 
 unary(sp.expit, sp.log_expit, sp.softplus, sp.expm1, sp.exp2, sp.exp10, sp.cosm1)
@@ -235,7 +235,7 @@ def log_softmax_in_parts(x, axis=None):
 
 @adjoint(sp.softmax)
 def softmax(y, y_bar, x, axis=None):
-    return y * (y_bar - np.sum(y * y_bar, axis=axis, keepdims=True))
+    return conj(y) * (y_bar - np.sum(conj(y) * y_bar, axis=axis, keepdims=True))
 
 
 @tangent(sp.softmax)
@@ -245,7 +245,7 @@ def softmax_dot(y, x, x_dot, axis=None):
 
 @adjoint(sp.log_softmax)
 def log_softmax(y, y_bar, x, axis=None):
-    return y_bar - np.exp(y) * np.sum(y_bar, axis=axis, keepdims=True)
+    return y_bar - conj(np.exp(y)) * np.sum(y_bar, axis=axis, keepdims=True)
 
 
 @tangent(sp.log_softmax)
@@ -258,6 +258,7 @@ def _(rng):
     x = rng.normal(size=(2, 3, 4))
     for axis in (None, 1, -1, (0, 2)):
         yield (x,), {"axis": axis}
+        yield (x + 1j * rng.normal(size=x.shape),), {"axis": axis}
 
 
 @samples(sp.logsumexp)
@@ -280,7 +281,9 @@ def exp1(y, x):
 
 @partials(sp.expn)
 def expn(y, n, x):
-    return None, -sp.expn(n - 1, x)
+    """Of the order that is used: SciPy drops what is behind its point."""
+    order = np.trunc(n)
+    return None, np.where(order == 0, -y * (1.0 + 1.0 / x), -sp.expn(np.maximum(order - 1, 0), x))
 
 
 @partials(sp.sindg)

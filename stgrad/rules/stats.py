@@ -13,7 +13,8 @@ import numpy as np
 import scipy.special as sp
 import scipy.stats as st
 
-from .core import _register, samples
+from .core import _register, refuse, samples
+from .decompositions import mirrored
 
 LOG_SQRT_2_PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -31,6 +32,8 @@ def method(distribution: Any, name: str) -> Callable[[Callable[..., Any]], Calla
 
 def standard(x, loc, scale):
     """In double precision, as SciPy computes whatever the data are."""
+    complex_ = np.iscomplexobj(x) or np.iscomplexobj(loc) or np.iscomplexobj(scale)
+    refuse(complex_, "distributions of complex numbers are not supported: SciPy drops imaginary parts", "pass real numbers")
     return (np.asarray(x, dtype=np.float64) - loc) / scale
 
 
@@ -252,12 +255,14 @@ def dirichlet_pdf(x, alpha):
 def multivariate_normal_logpdf(x, mean=None, cov=1.0):
     """`x` (..., d); `cov` (d, d), (d,) for a diagonal, or one variance."""
     deviation = x if mean is None else x - mean
+    refuse(np.iscomplexobj(deviation) or np.iscomplexobj(cov), "distributions of complex numbers are not supported", "pass real numbers")
     if np.ndim(cov) < 2:
         d = 1 if np.ndim(deviation) == 0 else np.shape(deviation)[-1]
         logs = d * np.log(cov) if np.ndim(cov) == 0 else np.sum(np.log(cov))
         squares = deviation * deviation / cov
         distance = squares if np.ndim(deviation) == 0 else np.sum(squares, axis=-1)
         return -0.5 * (distance + logs) - d * LOG_SQRT_2_PI
+    cov = mirrored(cov)  # SciPy reads its lower triangle
     solved = np.linalg.solve(cov, np.expand_dims(deviation, -1))[..., 0]
     distance = np.sum(deviation * solved, axis=-1)
     return -0.5 * (distance + np.linalg.slogdet(cov)[1]) - np.shape(cov)[0] * LOG_SQRT_2_PI
