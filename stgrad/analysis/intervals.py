@@ -209,7 +209,7 @@ def result_of(op: str, parts: list[Interval]) -> Interval:
 
 def _same(op: str) -> bool:
     """Whether an operation gives its integer as it is."""
-    return op == "int" or op == "np.positive" or operation(op).kind == "identity"
+    return op == "int" or operation(op).signs == (1,) or operation(op).kind == "identity"
 
 
 def _cut(low: int, high: int) -> Interval:

@@ -21,7 +21,7 @@ OPTIONS = frozenset(
 )
 # Parameters of NumPy's functions that are arrays: a list or tuple of numbers given for one is an array.
 _ARRAYS = frozenset(
-    "a b x y v m f p q u z xp fp x1 x2 arr array ary A M condition weights indices a_min a_max min max val values h wts c r".split()
+    "a b x y v m f p q u z xp fp x1 x2 arr array ary A M condition weights indices a_min a_max min max val values h wts c r n k".split()
 )
 
 
@@ -94,6 +94,26 @@ _FACTORISE = frozenset(
     "inv solve det slogdet eig eigh eigvals eigvalsh svd svdvals pinv lstsq qr cholesky cond tensorsolve tensorinv lu lu_factor ldl expm logm sqrtm schur "
     "solve_triangular solve_banded solveh_banded cho_factor cho_solve solve_toeplitz polar null_space orth".split()
 )
+
+
+_POSITIONS: dict[Any, tuple[str, int]] = {
+    np.take: ("indices", 1), np.put: ("ind", 1), np.bincount: ("x", 0), np.choose: ("a", 0), np.repeat: ("repeats", 1), np.unravel_index: ("indices", 0),
+    np.tile: ("reps", 1),
+}  # fmt: skip
+
+
+def positions_counted(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+    """Truth values that are given for positions or counts as 0 and 1: as an index they would be a mask, here and in the rules."""
+    name, at = _POSITIONS[function]
+    given = kwargs.get(name, args[at] if len(args) > at else None)
+    if not (isinstance(given, Sym) and given.type.dtype == "bool"):
+        return args, kwargs
+    given = frame.call(np.astype, (given, np.int64), {}) if given.type.array else frame.call(int, (given,), {})
+    return (args, {**kwargs, name: given}) if name in kwargs else ((*args[:at], given, *args[at + 1 :]), kwargs)
+
+
+def counts_positions(function: Any) -> bool:
+    return function in _POSITIONS
 
 
 def named_arrays(frame: Frame, function: Any, kwargs: dict[str, Value]) -> dict[str, Value]:

@@ -235,9 +235,12 @@ def fitted(frame: Frame, owner: Sym, index: Value, part: Type, value: Value) -> 
     entries = index if isinstance(index, tuple) else (index,)
     if not isinstance(value, Sym) or not value.type.rank or not part.rank:
         return value
-    pairs = zip(value.type.dims[::-1], part.dims[::-1], strict=False)
+    pairs = list(zip(value.type.dims[::-1], part.dims[::-1], strict=False))
     if all(v == ONE or frame.builder.extents.same(v, p) for v, p in pairs):
         return value
+    for v, p in pairs:
+        if v != ONE and None not in (v.constant, p.constant) and v.constant != p.constant:  # where this statement is reached, NumPy raises
+            _test(frame, v.constant, p.constant, "an array and what it is stored into")
     view = owner if entries == (Ellipsis,) else frame.builder.call("getitem", (owner, index), part)
     return agreed(frame, (view, value), target=0)[1]
 

@@ -28,7 +28,7 @@ from stgrad.frontend import (
     sparse_objects,
     ufuncs,
 )
-from stgrad.frontend.arguments import OPTIONS, as_arrays, as_floats, as_named, canonical, named_arrays
+from stgrad.frontend.arguments import OPTIONS, as_arrays, as_floats, as_named, canonical, counts_positions, named_arrays, positions_counted
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
@@ -94,6 +94,16 @@ def call_expression(frame: Frame, node: Any) -> Value:
         return call(frame, function, tuple(args), kwargs)
     except errors.StgradError as error:
         raise error.at(frame.loc(node)) from error.__cause__
+    except (TypeError, AttributeError, RecursionError, AssertionError) as problem:
+        raise _not_taken(function, problem, frame.loc(node)) from problem
+
+
+def _not_taken(function: Value, problem: Exception, place: Any) -> errors.StgradError:
+    """What is said of arguments that Python does not take either, or that what reads the call did not expect."""
+    name, said = getattr(function, "__name__", "this function"), str(problem)
+    inside = isinstance(problem, (AttributeError, AssertionError)) or "(operand=" in said or "positional argument" in said
+    reason = None if inside or isinstance(problem, RecursionError) else said
+    return errors.TypeInferenceError(f"`{name}` with these arguments is not supported", place, reason=reason, hint="write what it does, with other operations")
 
 
 def _add_keywords(frame: Frame, kwargs: dict[str, Value], keyword: Any, function: Value) -> None:
@@ -174,6 +184,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
         return _of_rows(frame, function, (growing.as_array(frame, args[0]), *args[1:]), kwargs)
     args, kwargs = _with_arrays_for_lists(frame, function, args, kwargs)
+    if _hashable(function) and counts_positions(function):
+        args, kwargs = positions_counted(frame, function, args, kwargs)
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
         args, kwargs = as_named(frame, function, handler, args, kwargs) if kwargs else (args, kwargs)

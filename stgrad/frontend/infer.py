@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.errors import ShapeError
+from stgrad.errors import ShapeError, UnsupportedSyntaxError
 from stgrad.ir import Dim, Type
 from stgrad.values import leaves, map_leaves
 
@@ -41,13 +41,14 @@ _COMBINATIONS = 2_000  # tries to give each group of symbols one of several cons
 _UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes that it does not take
 
 
-def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: bool = False) -> Any:
+def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: int | None = None) -> Any:
     """A value of this type: well conditioned where square, positive, a valid index where integer; `number` for one of which nothing is known.
 
-    Elements are alike, in matrices nearly so, or `varied`: what keeps some of them for their values, or so many as a value says, has other extents then.
+    Elements are alike, in matrices nearly so, or `varied` in one of three ways: what keeps some of them for their values, or so many as a value says, has
+    other extents then.
     """
-    if varied:
-        return _varied(type_, sizes, number)
+    if varied is not None:
+        return _varied(type_, sizes, number, varied)
     if not type_.array:
         kind = np.dtype(type_.dtype).kind
         value: Any = _extent(type_.value, sizes) if type_.value is not None else number if kind in "iu" else True if kind == "b" else 0.5
@@ -66,12 +67,12 @@ def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: bool = False) 
     return array
 
 
-def _varied(type_: Type, sizes: Sizes, number: int) -> Any:
+def _varied(type_: Type, sizes: Sizes, number: int, way: int) -> Any:
     if not type_.array:
         plain = sample(type_, sizes, number)
         return plain if type_.value is not None or np.dtype(type_.dtype).kind in "iu" else not plain if isinstance(plain, (bool, np.bool_)) else plain * 3
     shape = tuple(_extent(d, sizes) for d in type_.dims)
-    count = np.arange(int(np.prod(shape))).reshape(shape)
+    count = np.arange(int(np.prod(shape))).reshape(shape) + way
     kind = np.dtype(type_.dtype).kind
     return (count % 3 == 1 if kind == "b" else count % 3 if kind in "iu" else 0.25 + count % 5).astype(type_.dtype)
 
@@ -183,8 +184,24 @@ def _found(call: Callable[..., Any], tree: Any, values_decide: bool) -> Any:
             result = study.run(sizes, number, varied=varied)
         except Exception:  # noqa: BLE001  (a library may raise what it likes: such sizes tell nothing)
             continue
+        if varied is not None:
+            _must_be_alike([results[0][1], result])
         guesses = _kept(guesses, result, sizes)
     return guesses
+
+
+def _must_be_alike(results: Sequence[Any]) -> None:
+    """Refuse results of several numbers of axes, or of items."""
+    if len({np.ndim(r) if _is_leaf(r) else -1 - len(r) for r in results}) > 1:
+        reason = "it is another one for arrays of other extents, or for other values, and a type is found before the program runs"
+        raise UnsupportedSyntaxError("the number of axes or of items of this result is not known at compile time", reason=reason)
+    if not _is_leaf(results[0]):
+        for items in zip(*results, strict=True):
+            _must_be_alike(items)
+
+
+def _is_leaf(result: Any) -> bool:
+    return not isinstance(result, (tuple, list))
 
 
 def _is_claimed(guess: Type) -> bool:
@@ -227,7 +244,7 @@ class _Study:
         unknown = any(not t.array and t.value is None and np.dtype(t.dtype).kind in "iu" for t in types)
         return cls(call, tree, symbols, lifts, constants, unknown)
 
-    def run(self, sizes: Sizes, number: Callable[[int], int], *, varied: bool = False) -> Any:
+    def run(self, sizes: Sizes, number: Callable[[int], int], *, varied: int | None = None) -> Any:
         count = 0
 
         def one(leaf: Any, _: str) -> Any:
@@ -298,22 +315,22 @@ class _Study:
                 if len(set(given) - {None}) > 1:
                     yield list(zip(parts, given, strict=True))
 
-    def probes(self, groups: Sequence[Group]) -> Iterator[tuple[Sizes, Callable[[int], int], bool]]:
+    def probes(self, groups: Sequence[Group]) -> Iterator[tuple[Sizes, Callable[[int], int], int | None]]:
         """Sizes and values at which an operation may change its mind."""
         base = self.sizes(groups, 0)
         for r in range(RUNS):
-            yield self.sizes(groups, r), _numbers(r), True
+            yield self.sizes(groups, r), _numbers(r), r
         many = max(self.constants, default=0) + 25
         every = [0, *_FEW, *([many] if many ** len(self.symbols) <= _MANY_CELLS else [])]
         together = [*((s,) for s in self.symbols), *(members for members, _ in groups if len(members) > 1)]
         for r, (n, raised) in enumerate(product(every, {0, max(self.lifts.values(), default=0)})):
-            yield dict.fromkeys(self.symbols, n + raised), _numbers(r % RUNS), False
+            yield dict.fromkeys(self.symbols, n + raised), _numbers(r % RUNS), None
         for members, n in product(together, (*_FEW, many)):
-            yield {**base, **{s: n + self.lifts[s] for s in members}}, _numbers(n % RUNS), False
-        yield dict(zip(base, reversed(base.values()), strict=True)), _numbers(1), False
+            yield {**base, **{s: n + self.lifts[s] for s in members}}, _numbers(n % RUNS), None
+        yield dict(zip(base, reversed(base.values()), strict=True)), _numbers(1), None
         if self.integers:
             for integer in (0, 7, -1):
-                yield base, lambda _, integer=integer: integer, False  # type: ignore[misc]
+                yield base, lambda _, integer=integer: integer, None  # type: ignore[misc]
 
 
 def _numbers(r: int | None) -> Callable[[int], int]:
@@ -348,7 +365,8 @@ class _Claims:
         return self._common([r for _, r in results], [s for s, _ in results])
 
     def _common(self, results: Sequence[Any], sizes: Sequence[Sizes]) -> Any:
-        if isinstance(results[0], (tuple, list)):
+        _must_be_alike(results)
+        if not _is_leaf(results[0]):
             items = [self._common([r[i] for r in results], sizes) for i in range(len(results[0]))]
             return type(results[0])(*items) if hasattr(results[0], "_fields") else tuple(items)  # np.linalg.eigh has named results
         first = _must(results[0])

@@ -236,6 +236,13 @@ def as_columns(a):  # type: ignore[no-untyped-def]
     return np.copy(np.transpose(some(a, "concatenate"))) if np.ndim(a) == 2 else end_to_end(a, 1)
 
 
+@means()
+def edges(bins):  # type: ignore[no-untyped-def]
+    if np.any(bins[1:] < bins[:-1]):
+        raise ValueError("`bins` must increase monotonically, when an array")
+    return bins
+
+
 # --------------------------------------------------------------------------- functions of functions
 
 
@@ -255,6 +262,8 @@ def piecewise_1d(x, condlist, funclist, *args, **kw):  # type: ignore[no-untyped
     for condition in condlist[1:]:
         rest = np.logical_and(rest, np.logical_not(condition))
     conditions = (*condlist, rest) if len(funclist) > len(condlist) else tuple(condlist)
+    if len(conditions) != len(funclist):
+        raise ValueError(f"with {len(condlist)} condition(s), either {len(condlist)} or {len(condlist) + 1} functions are expected")
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
             y[condition] = function

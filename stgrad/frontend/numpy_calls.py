@@ -21,7 +21,7 @@ from stgrad.frontend.heap import references
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.inlining import inline_rule
 from stgrad.frontend.iteration import Range
-from stgrad.frontend.library import unit
+from stgrad.frontend.library import edges, unit
 from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of, type_of
 
@@ -123,7 +123,8 @@ def _sign(frame: Frame, x: Value, *args: Value, **options: Value) -> Value:
 
 
 @handles(np.nan_to_num)
-def _nan_to_num(frame: Frame, x: Value, copy: Value = True, **options: Value) -> Value:
+def _nan_to_num(frame: Frame, x: Value, copy: Value = True, nan: Value = 0.0, **options: Value) -> Value:
+    options["nan"] = nan
     if static_of(copy) or not isinstance(x, Sym) or not x.type.array:
         return emit(frame, np.nan_to_num, x, **options)
     store(frame, x, Ellipsis, emit(frame, np.nan_to_num, x, **options), None)
@@ -140,6 +141,13 @@ def emit(frame: Frame, function: Any, *args: Value, **options: Value) -> Value:
     from stgrad.frontend.calls import call_python
 
     return call_python(frame, function, args, options)
+
+
+@handles(np.histogram_bin_edges)
+def _histogram_bin_edges(frame: Frame, a: Value, bins: Value = 10, range: Value = None, weights: Value = None) -> Value:  # noqa: A002
+    if isinstance(bins, Sym) and bins.type.rank:  # they are the result themselves, not a copy
+        return frame.call(edges, (bins,), {})
+    return emit(frame, np.histogram_bin_edges, a, bins, range, weights)
 
 
 @handles(np.common_type)

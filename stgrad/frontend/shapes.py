@@ -49,17 +49,15 @@ def dim_of(frame: Frame, n: Value) -> Dim:
 
 
 def dtype_of(frame: Frame, dtype: Value, default: str) -> str:
-    dtype = static_of(dtype)
-    if dtype is None:
-        return default
-    if isinstance(dtype, Sym):
-        raise errors.NeedStaticError("a dtype must be known at compile time", frame.builder.loc)
-    return dtype_name(frame, dtype)
+    return default if static_of(dtype) is None else dtype_name(frame, dtype)
 
 
 def dtype_name(frame: Frame, dtype: Value) -> str:
     """The name of the element type of an array; records and vectors in elements have none."""
-    found = np.dtype(static_of(dtype))
+    dtype = static_of(dtype)
+    if isinstance(dtype, Sym):
+        raise errors.NeedStaticError("a dtype must be known at compile time", frame.builder.loc)
+    found = np.dtype(dtype)
     if found.kind == "V":
         raise errors.UnsupportedSyntaxError("arrays of records are not supported", frame.builder.loc, hint="write an array for each field")
     return str(found)

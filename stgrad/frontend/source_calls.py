@@ -120,6 +120,8 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
             return cls(static_of(value))
         if isinstance(value, Sym) and value.type.rank:
             return frame.call(Method(value, "astype"), (cls,), {})
+        if np.dtype(cls) == np.int64 and isinstance(value, Sym) and value.type.dtype == "int64":
+            return frame.builder.call("np.int64", (value,), Type("int64", value=value.type.value))
         return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
     if issubclass(cls, Exception):
         parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed

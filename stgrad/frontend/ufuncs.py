@@ -54,11 +54,11 @@ def without_target(frame: Frame, function: Any, args: tuple[Value, ...], kwargs:
     at = _out_position(function)
     target = kwargs.pop("out", None)
     if at is not None and len(args) > at:
-        target = args[at] if isinstance(function, np.ufunc) and len(args) == at + 1 else args[at:] if isinstance(function, np.ufunc) else args[at]
-        args = args[:at] if isinstance(function, np.ufunc) else (*args[:at], None, *args[at + 1 :])
+        target = args[at:] if isinstance(function, np.ufunc) else args[at]
+        args = args[:at] if isinstance(function, np.ufunc) or len(args) == at + 1 else (*args[:at], None, *args[at + 1 :])
     if isinstance(target, tuple):
         target = None if all(t is None for t in target) else target
-    return args, kwargs, target[0] if isinstance(target, tuple) and len(target) == 1 else target
+    return args, kwargs, target[0] if isinstance(target, tuple) and len(target) == 1 and getattr(function, "nout", 1) == 1 else target
 
 
 @lru_cache(maxsize=1024)
@@ -105,6 +105,7 @@ def _into_each(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dic
     if static_of(kwargs.get("where", True)) is not True:
         raise errors.UnsupportedSyntaxError("`where=` with several results is not supported", frame.builder.loc, hint="use np.where(...) for each of them")
     results = frame.call(function, args, {k: v for k, v in kwargs.items() if k != "where"})
+    targets = (*targets, *[None] * (len(results) - len(targets)))  # by position, those at the end may be left out
     for target, result in zip(targets, results, strict=True):
         if target is not None:
             _put(frame, function, target, Ellipsis, result, unsafe)

@@ -224,3 +224,34 @@ def test_a_stack_of_matrices_and_one_column(jit):
         return np.sum((np.ones((2, 3, 3)) @ x[None][..., None]) ** 2)
 
     np.testing.assert_allclose(stgrad.grad(f, jit=jit)(X[:3]), difference(f, X[:3]), rtol=1e-6)
+
+
+def stored(x, y):
+    first = y[0]
+    x = x * 1.0
+    for _ in range(y.size):
+        x[2:] = x[1::2]
+    return first
+
+
+def stored_in_a_branch(x, y):
+    x = x * 1.0
+    if y[0] > 0.0:
+        x[2:] = x[1::2]
+    return y[1] * y[0]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("f", [stored, stored_in_a_branch], ids=lambda f: f.__name__)
+def test_a_store_that_nothing_reads_raises_where_it_does_not_fit(f, n, jit):
+    """Of known extents, too: then nothing but the extents themselves tells."""
+    x, y = np.ones(n), np.ones(3)
+    slope = stgrad.grad(f, argnums=1, jit=jit)
+    if n == 5:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="could not be broadcast"):
+                slope(x, y)
+    else:
+        assert np.array_equal(slope(x, y), [1.0, 0.0, 0.0] if f is stored else [1.0, 1.0, 0.0])
+    assert np.array_equal(stgrad.grad(stored_in_a_branch, argnums=1, jit=jit)(np.ones(5), -y), [-1.0, -1.0, 0.0])

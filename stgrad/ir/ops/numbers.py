@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from stgrad.ir.ops.core import FIRST, define
 
 FUNCTION = 20  # a transcendental function, in additions
@@ -109,6 +111,7 @@ define("float", "cast", natural="kept", positive="kept", arity=1, cost=0, vector
 define("complex", "cast", python=complex)
 define("cast", "cast", arity=2, cost=1, vector=True)
 define("int", "cast", arity=1, differentiable=False, cost=1, python=int)
+define("np.int64", "arithmetic", signs=(1,), arity=1, differentiable=False, cost=1, python=np.int64, vector=True)  # of an integer
 define("bool", "cast", arity=1, differentiable=False, python=bool)
 define("np.real np.imag", "part", sharing="always", fused=True, own=True)
 define("np.conjugate", "part", fused=True)

@@ -35,6 +35,7 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
     ("np.matmul", {"A1,A1": "dfD", "A2,A1": "dfD", "A1,A2": "dfD", "A2,A2": "dfD"}),  # as the operator, which is how it is printed
     ("np.true_divide np.pow", {"s,s": "dfDl?"}),
     ("np.mod", {"s,s": "dfl?"}),
+    ("np.int64", {"i": "l", "s": "l"}),
     ("np.abs np.acos", {"s": "dfDl?"}),
     ("np.asin np.atan", {"s": "dfDl"}),
     ("np.invert", {"s": "l?"}),
