@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -36,18 +37,18 @@ LAST_RESORT.append(_last_resort)
 def grad(
     f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Derived[P, Any]: ...
 @overload
 def grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, Any]], Derived[P, Any]]: ...
 def grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The gradient of a function that returns one real number.
 
@@ -65,9 +66,9 @@ def grad(
             by zero...), True all of it, False nothing: a position outside of an array then reads or writes other memory. See `stgrad help indices`.
         check_nan: whether the first statement that makes a NaN of numbers, in the program or on the way back, raises NotANumberError, with its line and
             operands. It costs time: for debugging.
-        mode: 'reverse', whose cost does not depend on how many numbers the argument has; or 'forward', which stores nothing and takes one direction
-            for each number: for a few scalars, of which long loops are the better for it; or 'auto', which is forward for up to four scalars where the
-            reverse sweep would store values of loops, and tangents cost no products of matrices.
+        mode: 'reverse', whose cost does not depend on how many numbers the argument has; 'forward', which stores nothing and takes one direction
+            for each number; or 'auto', which is forward for up to four scalars where the reverse sweep would store values of loops, and tangents
+            cost no products of matrices, and reverse elsewhere. The environment variable STGRAD_MODE is the default, or else 'auto'.
         memory: bytes that the reverse sweep may take beside arguments and results, as a number or a text ("100 MB", "2 GiB"): loops whose trips keep
             more run again from snapshots (see `stgrad help memory-budget`). The environment variable STGRAD_MEMORY is the default;
             `stgrad.Budget("100 MB", disk="/scratch")` keeps snapshots that do not fit on disk.
@@ -96,18 +97,18 @@ def grad(
 def value_and_grad(
     f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Derived[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
     f: None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Callable[[Callable[P, R]], Derived[P, tuple[R, Any]]]: ...
 def value_and_grad(
     f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False, *,
     jit: bool | str = "auto", parallel: bool = False, precise: bool = False, without: Collection[str] = (),
-    checked: bool | None = None, check_nan: bool = False, mode: str = "reverse", memory: int | str | Budget | None = None, lazy: bool = False,
+    checked: bool | None = None, check_nan: bool = False, mode: str | None = None, memory: int | str | Budget | None = None, lazy: bool = False,
 ) -> Any:  # fmt: skip
     """The value of a function and its gradient, in one sweep: `(value, gradient)`; arguments and errors as for `grad`."""
     return _make(f, "value_and_grad", argnums, has_aux, chosen_options(jit, parallel, precise, named(without), checked, check_nan, memory, lazy), mode)
@@ -131,7 +132,8 @@ def jit(
     return Transformed(Derivative(as_python(f), "primal"), Options(True, parallel, precise, named(without), checked, check_nan=check_nan))
 
 
-def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, sweep: str) -> Any:
+def _make(f: Any, mode: str, argnums: Argnums, has_aux: bool, options: Options, sweep: str | None) -> Any:
+    sweep = sweep or os.environ.get("STGRAD_MODE", "auto")
     if sweep not in ("auto", "reverse", "forward"):
         raise ValueError(f"mode={sweep!r} is none of auto, forward, reverse")
     if f is None:

@@ -42,7 +42,7 @@ class Request:
     def derivative(self, mode: str, order: int = 1, **options: Any) -> Any:
         """The gradient of the given order, with the value at 'value_and_grad'; its tangent program at 'forward'; the function itself at 'primal'.
 
-        Where nothing is said, '', what the decorators of the function say.
+        Where nothing is said, '', what the decorators of the function say; of a function without any, a gradient is shown as its adjoint.
         """
         api = importlib.import_module("stgrad.api")
         if not mode:
@@ -56,10 +56,10 @@ class Request:
         argnums = self.positions if len(self.positions) > 1 else self.positions[0]
         function = self.function
         for _ in range(order - 1):
-            function = api.grad(function, argnums)
+            function = api.grad(function, argnums, mode="reverse")
         if mode == "forward":
             return importlib.import_module("stgrad.differentials").tangent_program(function, argnums, **options)
-        return getattr(api, mode)(function, argnums, **options)
+        return getattr(api, mode)(function, argnums, mode=self.decorated[0].sweep if self.decorated else "reverse", **options)
 
 
 def request_of(target: str, wrt: str, args: str, *, run: bool = True) -> Request:

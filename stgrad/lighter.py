@@ -28,6 +28,9 @@ def lighter(fn: Function, wrt: Sequence[str], splice: Any, backward: Function, w
 
     `output`: which result of `fn` is differentiated. `keep`: whether the stages on the way are asked for.
     """
+    types = [fn.types[name] for name in wrt]
+    if len(wrt) > FEW or any(t.array or t.dtype.startswith("complex") for t in types):
+        return None
     reason = _against(fn, wrt, backward)
     if not reason:
         trace = Trace(keep)
@@ -46,10 +49,7 @@ def lighter(fn: Function, wrt: Sequence[str], splice: Any, backward: Function, w
 
 
 def _against(fn: Function, wrt: Sequence[str], backward: Function) -> str:
-    """What speaks against forward mode."""
-    types = [fn.types[name] for name in wrt]
-    if len(wrt) > FEW or any(t.array or t.dtype.startswith("complex") for t in types):
-        return f"forward mode is for up to {FEW} real numbers, and no arrays"
+    """What speaks against forward mode in a few numbers."""
     if not any(isinstance(s, Push) for s in walk(unite_sweeps(backward).body)):
         return "it stores nothing"
     fn = prepared(fn)

@@ -11,6 +11,7 @@ os.environ.setdefault("STGRAD_CACHE_DIR", str(Path(__file__).parents[1] / ".stgr
 os.environ.setdefault("STGRAD_PROGRAM_CACHE", "0")  # the compiler itself is under test
 os.environ.setdefault("STGRAD_CHECK", "1")  # the program is verified after every pass
 os.environ.setdefault("STGRAD_PLAIN", "0")  # what the compiler refuses is refused; `tests/plain` turns it on
+os.environ.setdefault("STGRAD_MODE", "reverse")  # sweeps back are what most tests are about, of a few numbers too
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import pytest  # noqa: E402

@@ -40,6 +40,7 @@ def test_code_runs_and_prints_what_is_shown(path: Path, tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("STGRAD_PLAIN", "1")  # as a reader has it
+    monkeypatch.delenv("STGRAD_MODE")
     page = Page(path, tmp_path)
     with figures_look_alike():
         found = updated(page)

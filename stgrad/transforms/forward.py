@@ -131,7 +131,7 @@ class Forward:
     def direction(self, wrt: Sequence[str], active: frozenset[str]) -> Tangents:
         common = (self.builder, self.splice, active, self.written, self.classes, self.products)
         if self.units is None or not self.builder.types[wrt[0]].rank:
-            return Tangents(*common)
+            return Tangents(*common, suffix=f"dot_{wrt[0]}" if len(self.wrt) > 1 and len(wrt) == 1 else "dot")
         if self.counts[wrt[0]] > 1:
             raise Unbatched(f"`{wrt[0]}` is bound to other arrays")
         if self.builder.types[wrt[0]].rank > 1 and any(isinstance(s, (For, While)) for s in walk(self.fn.body)):

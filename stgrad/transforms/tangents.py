@@ -59,6 +59,7 @@ class Tangents:
     updated: frozenset[str]  # representatives of the classes that stores reach
     classes: Classes
     products: Products = field(default_factory=lambda: Products({}))
+    suffix: str = "dot"  # of the names of tangents: of one direction among several it says which
     dots: dict[str, str] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
 
@@ -67,7 +68,7 @@ class Tangents:
     def dot(self, name: str) -> Sym:
         """The variable of a tangent."""
         if name not in self.dots:
-            self.dots[name] = self.builder.names.fresh(UNNAMED if is_unnamed(name) else f"{name}_dot")
+            self.dots[name] = self.builder.names.fresh(UNNAMED if is_unnamed(name) else f"{name}_{self.suffix}")
             self.builder.types[self.dots[name]] = replace(self.builder.types[name], value=None)
         return Sym(Var(self.dots[name]), self.builder.types[self.dots[name]])
 
