@@ -106,7 +106,8 @@ def gaussian_filter(input, sigma, order=0, output=None, mode="reflect", cval=0.0
     check(input.dtype, output, 0)
     for i, axis in enumerate(axes_of(axes, np.ndim(input))):
         width = sigma[i] if np.ndim(sigma) else sigma
-        input = gaussian_filter1d(input, width, axis, order, None, mode, cval, truncate, radius=radius)
+        if width > 1e-15:  # SciPy leaves the other axes as they are
+            input = gaussian_filter1d(input, width, axis, order, None, mode, cval, truncate, radius=radius)
     return input
 
 
@@ -118,12 +119,13 @@ def uniform_filter1d(input, size, axis=-1, output=None, mode="reflect", cval=0.0
 @composite(nd.uniform_filter)
 def uniform_filter(input, size=3, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     for i, axis in enumerate(axes_of(axes, np.ndim(input))):
-        input = uniform_filter1d(input, size[i] if isinstance(size, tuple) else size, axis, output, mode, cval, origin)
+        input = uniform_filter1d(input, size[i] if np.ndim(size) else size, axis, output, mode, cval, origin)
     return input
 
 
 @composite(nd.laplace)
 def laplace(input, output=None, mode="reflect", cval=0.0, *, axes=None):
+    refuse(np.ndim(input) == 0, "scipy.ndimage.laplace of a number is not supported", "pass an array")
     total = np.zeros_like(input)
     for axis in axes_of(axes, np.ndim(input)):
         total = total + correlate1d(input, np.array([1.0, -2.0, 1.0]), axis, output, mode, cval)
@@ -160,6 +162,12 @@ def _(rng):
     for mode in ("reflect", "mirror", "nearest", "wrap", "constant"):
         yield (rng.normal(size=(5, 6)), 0.7), {"mode": mode}
     yield (rng.normal(size=(3, 4)), 1.3), {"truncate": 2.0}
+
+
+@samples(nd.gaussian_filter)
+def _(rng):
+    yield (rng.normal(size=(5, 6)), (0.7, 0.0)), {}
+    yield (rng.normal(size=(5, 6)), (0, 1.2)), {"mode": "wrap"}
 
 
 @samples(nd.uniform_filter, nd.uniform_filter1d)
