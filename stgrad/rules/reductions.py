@@ -104,7 +104,7 @@ def sum_dot(y, a, a_dot, axis=None, dtype=None, out=None, keepdims=False, initia
 
 @linear(np.mean)
 def mean(y, y_bar, a, axis=None, dtype=None, out=None, keepdims=False):
-    return np.broadcast_to(restore(y_bar, axis, keepdims) / extent(a, axis), np.shape(a))
+    return np.broadcast_to(restore(y_bar, axis, keepdims) / max(extent(a, axis), 1), np.shape(a))
 
 
 def filled(a, value):
@@ -122,7 +122,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     if a.dtype.kind in "iub":
         return np.mean(a, axis=axis, keepdims=keepdims)
     count = np.sum(np.logical_not(np.isnan(a)), axis=axis, keepdims=keepdims, dtype=a.dtype)
-    return np.sum(filled(a, 0.0), axis=axis, keepdims=keepdims) / count
+    return np.where(count > 0.0, np.sum(filled(a, 0.0), axis=axis, keepdims=keepdims) / np.where(count > 0.0, count, 1.0), np.nan)
 
 
 @composite(np.average)
@@ -216,11 +216,12 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
         return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     valid = np.logical_not(np.isnan(a))
     count = np.sum(valid, axis=axis, keepdims=True, dtype=a.dtype)
+    count = np.where(count > 0.0, count, 1.0)
     numbers = np.where(valid, a, 0.0)
     deviation = np.where(valid, numbers - np.sum(numbers, axis=axis, keepdims=True) / count, 0.0)
     total = np.sum(squared(deviation), axis=axis, keepdims=keepdims)
     freedom = np.sum(valid, axis=axis, keepdims=keepdims, dtype=total.dtype) - ddof
-    return np.where(freedom > 0.0, total / freedom, np.nan)
+    return np.where(freedom > 0.0, total / np.where(freedom > 0.0, freedom, 1.0), np.nan)
 
 
 @composite(np.nanstd)

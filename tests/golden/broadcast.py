@@ -12,7 +12,7 @@ def broadcast_grad(W, x):
         raise ValueError('operands could not be broadcast together (line 72: return np.mean((W - x) ** 2))')
     total = 0.0
     # grad of line 72: return np.mean((W - x) ** 2)
-    t = 1.0 / (n_3 * n_2)
+    t = 1.0 / max(n_3 * n_2, 1)
     x_bar = runtime.empty(n_2)
     for i in range(n_2):
         x_bar[i] = 0.0

@@ -61,3 +61,26 @@ def test_of_what_is_no_number(f, jit):
 @pytest.mark.parametrize("jit", [False, True])
 def test_of_integers(jit):
     assert stgrad.grad(lambda x, k: x * np.median(k) + x * np.quantile(k, 0.5), jit=jit)(2.0, np.array([3, 1, 2])) == 4.0
+
+
+MEANS = [
+    lambda x, n: np.mean(x[:n]),
+    lambda x, n: x[:n].mean(),
+    lambda x, n: np.average(x[:n]),
+    lambda x, n: np.median(x[:n]),
+    lambda x, n: np.std(x[:n]),
+    lambda x, n: np.nanmean(x[:n]),
+    lambda x, n: np.nanstd(x[:n]),
+    lambda x, n: np.nanvar(x[:n], ddof=1),
+]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", MEANS)
+@pytest.mark.filterwarnings("ignore")
+def test_means_of_nothing(f, jit):
+    """NaN, as NumPy's, of a slice that is empty as the program runs; nothing moves it."""
+    x = np.array([0.3, 0.5, 0.7])
+    value, slope = stgrad.value_and_grad(f, jit=jit)(x, 0)
+    assert np.isnan(value) and np.array_equal(slope, np.zeros(3))
+    assert np.all(np.isfinite(stgrad.grad(f, jit=jit)(x, 3)))
