@@ -245,6 +245,8 @@ def called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
     if options:
         function = partial(function, **options)
     value = function(*arguments)
+    if isinstance(value, np.ndarray):
+        value = value.copy()  # it may be one that an object keeps, and changes: what was found stays what it was
     if function in (isinstance, issubclass) and _asks_the_order_alone(arguments[1]):
         lineage(type(arguments[0]) if function is isinstance else arguments[0])
     elif not all(_plain(read, function in _PROTOCOL_CALLS) for read in (*arguments, *options.values(), *_owner_of(function))):

@@ -33,6 +33,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     operations,
     ordered,
     passed,
+    poly1d,
     questions,
     scattered,
     sequences,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import types
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +14,7 @@ from stgrad import errors
 from stgrad.frontend.builtins import SEQUENCES
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, leaves, static_of
-from stgrad.lookups import ABSENT, look
+from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 
 # Options that decide which operation is meant: they must be known at compile time.
 OPTIONS = frozenset(
@@ -134,6 +135,17 @@ def array_of(frame: Frame, value: Value) -> Value:
         return value
     items = list(leaves(value))
     return frame.call(np.array, (value,), {}) if items and all(isinstance(v, Sym) or is_number(v) for v in items) else value
+
+
+def array_inside(frame: Frame, value: Value) -> Value:
+    """The array that an instance from outside of the program says it is; to a function of NumPy's its items and its length say nothing."""
+    cls = type(value)
+    if isinstance(value, (Sym, Record, np.ndarray, np.generic, type)) or root_of(cls) in ("builtins", "stgrad"):
+        return value
+    if root_of(cls) in LIBRARIES and not hasattr(cls, "__array__") or not _is_array_like(cls):  # what libraries' classes lack does not come
+        return value
+    method = look("raw", cls, "__array__")
+    return frame.call(types.MethodType(method, value), (), {}) if isinstance(method, types.FunctionType) else value
 
 
 def _is_array_like(cls: type) -> bool:

@@ -19,6 +19,7 @@ from stgrad.frontend import (
     builtins,
     draws,
     formulas,
+    generic,
     growing,
     library,
     numba_calls,
@@ -28,7 +29,17 @@ from stgrad.frontend import (
     sparse_objects,
     ufuncs,
 )
-from stgrad.frontend.arguments import OPTIONS, as_arrays, as_floats, as_named, canonical, counts_positions, named_arrays, positions_counted
+from stgrad.frontend.arguments import (
+    OPTIONS,
+    array_inside,
+    as_arrays,
+    as_floats,
+    as_named,
+    canonical,
+    counts_positions,
+    named_arrays,
+    positions_counted,
+)
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
@@ -211,6 +222,8 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
     """The arguments as what is not written in Python reads them: numbers out of their boxes, and items of those that it asks for items."""
     plain = numbers_in if _reads_numbers(function) else unwrapped
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
+    if callable(function) and root_of(function) in ("numpy", "scipy"):
+        args, kwargs = tuple(array_inside(frame, a) for a in args), {k: array_inside(frame, v) for k, v in kwargs.items()}
     if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
         args = tuple(iterated(frame, a) for a in (apart(frame, args) if function is zip else args))
         if function not in _LAZY:  # they may ask for the items twice, which an iterator gives once
@@ -275,8 +288,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         args = (type(args[0])(growing.as_array(frame, a) if isinstance(a, Growing) else a for a in args[0]), *args[1:])
     if _hashable(function) and function in _JOINED and args and isinstance(args[0], Sym) and args[0].type.rank > 1:
         return _of_rows(frame, function, args, kwargs)
-    if (special := numba_calls.meaning(function) or sparse_objects.meaning(function) or formulas.meaning(function)) is not None:
-        return special(frame, *args, **kwargs)
+    for meaning in _MEANINGS:
+        if (special := meaning(function)) is not None:
+            return special(frame, *args, **kwargs)
     body = (LIBRARY.get(function) if _hashable(function) else None) or solvers.meaning(function)
     if body is not None:
         return inline_function(frame, body, args, kwargs, unroll=False)
@@ -305,6 +319,9 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
     return call_source(frame, function, args, kwargs)
+
+
+_MEANINGS = (numba_calls.meaning, sparse_objects.meaning, formulas.meaning, generic.meaning)
 
 
 def _by_rule(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

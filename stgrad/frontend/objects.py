@@ -21,6 +21,7 @@ from stgrad import errors
 from stgrad.frontend import partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.generic import GenericMethod
 from stgrad.frontend.heap import LACKS, State
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
@@ -111,6 +112,8 @@ def _of_class(frame: Frame, record: Value, lookup: Lookup) -> Value:
         return types.MethodType(found.__func__, _class_of(record))
     if isinstance(found, staticmethod):
         return found.__func__
+    if isinstance(found, functools.singledispatchmethod):
+        return GenericMethod(found, record)
     if callable(found) and not isinstance(found, type):
         return types.MethodType(found, record)
     return found if callable(found) else frame.stand_in(lookup)

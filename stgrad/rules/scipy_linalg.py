@@ -250,7 +250,7 @@ def solve_banded(y, y_bar, l_and_u, ab, b):
 def solve_banded_dot(y, l_and_u, ab, b, ab_dot, b_dot):
     below, above = l_and_u
     n = np.shape(ab)[1]
-    change = column(b_dot).astype(y.dtype)
+    change = np.copy(column(b_dot) + np.zeros_like(column(y)))
     known = column(y)
     for k in range(-below, above + 1):
         weights = np.expand_dims(ab_dot[above - k, max(0, k) : n + min(0, k)], 1)

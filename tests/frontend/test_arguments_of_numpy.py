@@ -114,16 +114,12 @@ def ranks_by_length(x, y):
     return np.sum(np.tile(x, np.flatnonzero(y > 0.4)))
 
 
-def a_plane(x, y):
-    return np.cross(x[:2], y[:2])
-
-
 def a_function_too_few(x, y):
     return np.sum(np.piecewise(x, [x > 0.5, x > 0.7], [y[0]]))
 
 
 @pytest.mark.parametrize(
-    ("f", "kind"), [(a_number_for_a_dtype, NeedStaticError), (many, StgradError), (ranks_by_length, UnsupportedSyntaxError), (a_plane, UnsupportedSyntaxError)]
+    ("f", "kind"), [(a_number_for_a_dtype, NeedStaticError), (many, StgradError), (ranks_by_length, UnsupportedSyntaxError)]
 )
 def test_refused(f, kind):
     with pytest.raises(kind) as caught:
