@@ -140,6 +140,9 @@ def array_of(frame: Frame, value: Value) -> Value:
 def array_inside(frame: Frame, value: Value) -> Value:
     """The array that an instance from outside of the program says it is; to a function of NumPy's its items and its length say nothing."""
     cls = type(value)
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "V" or isinstance(value, dict):
+        what = "a dict" if isinstance(value, dict) else "an array of records"
+        raise errors.TypeInferenceError(f"{what} is no array of numbers", frame.builder.loc, hint="pass its items")
     if isinstance(value, (Sym, Record, np.ndarray, np.generic, type)) or root_of(cls) in ("builtins", "stgrad"):
         return value
     if root_of(cls) in LIBRARIES and not hasattr(cls, "__array__") or not _is_array_like(cls):  # what libraries' classes lack does not come

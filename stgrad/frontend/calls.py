@@ -105,7 +105,7 @@ def call_expression(frame: Frame, node: Any) -> Value:
         return call(frame, function, tuple(args), kwargs)
     except errors.StgradError as error:
         raise error.at(frame.loc(node)) from error.__cause__
-    except (TypeError, AttributeError, RecursionError, AssertionError) as problem:
+    except (TypeError, AttributeError, AssertionError) as problem:
         raise _not_taken(function, problem, frame.loc(node)) from problem
 
 
@@ -113,7 +113,7 @@ def _not_taken(function: Value, problem: Exception, place: Any) -> errors.Stgrad
     """What is said of arguments that Python does not take either, or that what reads the call did not expect."""
     name, said = getattr(function, "__name__", "this function"), str(problem)
     inside = isinstance(problem, (AttributeError, AssertionError)) or "(operand=" in said or "positional argument" in said
-    reason = None if inside or isinstance(problem, RecursionError) else said
+    reason = None if inside else said
     return errors.TypeInferenceError(f"`{name}` with these arguments is not supported", place, reason=reason, hint="write what it does, with other operations")
 
 

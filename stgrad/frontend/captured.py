@@ -62,6 +62,9 @@ class Captures:
         if key not in self.found:
             if isinstance(value, np.ndarray) and value.dtype.kind == "O":
                 raise errors.NotDifferentiableError(f"`{wish or name}` is an array of {value.dtype}", builder.loc, hint="use a list, or an array of numbers")
+            if isinstance(value, np.ndarray) and value.dtype.kind in "fciub" and not value.dtype.isnative:
+                hint = f"make it {wish or name}.astype({value.dtype.name!r})"
+                raise errors.NotDifferentiableError(f"`{wish or name}` has the byte order of another machine ({value.dtype.str})", builder.loc, hint=hint)
             if is_numeric(value):
                 refuse_own_class(builder, value, wish or name)
             stands_for = self._parameter(builder, wish or name, value) if is_numeric(value) else value

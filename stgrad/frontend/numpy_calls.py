@@ -429,7 +429,10 @@ def _where(frame: Frame, condition: Value, *choices: Value) -> Value:
         return operations.emit(frame, np.where, (condition, *choices), {})
     cond = operations.truth(frame, condition)
     choices = tuple(load(frame, v, (), None) if isinstance(v, Sym) and v.type.array else v for v in choices)  # what is in them, in an array of its own
+    dtype = np.result_type(*(type_of(v).dtype for v in choices))
+    if dtype.kind in "fc":  # a narrow integer would overflow where the result does not
+        choices = tuple(dtype.type(v) if isinstance(v, np.generic) and v.dtype.kind in "iub" else v for v in choices)
     if not isinstance(cond, Sym):
-        chosen, dtype = choices[0] if cond else choices[1], np.result_type(*(type_of(v).dtype for v in choices))
+        chosen = choices[0] if cond else choices[1]
         return boxes.made(frame, dtype.type(chosen) if is_number(chosen) else frame.call(Method(chosen, "astype"), (dtype,), {}))
     return boxes.made(frame, choice(frame, cond, choices[0], choices[1], "_t"))

@@ -97,6 +97,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
         return operation(frame, np.matmul, (a, b))
     if op is np.power:
         better_known(frame.builder, b)
+        b = int(b) if isinstance(b, np.bool_) and type_of(a).is_float else b  # rules subtract from it
     a, b = agreed(frame, (a, b))
     if frame.unroll and not frame.builder.refused:
         a, b = _as_numpy(frame, kind, a, b)

@@ -251,10 +251,14 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     def alias(operand: Operand) -> Assign:
         if isinstance(operand, Var) and not _same_kind(types[operand.name], t):
             return stmt
+        operand = operand if t.array else _in_type(operand, t)
         if isinstance(operand, Var) and t.array:  # a new array must stay one: a later store would reach the operand
             return replace(stmt, op="np.copy", args=(operand,)) if stmt.op not in ("np.add", "np.subtract") else stmt
         return replace(stmt, op="alias", args=(operand,))
 
+    if stmt.op == "np.where" and not t.array and len(args) == 3:
+        args = (args[0], *(_in_type(a, t) for a in args[1:]))
+        stmt = stmt if args == stmt.args else replace(stmt, args=args)
     known = operation(stmt.op)
     folds = known.python if known.total and known.kind in ("arithmetic", "comparison") else None
     if folds is not None and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
@@ -280,6 +284,15 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if stmt.op == "np.power" and _is(args[1], 0) and not t.array:  # of nan, too
         return replace(stmt, op="alias", args=(_one(t),))
     return stmt
+
+
+def _in_type(operand: Operand, t: Type) -> Operand:
+    """A constant of another of NumPy's types as a number of this type: a narrow one would overflow where the operation does not."""
+    dtype = getattr(operand.value, "dtype", None) if isinstance(operand, Const) else None
+    if dtype is None or dtype == t.dtype or np.dtype(t.dtype).kind not in "fc" or dtype.kind not in "fiub":
+        return operand
+    value = np.dtype(t.dtype).type(operand.value)  # type: ignore[union-attr]
+    return Const(value.item() if t.weak else value)
 
 
 def _number(stmt: Assign) -> Const | None:

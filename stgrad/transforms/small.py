@@ -220,7 +220,7 @@ class _State:
         if known.fill is not None:
             return np.full(shape, Const(known.fill), object)
         if known.filled is not None and isinstance(stmt.args[known.filled], (Const, Var)):
-            return np.broadcast_to(self.read(stmt.args[known.filled]), shape)
+            return np.broadcast_to(_each(lambda v: self.number(v, stored=True), self.read(stmt.args[known.filled])), shape)
         if stmt.op == "np.copy":
             return self.read(stmt.args[0])
         if known.unrolled and not stmt.kwargs:
@@ -275,7 +275,8 @@ class _State:
             self.store_out(stmt)
             return
         region = _at(self.read(stmt.target), stmt.index)
-        value = np.broadcast_to(self.read(stmt.value, region.shape), region.shape)
+        value = self.read(stmt.value, region.shape)
+        value = np.broadcast_to(_each(lambda v: self.number(v, stored=True), value), region.shape)
         if stmt.mode == "add":
             value = _each(lambda a, b: self.emit("np.add", (a, b)), region, value)
         self.move(region, value)
@@ -308,7 +309,7 @@ class _State:
         """The elements of an operand; those of an array in memory are loaded, if it has `shape` for sure or by a check."""
         result = np.empty((), object)
         if not isinstance(operand, Var) or not self.types[operand.name].array:
-            result[()] = operand if isinstance(operand, (Var, Const)) else _refuse()
+            result[()] = self.number(operand) if isinstance(operand, (Var, Const)) else _refuse()
             return result
         if operand.name in self.candidates:
             if operand.name not in self.cells:
@@ -321,6 +322,16 @@ class _State:
         for at in np.ndindex(shape):
             loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))))
         return loaded
+
+    def number(self, operand: Var | Const, stored: bool = False) -> Operand:
+        """A number beside elements, or (`stored`) for one, in their type: narrow ones would round, or overflow, among themselves."""
+        if isinstance(operand, Const):
+            kind = np.result_type(operand.value)  # type: ignore[arg-type]
+            narrow = kind.kind in "fiub" and (kind != np.float64 and isinstance(operand.value, np.generic) or stored and type(operand.value) in (int, bool))
+            return Const(float(operand.value)) if narrow else operand  # type: ignore[arg-type]
+        t = self.types[operand.name]
+        narrow = t.dtype != "float64" if stored else t.dtype in ("float32", "float16")
+        return self.emit("float", (operand,)) if narrow and not t.array else operand
 
     def check(self, array: Var, shape: tuple[int, ...], skip: int) -> None:
         """Make sure that an array in memory has these extents, behind the first `skip` axes."""
