@@ -125,7 +125,7 @@ def describe(value: Any, *, contiguous: bool = False, writeable: bool = False) -
         extents = tuple(1 if n == 1 else None for n in value.shape)
         dtype = value.dtype.name if value.dtype.isnative else value.dtype.str  # which the compiler refuses
         return Array(dtype, value.ndim, extents, contiguous, writeable)
-    if kind in (float, bool, complex) or kind is int and is_small(value) or isinstance(value, np.generic):
+    if kind in (float, bool, complex) or kind is int and is_small(value) or isinstance(value, np.generic) and value.dtype.kind in "fciub":
         return Scalar(kind)
     if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(kind, "_fields")):
         return Items(kind, tuple(map(go, value)))

@@ -66,3 +66,14 @@ def test_arrays_of_another_byte_order(tmp_path, monkeypatch):
 def test_what_is_no_array_of_numbers(value):
     with pytest.raises(TypeError, match="is no array of numbers"):
         stgrad.grad(function("captured", {"c": value}), jit=True)(1.0)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_texts_of_numpy_are_texts(jit):
+    """As arguments: they are known when the program is read, and no numbers."""
+
+    def f(x, mode):
+        return x * 2.0 if mode == "double" else x * x
+
+    slope = stgrad.grad(f, jit=jit)
+    assert [slope(0.7, mode) for mode in (np.str_("double"), np.str_("square"), "double")] == [2.0, 1.4, 2.0]
