@@ -146,6 +146,8 @@ def _abs(frame: Frame, value: Value) -> Value:
         return objects_of().special(frame, value, "__abs__", (), "has no absolute value")
     if is_static(value):
         return called(abs, value)
+    if value.type.weak and value.type.dtype == "bool":
+        value = frame.call(int, (value,), {})
     return frame.builder.call("np.absolute", (value,), operations._elementwise_type(abs, (value,)))
 
 
@@ -170,7 +172,9 @@ def _divmod(frame: Frame, a: Value, b: Value) -> Value:
 def _round(frame: Frame, value: Value, ndigits: Value = None) -> Value:
     if is_static(value):
         return called(round, value, ndigits)
-    if ndigits is None and not value.type.array:
+    if value.type.array:
+        raise errors.TypeInferenceError("type numpy.ndarray doesn't define __round__ method", frame.builder.loc, hint="use np.round")
+    if ndigits is None:
         return frame.builder.call("round", (value,), Type("int64", weak=True))
     return operations.operation(frame, np.round, (value, ndigits or 0))
 
@@ -230,6 +234,8 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     if len(args) == 1 and not isinstance(args[0], (Sym, Growing, Range)) and known_items(frame, args[0], None) is None:
         args = (_numbers(frame, frame.call(list, args, {})),)
     if len(args) == 1 and isinstance(args[0], Sym):
+        if not args[0].type.rank:
+            raise errors.TypeInferenceError(f"`{name}` of one number", frame.builder.loc) from TypeError("a number is not iterable")
         best = _extreme_of(frame, args[0], name, default)
         return frame.builder.note_item(best, args[0]) if listed else best
     if len(args) == 1 and isinstance(args[0], Growing) and isinstance(args[0].structure, tuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.values import Sym, Value
 from stgrad.types import Type
 
 
@@ -39,4 +40,21 @@ def in_place(frame: Frame, target: Type, given: Type, node: Any = None) -> None:
         raise errors.ShapeError(f"a result of rank {given.rank} is written in place to an array of rank {target.rank}", loc)
 
 
-__all__ = ["castable", "in_place", "refused"]
+_NARROW = frozenset({"int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32"})
+
+
+def widened(frame: Frame, operands: tuple[Value, ...], result: Any) -> tuple[Value, ...]:
+    """Narrow numbers in the type of the result: beside one of an array, which may be one of Python's in plain text, they would overflow, or round."""
+    if not isinstance(result, Type) or np.dtype(result.dtype).kind not in "iuf" or result.dtype in _NARROW or frame.unroll:
+        return operands
+
+    def wide(v: Value) -> Value:
+        if isinstance(v, np.generic) and v.dtype.name in _NARROW:
+            return np.dtype(result.dtype).type(v)
+        narrow = isinstance(v, Sym) and not v.type.array and not v.type.weak and v.type.dtype in _NARROW
+        return frame.builder.call("cast", (v, result.dtype), Type(result.dtype)) if narrow else v
+
+    return tuple(map(wide, operands)) if any(isinstance(v, Sym) and v.type.array for v in operands) else operands
+
+
+__all__ = ["castable", "in_place", "refused", "widened"]

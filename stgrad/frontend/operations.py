@@ -15,6 +15,7 @@ from stgrad import errors
 from stgrad.frontend import agreement, boxes, shapes
 from stgrad.frontend.broadcasting import agreed, operands_of
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.casting import widened
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
@@ -102,6 +103,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if frame.unroll and not frame.builder.refused:
         a, b = _as_numpy(frame, kind, a, b)
     type_ = _elementwise_type(python, (a, b))
+    a, b = widened(frame, (a, b), type_)
     name, operands = counted(frame, op_name(op), (a, b), type_)
     result = frame.builder.call(name, operands, type_)
     value = _integer_value(frame, kind, a, b)
@@ -229,7 +231,7 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     agreement.check(frame, call, args, kwargs)
     count_items(frame, call, args)
     if isinstance(call, np.ufunc):
-        name, args = counted(frame, name, args, type_, operator=False)
+        name, args = counted(frame, name, widened(frame, args, type_), type_, operator=False)
     args = _of_numpy(frame, name, args, type_)
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:

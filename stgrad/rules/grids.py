@@ -93,6 +93,7 @@ def slope(f, spacing, axis, edge_order):
 
 @composite(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
+    f = f * 1.0 if f.dtype.kind in "iu" else f  # unsigned ones have no differences
     which = axes(axis, np.ndim(f))
     spacings = varargs if len(varargs) == len(which) else (varargs if len(varargs) == 1 else (1.0,)) * len(which)
     slopes = tuple(slope(f, h, i, edge_order) for h, i in zip(spacings, which))

@@ -24,6 +24,8 @@ FORMS = {
     "python's choice": "a = c if x > 0 else 0\n    return (a + a) * x",
     "list of rows": "a = np.ones(3); a[1:] = [c, c]\n    return np.sum(a) * x",
     "power": "return x ** c if c < 5 else x * c",
+    "counted": "return np.sum(np.arange(3) * c) * x + np.sum(c + 100 * np.arange(3)) * x",
+    "differences": "return np.sum(np.gradient(np.array([c, c - c, c]))) * x if c.dtype.kind != 'b' else x * c",
     "captured": "return np.sum(c) * x",
 }
 NUMBERS = [np.uint8(200), np.int8(100), np.bool_(True), np.float32(0.1), np.int16(30000)]
