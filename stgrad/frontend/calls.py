@@ -195,8 +195,6 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
         return _of_rows(frame, function, (growing.as_array(frame, args[0]), *args[1:]), kwargs)
     args, kwargs = _with_arrays_for_lists(frame, function, args, kwargs)
-    if _hashable(function) and counts_positions(function):
-        args, kwargs = positions_counted(frame, function, args, kwargs)
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
         args, kwargs = as_named(frame, function, handler, args, kwargs) if kwargs else (args, kwargs)
@@ -224,6 +222,8 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
     if callable(function) and root_of(function) in ("numpy", "scipy"):
         args, kwargs = tuple(array_inside(frame, a) for a in args), {k: array_inside(frame, v) for k, v in kwargs.items()}
+        if _hashable(function) and counts_positions(function):
+            args, kwargs = positions_counted(frame, function, args, kwargs)
     if _hashable(function) and (function in _ITERATING or function in (max, min) and len(args) == 1):
         args = tuple(iterated(frame, a) for a in (apart(frame, args) if function is zip else args))
         if function not in _LAZY:  # they may ask for the items twice, which an iterator gives once

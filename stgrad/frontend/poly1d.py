@@ -69,6 +69,13 @@ class Poly1d:
     def __iter__(self):
         return iter(self.coeffs)
 
+    def __eq__(self, other):
+        refuse(not isinstance(other, np.poly1d), "a polynomial is compared with polynomials alone", "compare p.coeffs")
+        return len(self.coeffs) == len(other.coeffs) and np.all(self.coeffs == other.coeffs)
+
+    def __ne__(self, other):
+        return not self == other
+
     def __neg__(self):
         return Poly1d(-self.coeffs)
 

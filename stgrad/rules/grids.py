@@ -333,20 +333,18 @@ def polymul(a1, a2):
 
 @composite(np.polyder)
 def polyder(p, m=1):
-    m = int(m)
-    if m == 0:
+    if int(m) == 0:
         return p
-    return np.polyder(p[:-1] * np.arange(np.size(p) - 1, 0, -1), m - 1)
+    return np.polyder(p[:-1] * np.arange(np.size(p) - 1, 0, -1), int(m) - 1)
 
 
 @composite(np.polyint)
 def polyint(p, m=1, k=None):
     """The constants of integration are 0."""
     refuse(k is not None, "np.polyint with constants of integration is not supported", "add the constants to the result")
-    m = int(m)
-    if m == 0:
+    if int(m) == 0:
         return p
-    return np.polyint(np.append(p / np.arange(np.size(p), 0, -1), 0.0), m - 1)
+    return np.polyint(np.append(p / np.arange(np.size(p), 0, -1), 0.0), int(m) - 1)
 
 
 def aligned(p, n):

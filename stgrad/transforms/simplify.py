@@ -246,7 +246,9 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """One operation, simplified where that is exact."""
     if len(stmt.targets) != 1 or stmt.kwargs:
         return stmt
-    args, t = stmt.args, types[stmt.target.name]
+    t = types[stmt.target.name]
+    stmt = _with_choices_in(t, stmt)
+    args = stmt.args
 
     def alias(operand: Operand) -> Assign:
         if isinstance(operand, Var) and not _same_kind(types[operand.name], t):
@@ -256,9 +258,6 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
             return replace(stmt, op="np.copy", args=(operand,)) if stmt.op not in ("np.add", "np.subtract") else stmt
         return replace(stmt, op="alias", args=(operand,))
 
-    if stmt.op == "np.where" and not t.array and len(args) == 3:
-        args = (args[0], *(_in_type(a, t) for a in args[1:]))
-        stmt = stmt if args == stmt.args else replace(stmt, args=args)
     known = operation(stmt.op)
     folds = known.python if known.total and known.kind in ("arithmetic", "comparison") else None
     if folds is not None and not t.array and all(isinstance(a, Const) and type(a.value) in (int, float) for a in args):
@@ -293,6 +292,14 @@ def _in_type(operand: Operand, t: Type) -> Operand:
         return operand
     value = np.dtype(t.dtype).type(operand.value)  # type: ignore[union-attr]
     return Const(value.item() if t.weak else value)
+
+
+def _with_choices_in(t: Type, stmt: Assign) -> Assign:
+    """A choice between numbers, with constants in the type of its result."""
+    if stmt.op != "np.where" or t.array or len(stmt.args) != 3:
+        return stmt
+    args = (stmt.args[0], *(_in_type(a, t) for a in stmt.args[1:]))
+    return stmt if args == stmt.args else replace(stmt, args=args)
 
 
 def _number(stmt: Assign) -> Const | None:

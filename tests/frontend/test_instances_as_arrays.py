@@ -68,7 +68,14 @@ def of_integers(x, y):
     return p(x[0]) * p.deriv(2)(y[0]) + p[5] + p[0] * x[1] + p.o
 
 
-CALLS |= {f.__name__: f for f in (fitted, calculated, of_roots, of_integers)}
+def compared(x, y):
+    p, q = np.poly1d(x), np.poly1d(x * 1.0)
+    copy = np.array(q)
+    copy[0] = 5.0
+    return (3.0 if p == q else 1.0) * x[0] + (7.0 if p != np.poly1d(y) else 2.0) * y[1] + q(2.0) * np.sum(copy)
+
+
+CALLS |= {f.__name__: f for f in (compared, fitted, calculated, of_roots, of_integers)}
 
 
 @pytest.mark.parametrize("jit", [False, True])
