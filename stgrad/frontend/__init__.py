@@ -46,7 +46,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.broadcasting import asked_at_start
 from stgrad.frontend.builder import Builder, last_symbol
-from stgrad.frontend.captured import Captures
+from stgrad.frontend.captured import Borrows, Captures, reading
 from stgrad.frontend.certainties import of_one_kind
 from stgrad.frontend.draws import first_draw
 from stgrad.frontend.flags import begin
@@ -132,6 +132,17 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     Raises:
         StgradError: syntax, functions or types that are not supported, with their place in the source.
     """
+    lent = dict[int, tuple[str, Any]]()
+    while True:
+        captured = Captures(lent)
+        try:
+            with reading(captured):
+                return _read(function, arguments, captured)
+        except Borrows as found:
+            lent[id(found.container)] = found.name, found.container
+
+
+def _read(function: Any, arguments: Mapping[str, Any], captured: Captures) -> Reading:
     inner = sources.unwrap(function)
     source = sources.load(inner.function)
     for name in ("__defaults__", "__kwdefaults__"):  # they came with the arguments
@@ -147,8 +158,9 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     builder = Builder(symbols=last_symbol(t for spec in arguments.values() for t in leaves(spec) if isinstance(t, Type)))
     builder.compiled = int(sources.is_dispatcher(function))
     builder.around = getattr(getattr(inner.function, "_stgrad_around_", None), "function", None)
-    frame = Frame(builder, source, counts=binding_counts(tree), counters_read_later=counters_read_later(tree))
+    frame = Frame(builder, source, counts=binding_counts(tree), captured=captured, counters_read_later=counters_read_later(tree))
     begin(frame, tree)
+    captured.lend(builder)
     called = spelled(inner.function, arguments)
     values = {name: _argument(builder, called[name], spec) for name, spec in arguments.items()}
     _bind(frame, tree, {**_bound_before(frame, tree, function), **values})
@@ -157,6 +169,7 @@ def read(function: Any, arguments: Mapping[str, Any]) -> Reading:
     params = tuple(Var(leaf.name) for v in values.values() for leaf in leaves(v) if isinstance(leaf, Sym))
     with frame.active():
         frame.execute(tree.body)
+    captured.returned()
     result = _result(frame, unwrapped(frame, frame.result))
     captures = _used(frame.captured, read_names(tuple(builder.out)) | set(operand_vars(result_operand(result))))
     program = _program(builder, source.name if source.name.isidentifier() else "function", params, result, captures)

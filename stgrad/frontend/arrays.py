@@ -19,6 +19,7 @@ from stgrad.frontend.axisless import item
 from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
+from stgrad.frontend.identities import as_another
 from stgrad.frontend.indexing import lists, store
 from stgrad.frontend.operations import binary, operation, shape_of
 from stgrad.frontend.shapes import dtype_name
@@ -31,7 +32,7 @@ from stgrad.syntax.refuse import OutsideNames
 
 # Methods that are functions of NumPy under the same name, with the array as first argument.
 _FUNCTIONS = (
-    "all any argmax argmin argpartition argsort choose clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
+    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal dot max mean min nonzero prod ptp put ravel "
     "repeat reshape round searchsorted squeeze std sum swapaxes take trace transpose var copy"
 ).split()
 
@@ -59,7 +60,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         if name in ("base", "data", "ctypes"):
             place = frame.loc(node) if node is not None else frame.builder.loc
             raise errors.UnsupportedSyntaxError(f"the attribute `{name}` of an array is not supported", place, reason=_MEMORY)
-        return found(frame, owner) if found is not None else Method(owner, name)
+        return as_another(frame, name, (owner,), found(frame, owner)) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
         return objects().attribute(frame, owner, name, node)
     if isinstance(owner, (tuple, list, dict)) and _may_be_own(owner, name):

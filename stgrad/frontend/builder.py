@@ -255,9 +255,11 @@ class Builder:
             self.assign(target, "alias", operand)
 
     def note_item(self, item: Value, memory: Value) -> Value:
-        """Note that a number comes from a list: the memory of the list does not say whether it is Python's or NumPy's."""
+        """Note that a value comes from a list: its memory says neither whose number it is, Python's or NumPy's, nor which array object."""
         if isinstance(item, Sym) and isinstance(item.operand, Var) and isinstance(memory, Sym) and not item.type.array:
             self.items[item.name] = memory.name
+        elif isinstance(item, Sym) and isinstance(item.operand, Var):
+            self.things[item.name] = Thing(True, False, tuple(self.loops))  # it was there before, and nobody knows which one it is
         return item
 
     def note_flag(self, target: Operand, type_: Type, value: Value) -> None:

@@ -50,6 +50,7 @@ from stgrad.frontend.elementwise_calls import over_elements, python_function_of
 from stgrad.frontend.foreign_calls import call_registered
 from stgrad.frontend.frame import CALL, Frame, evaluates
 from stgrad.frontend.generators import collected
+from stgrad.frontend.identities import as_another
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import Chain, count_items, iterated, known_items, once, rows, takes
 from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
@@ -179,7 +180,7 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if not isinstance(function, _PYTHON) and function is not print:
         args, kwargs = _as_read(frame, function, args, kwargs)
     if isinstance(function, Method):
-        return call_method(frame, function, args, kwargs)
+        return as_another(frame, function.name, (function.owner,), call_method(frame, function, args, kwargs))
     if isinstance(function, Record):
         return _call_object(frame, function, args, kwargs)
     hook = getattr(type(function), "_stgrad_call_", None)
@@ -202,10 +203,11 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
         iterator = function is filter or getattr(function, "__module__", "") == "itertools"
         if iterator and isinstance(found, Sym):
             return Chain((found,)) if found.type.rank == 1 else count_items(frame, found, None)
-        return once(frame, found) if iterator and isinstance(found, (list, Growing)) else found
+        found = once(frame, found) if iterator and isinstance(found, (list, Growing)) else found
+        return as_another(frame, getattr(function, "__name__", ""), args, found)
     if shows_progress(function) and (args or "iterable" in kwargs):
         return args[0] if args else kwargs["iterable"]
-    return call_python(frame, function, args, kwargs)
+    return as_another(frame, getattr(function, "__name__", ""), args, call_python(frame, function, args, kwargs))
 
 
 CALL.append(call)

@@ -3,22 +3,28 @@
 An array becomes a hidden parameter, one for each array, wherever it is found; a list, tuple or dict that holds arrays is followed to them,
 so that the program sees the same container with parameters in it. So does a float that is not what it was in an earlier program of the same code
 (`stgrad.frontend.varying`). Everything else is compiled in as it is. Containers from outside are remembered, for the program must not change them.
+
+What a program changes there and gives back (the settings of a package within a `with`) nobody else sees: such a container is *lent*, and the
+program is read with a copy of it, which has to hold at the end what it held at the beginning.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stgrad import errors
-from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, items_of
+from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, items_of, snapshot, unchanged
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, rebuild
 from stgrad.frontend.varying import is_carried
-from stgrad.ir import Dim, Type
+from stgrad.ir import Dim, Loc, Type
 from stgrad.lookups import Lookup, note, spelled
 
 
@@ -29,18 +35,42 @@ def refuse_own_class(builder: Builder, array: np.ndarray[Any, Any], name: str) -
         raise errors.TypeInferenceError(what, builder.loc, hint=f"make an array of it outside of the function: np.asarray({name})")
 
 
-class Captures:
-    """The captured values of one reading, each once."""
+class Borrows(Exception):
+    """A container from outside changes: to be read again with a copy of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, container: Any) -> None:
+        super().__init__(name)
+        self.name, self.container = name, container
+
+
+@dataclass
+class _Loan:
+    """A copy of a container from outside, what it held at first, and where the program changed it."""
+
+    name: str
+    copy: Any
+    was: Any
+    changed_at: Loc | None = None
+
+
+_OPEN: ContextVar[tuple[Captures, ...]] = ContextVar("_OPEN", default=())  # of the readings that wait for the one at work
+
+
+class Captures:
+    """The captured values of one reading, each once; `lent` are the containers from outside that it may change for a while."""
+
+    def __init__(self, lent: dict[int, tuple[str, Any]] | None = None) -> None:
+        self.lent = lent
+        self.loans: dict[int, _Loan] = {}
         self.found: dict[tuple[Any, ...], tuple[Lookup, Value]] = {}
         self._arrays: dict[int, Value] = {}
         self._containers: dict[int, tuple[str, Any]] = {}
         self._followed: dict[int, Value] = {}
+        self._originals: dict[int, Any] = {}  # by what stands for them
 
     def protect(self, name: str, value: Any) -> None:
         """Note the containers of a value from outside, which the program must not change."""
-        if isinstance(value, (list, dict, set)) and id(value) not in self._containers:
+        if isinstance(value, (list, dict, set)) and id(value) not in self._containers and id(value) not in self.loans:
             self._containers[id(value)] = (name, value)
         if isinstance(value, (list, tuple, dict)):
             for item in value.values() if isinstance(value, dict) else value:
@@ -49,6 +79,51 @@ class Captures:
     def name_of(self, container: Any) -> str | None:
         """Where a container from outside was found."""
         return self._containers[id(container)][0] if id(container) in self._containers else None
+
+    def is_outside(self, container: Any) -> bool:
+        """Whether a container comes from outside, or stands for one that does."""
+        return id(container) in self._containers or id(container) in self.loans
+
+    def changing(self, container: Any, at: Loc | None, *, constant: bool) -> None:
+        """Take note of a change of a container, which is refused where it is one from outside that is not lent.
+
+        Raises:
+            Borrows: it can be lent.
+        """
+        name, loan = self.name_of(container), self.loans.get(id(container))
+        if loan is not None:
+            loan.changed_at = loan.changed_at or at
+        if name is None:
+            return
+        original = self._originals.get(id(container), container)
+        if self.lent is not None and not constant and type(original) in (list, dict, set) and id(original) not in self.lent:
+            raise Borrows(name, original)
+        refused = _changed_outside(name, container, at)
+        refused.once = constant
+        raise refused
+
+    def lend(self, builder: Builder) -> None:
+        """Make the copies of what is lent, before a part of the program begins that may not run."""
+        for name, container in (self.lent or {}).values():
+            self._follow(builder, name, container)
+
+    def returned(self) -> None:
+        """Refuse what the program was lent and did not give back as it was."""
+        for loan in self.loans.values():
+            if loan.changed_at is not None and not unchanged(loan.copy, loan.was):
+                raise _changed_outside(loan.name, loan.copy, loan.changed_at)
+
+    def _refuse_changed(self, value: Any, at: Loc | None) -> None:
+        for others in _OPEN.get():
+            loan = others.loans.get(id(others._followed.get(id(value)))) if others is not self else None
+            if loan is not None and loan.changed_at is not None:
+                raise _changed_outside(loan.name, loan.copy, at)
+
+    def _is_followed(self, value: Any) -> bool:
+        """Whether something else stands for a container: it holds arrays, or is lent, or holds what is."""
+        if self.lent and isinstance(value, (list, tuple, dict, set)):
+            return id(value) in self.lent or any(self._is_followed(item) for _, item in items_of(value)) or holds_arrays(value)
+        return holds_arrays(value)
 
     def take(self, builder: Builder, lookup: Lookup, wish: str = "") -> Value:
         """What stands for a value from outside; `wish` is a name for it where that of the look-up is none."""
@@ -74,7 +149,8 @@ class Captures:
             variable = stands_for.name if isinstance(stands_for, Sym) else None
             self.found[key] = (lookup.carried_by(variable), stands_for)
             self.protect(wish or name, value)
-            if holds_arrays(value):
+            self._refuse_changed(value, builder.loc)
+            if self._is_followed(value):
                 self.found[key] = (self.found[key][0], self._follow(builder, wish or name, value))
         return self.found[key][1]
 
@@ -83,15 +159,19 @@ class Captures:
         if id(container) not in self._followed:
             followed = {key: self._item(builder, f"{name}_{key}", container, key, item) for key, item in items_of(container)}
             items = list(followed.values())
-            self._followed[id(container)] = followed if isinstance(container, dict) else rebuild(container, items) if isinstance(container, tuple) else items
-            self.protect(name, self._followed[id(container)])
+            new: Any = followed if isinstance(container, dict) else set(items) if isinstance(container, set) else items
+            new = rebuild(container, items) if isinstance(container, tuple) else new
+            self._followed[id(container)], self._originals[id(new)] = new, container
+            if self.lent and id(container) in self.lent:
+                self.loans[id(new)] = _Loan(name, new, snapshot(new))
+            self.protect(name, new)
             self._containers.setdefault(id(container), (name, container))  # it stays as it is, with its identity
         return self._followed[id(container)]
 
     def _item(self, builder: Builder, name: str, container: Any, key: Any, item: Any) -> Value:
         if is_numeric(item):
             return self.take(builder, Lookup("item", container, key, item), re.sub(r"\W", "_", name))
-        return self._follow(builder, name, item) if holds_arrays(item) else item
+        return self._follow(builder, name, item) if self._is_followed(item) else item
 
     def _parameter(self, builder: Builder, name: str, value: np.ndarray[Any, Any]) -> Value:
         """A hidden parameter for a captured array; one for an array that is captured under several names."""
@@ -117,3 +197,22 @@ class Captures:
 
     def __iter__(self) -> Iterator[Lookup]:
         return (lookup for lookup, _ in self.found.values())
+
+
+def _changed_outside(name: str, container: Any, at: Loc | None) -> errors.AliasingError:
+    return errors.AliasingError(
+        f"the function changes `{name}`, a {type(container).__name__} from outside of it",
+        at,
+        reason="what other code would see of the change cannot be differentiated, nor made again in the next call",
+        hint=f"pass `{name}` as an argument, or work on a copy of it, or put back what it held before the function ends",
+    )
+
+
+@contextmanager
+def reading(captures: Captures) -> Iterator[None]:
+    """While a program with these captures is read."""
+    token = _OPEN.set((*_OPEN.get(), captures))
+    try:
+        yield
+    finally:
+        _OPEN.reset(token)

@@ -82,8 +82,13 @@ def dict_display(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Set)
 def set_display(frame: Frame, node: Any) -> Value:
-    """A set of values that are known at compile time."""
-    items = static_of(items_in(frame, node.elts))
+    """A set of values that are known at compile time, or of numbers of the running program."""
+    from stgrad.frontend import sets
+
+    found = items_in(frame, node.elts)
+    items = static_of(found)
     if not is_static(items):
+        if (made := sets.key_set(frame, found)) is not None:
+            return made
         raise errors.NeedStaticError("the items of a set must be known at compile time", frame.loc(node), hint="use a list or a tuple")
     return set(items)

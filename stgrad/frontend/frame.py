@@ -184,16 +184,7 @@ class Frame:
         if isinstance(container, Attributes) and container.record is not None:
             message = "a change of what `vars(...)` returns is not supported"
             raise errors.UnsupportedSyntaxError(message, self.builder.loc, hint="set the attribute: setattr(...)")
-        outside = self.captured.name_of(container)
-        if outside is not None:
-            refused = errors.AliasingError(
-                f"the function changes `{outside}`, a {type(container).__name__} from outside of it",
-                self.builder.loc if node is None else self.loc(node),
-                reason="what other code would see of the change cannot be differentiated, nor made again in the next call",
-                hint=f"pass `{outside}` as an argument, or work on a copy of it",
-            )
-            refused.once = constant
-            raise refused
+        self.captured.changing(container, self.builder.loc if node is None else self.loc(node), constant=constant)
         if any(r.closed and key(container) in r.outside for r in self.builder.regions):
             raise errors.UnsupportedSyntaxError(
                 "a function that has a derivative of its own changes a list, dict or object from outside of it",

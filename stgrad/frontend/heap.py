@@ -95,8 +95,8 @@ def frames_of(frame: Any) -> list[Any]:
 
 
 def reachable(frame: Any) -> dict[int, Value]:
-    """The mutable containers that names mean, by identity."""
-    found = {}
+    """The mutable containers that names mean, by identity; those that are lent to the program may be found by others at any place."""
+    found = {key(loan.copy): loan.copy for loan in frame.captured.loans.values()}
     for one in frames_of(frame):
         for value in one.env.values():
             for c in containers(value):

@@ -34,7 +34,7 @@ def one_object(frame: Any, a: Value, b: Value) -> bool | None:
     passed = [_is_passed(frame.builder, v) for v in (a, b)]
     if all(passed):
         frame.builder.distinct = True
-    elif any(passed) and any(frame.captured.name_of(v) is not None for v in (a, b)):
+    elif any(passed) and any(frame.captured.is_outside(v) for v in (a, b)):
         return None
     return False
 

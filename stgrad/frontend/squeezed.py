@@ -66,6 +66,8 @@ def _squeeze(frame: Frame, a: Value, axis: Value = None) -> Value:
         assumption.squeezed = not assumption.dropped
         one = _is_one(frame, a, i)
         raise_where(frame, unary_not(frame, one) if assumption.dropped else one, "ValueError", errors.with_line(errors.SQUEEZED, frame.builder.loc))
+    if not assumption.dropped and not any(dim.constant == 1 for dim in a.type.dims):
+        return a
     if assumption.dropped and unsure:
         a = load(frame, a, tuple(0 if i in unsure else slice(None) for i in range(a.type.rank)), None)
     return emit(frame, np.squeeze, a)

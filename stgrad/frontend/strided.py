@@ -78,6 +78,14 @@ ATTRIBUTES["flags"] = _flags
 METHODS["setflags"] = _setflags
 
 
+def _conjugate(frame: Frame, x: Sym, *out: Value) -> Value:
+    """Of real numbers the array itself, where `np.conj` makes another one."""
+    return x if x.type.rank and not out and not x.type.dtype.startswith("complex") else frame.call(np.conj, (x, *out), {})
+
+
+METHODS["conj"] = METHODS["conjugate"] = _conjugate
+
+
 class Stride:
     """So many steps along an axis of an array."""
 

@@ -37,6 +37,14 @@ KNOWN = [
     "z = y\nreturn weigh(z, y) * np.sum(y * y)",
     "z = y[:]\nreturn weigh(z, y) * np.sum(z * y)",
     "z = np.asarray(y)\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = np.ascontiguousarray(y * 2)\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = y * 2 if y[0] > 0 else y + 1\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = y.conj()\nz[0] = 3.0 * y[1]\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = np.conj(y)\nz[0] = 3.0 * y[1]\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = y.T\nz[0] = 3.0 * y[1]\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = np.squeeze(y)\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = np.moveaxis(y, 0, 0)\nreturn weigh(z, y) * np.sum(z * y)",
+    "z = y.ravel()\nw = np.real(y)\nreturn weigh(z, y) * weigh(w, y) * np.sum(z * y)",
     "z = y * 2\nw = z\nreturn weigh(w, z) * np.sum(w * y)",
     "z = np.copy(y)\nreturn weigh(y, z) * np.sum(z * y)",
     "s = 0.0\nfor v in y:\n    z = y * v\n    w = z\n    s = s + weigh(w, z) * np.sum(w)\nreturn s",
@@ -48,6 +56,8 @@ KNOWN = [
 REFUSED = [
     "z = y * 2\nw = z\nfor k in range(3):\n    if w is z:\n        z = z * y\nreturn np.sum(z * w)",
     "z = y * 2\nw = y if y[0] > 0 else z\nreturn weigh(w, y) * np.sum(w * y)",
+    "z = []\nfor k in range(3):\n    z.append(y)\nw = z[-1]\nreturn weigh(w, y) * np.sum(w * y)",
+    "w = max([y, y * y], key=lambda v: v.sum())\nreturn weigh(w, y) * np.sum(w * y)",
     "z = y * 2\nw = z\nif y[0] > 0:\n    z = z * y\nreturn weigh(w, z) * np.sum(w * y)",
 ]
 

@@ -96,3 +96,13 @@ def makes_an_object(name: str) -> bool:
     if known.kind in ("move", "element") or known.kind == "copy" and known.like:
         return True
     return known.known and known.kind not in ("copy", "identity", "call", "choice") and known.views is None and not known.sharing
+
+
+def hands_on_at_most(name: str) -> bool:
+    """Whether what an operation gives is a new object or one of its arguments, if it is an array.
+
+    >>> hands_on_at_most("np.asarray"), hands_on_at_most("runtime.call_python")
+    (True, False)
+    """
+    known = operation(name)
+    return known.known and known.kind != "call"
