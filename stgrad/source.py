@@ -46,11 +46,11 @@ class Scope:
         found = (lookups.read if fixed else lookups.look)("name", self.function, name)
         if found is not lookups.ABSENT:
             return found
+        where, cause = self.function.__name__, NameError(f"name '{name}' is not defined")
         if name in self.function.__code__.co_freevars:
-            raise UndefinedNameError(f"`{name}` has no value yet in the function around `{self.function.__name__}`")
-        raise UndefinedNameError(
-            f"`{name}` is not defined in `{self.function.__name__}`", reason="it is neither local nor in the closure, the module or the builtins"
-        )
+            raise UndefinedNameError(f"`{name}` has no value yet in the function around `{where}`") from cause
+        reason = "it is neither local nor in the closure, the module or the builtins"
+        raise UndefinedNameError(f"`{name}` is not defined in `{where}`", reason=reason) from cause
 
 
 @dataclass(frozen=True)

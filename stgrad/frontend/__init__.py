@@ -26,6 +26,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     distributions,
     expressions,
     functional,
+    instance_dicts,
     loop_statements,
     managers,
     module_names,

@@ -20,7 +20,7 @@ from stgrad.frontend.certainties import closed
 from stgrad.frontend.frame import Frame, evaluates
 from stgrad.frontend.heap import current
 from stgrad.frontend.identities import as_another
-from stgrad.frontend.indexing import lists, store
+from stgrad.frontend.indexing import above, store
 from stgrad.frontend.operations import binary, operation, shape_of
 from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
@@ -51,18 +51,13 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return frame.call(type, (owner,), {})
     if isinstance(owner, Sym):
         found = ATTRIBUTES.get(name)
-        if found is None and name not in METHODS and not hasattr(np.ndarray, name) and not hasattr(float, name):
-            what = f"an array of {owner.type.dtype}" if owner.type.array else f"a {owner.type}"
-            close = difflib.get_close_matches(name, [n for n in dir(np.ndarray) if n[0] != "_"], 1)
-            hint = f"did you mean `{close[0]}`?" if close else ""
-            place = frame.loc(node) if node is not None else None
-            raise errors.UndefinedNameError(f"{what} has no attribute `{name}`", place, hint=hint) from AttributeError(name)
+        above("questions").refuse_absent(frame, owner, name, node, known=found is not None or name in METHODS)
         if name in ("base", "data", "ctypes"):
             place = frame.loc(node) if node is not None else frame.builder.loc
             raise errors.UnsupportedSyntaxError(f"the attribute `{name}` of an array is not supported", place, reason=_MEMORY)
         return as_another(frame, name, (owner,), found(frame, owner)) if found is not None else Method(owner, name)
     if isinstance(owner, Record) or type(owner).__name__ == "Super":
-        return objects().attribute(frame, owner, name, node)
+        return above("objects").attribute(frame, owner, name, node)
     if isinstance(owner, (tuple, list, dict)) and _may_be_own(owner, name):
         found = look("raw", type(owner), name)
         if isinstance(found, (property, FunctionType)):
@@ -122,13 +117,6 @@ def _missing(frame: Frame, owner: Any, name: str, node: Any) -> NoReturn:
         plain = isinstance(owner, (ModuleType, type, tuple, list, dict)) or closed(owner)  # others may get attributes as the program runs
         raise errors.UndefinedNameError(str(problem), frame.loc(node) if node is not None else None, hint=hint) from (problem if plain else None)
     raise errors.UndefinedNameError(f"`{name}` appeared while it was looked for", frame.loc(node) if node is not None else None)
-
-
-def objects() -> Any:
-    """Instances; they are built on this module."""
-    from stgrad.frontend import objects
-
-    return objects
 
 
 def _of_subclass(frame: Frame, owner: Value, found: Any) -> Value:
@@ -225,7 +213,7 @@ def _clip(frame: Frame, x: Sym, min: Value = None, max: Value = None, out: Value
 
 
 def _view(frame: Frame, x: Sym, *how: Value, **_: Value) -> Value:
-    if how or _:
+    if (how or _) and not (len(how) == 1 and not _ and isinstance(static_of(how[0]), (type, str, np.dtype)) and np.dtype(static_of(how[0])) == x.type.dtype):
         frame.unsupported(None, "`view` with another dtype is not supported", hint="use .astype(...)")
     from stgrad.frontend.indexing import load
 
@@ -271,7 +259,7 @@ METHODS: dict[str, Callable[..., Value]] = {
     "fill": _fill,
     "item": item,
     "flatten": _flatten,
-    "tolist": lambda frame, x: lists().from_array(frame, x, rows=False) if x.type.rank else item(frame, x),
+    "tolist": lambda frame, x: above("growing").from_array(frame, x, rows=False) if x.type.rank else item(frame, x),
     "view": _view,
 }
 
@@ -300,7 +288,10 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
     known_text(frame, *args)
     if isinstance(owner, dict) and name in ("get", "pop", "setdefault") and args and not is_static(static_of(args[0])):
         return _get_at_run_time(frame, owner, name, *args, **kwargs)
-    if name in ("pop", "clear", "update", "setdefault", "popitem"):
+    changes = name in ("pop", "clear", "update", "setdefault", "popitem")
+    if changes and above("instance_dicts").is_one(owner):
+        return above("instance_dicts").changed(frame, owner, lambda held: _container_method(frame, held, name, args, kwargs))
+    if changes:
         frame.mutate(owner)
     bound = getattr(owner, name, None)
     if bound is None or isinstance(owner, Growing) or name[:2] == "__":
@@ -354,12 +345,12 @@ def _get_at_run_time(frame: Frame, owner: dict[Any, Value], name: str, key: Valu
 def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
     """Methods that change or copy a list, of known length or not."""
     if name == "copy":
-        return lists().copy(frame, owner) if isinstance(owner, Growing) else frame.copied(owner)
+        return above("growing").copy(frame, owner) if isinstance(owner, Growing) else frame.copied(owner)
     if name == "extend":
         return _extend(frame, owner, *args)
     if name == "append":
         if isinstance(owner, Growing):
-            lists().append(frame, owner, *args)
+            above("growing").append(frame, owner, *args)
         else:
             (value,) = args
             frame.grow(owner, value)
@@ -372,7 +363,7 @@ def _list_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
 
 def _growing_method(frame: Frame, owner: Growing, name: str, *args: Value) -> Value:
     if name == "pop":
-        return lists().pop(frame, owner, *args)
+        return above("growing").pop(frame, owner, *args)
     from stgrad.frontend import edits
 
     if name == "clear":
@@ -417,14 +408,17 @@ def _extend(frame: Frame, owner: Value, values: Value) -> None:
     counted = count_items(frame, values, None)
     name = frame.hidden_name("list")
     frame.env[name] = owner
-    lists().extend(frame, lambda v: _list_method(frame, frame.env[name], "append", v), counted)
+    above("growing").extend(frame, lambda v: _list_method(frame, frame.env[name], "append", v), counted)
     del frame.env[name]
 
 
 def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: Any) -> None:
     """`owner.name = value`."""
     if isinstance(owner, Record):
-        objects().store(frame, owner, name, value, node)
+        if name == "__dict__":
+            above("instance_dicts").replaced(frame, owner, value, node)
+        else:
+            above("objects").store(frame, owner, name, value, node)
         return
     if isinstance(owner, Sym) and name == "T":
         frame.unsupported(node, "assigning to `.T` is not supported")

@@ -314,7 +314,8 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if _is_text_method(function) and function.__name__ == "join" and has_unknown(args):
         return RunTimeText(UNKNOWN)
     known_texts(frame, getattr(function, "__self__", None), *(args if _is_text_method(function) else ()))
-    if _hashable(function) and function in STATIC or computes(function) or args and _is_native_of_scipy(function) or _is_text_method(function):
+    made = isinstance(getattr(function, "__self__", None), Record)
+    if not made and (_hashable(function) and function in STATIC or computes(function)) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
             return _with_arrays(frame, computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))

@@ -28,7 +28,7 @@ from stgrad.ir import Assign, Const, Effect, If, Store, Var, assigns, reads, wal
 from stgrad.ir.ops import operation
 from stgrad.lookups import called
 
-RAISED = (KeyError, IndexError, AttributeError, ImportError, TypeError, ValueError, ArithmeticError)
+RAISED = (KeyError, IndexError, AttributeError, ImportError, TypeError, ValueError, ArithmeticError, AssertionError, NameError, StopIteration)
 
 
 def raised_by_python(error: Exception) -> Exception | None:

@@ -16,9 +16,9 @@ from stgrad import errors
 from stgrad.frontend import boxes
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.heap import Attributes, contents, current, put
+from stgrad.frontend.heap import contents, current, put
 from stgrad.frontend.identities import Apart, one_object
-from stgrad.frontend.values import Growing, Record, Sym, Value, is_static, leaves, rebuild
+from stgrad.frontend.values import Growing, Record, Sym, Value, leaves, rebuild
 from stgrad.lookups import ABSENT, look
 
 _Memo = list[tuple[Value, Value]]
@@ -134,15 +134,3 @@ def _fields(frame: Frame, obj: Value, made: Callable[[list[Any]], Value]) -> Val
         return _deep(frame, value, [])
 
     return inner(obj)
-
-
-# --------------------------------------------------------------------------- attributes
-
-
-@handles(vars)
-def _vars(frame: Frame, record: Value) -> Value:
-    if isinstance(record, Record):
-        return Attributes(record)
-    if not is_static(record) or type(getattr(record, "__dict__", None)) is not dict:
-        raise errors.TypeInferenceError("`vars` of what has no attributes of its own", frame.builder.loc)
-    return frame.look("attribute", record, "__dict__")

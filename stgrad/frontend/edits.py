@@ -14,7 +14,7 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import objects, operations, places
+from stgrad.frontend import instance_dicts, objects, operations, places
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import again, buffers, copy, detached, get_item, item, loaded, make_room, set_item_at
 from stgrad.frontend.heap import contents, put
@@ -177,6 +177,9 @@ def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
         drop(frame, owner, static_of(index))
         return
     known = static_of(index)
+    if instance_dicts.is_one(owner) and isinstance(known, str):
+        instance_dicts.changed(frame, owner, lambda held: delete(frame, held, known, node), node)
+        return
     if isinstance(owner, list) and owner and not is_static(known):
         frame.grow(owner, owner[-1])
     table = None if is_static(known) else table_for(frame, owner, known)

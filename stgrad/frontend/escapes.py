@@ -21,7 +21,26 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym
-from stgrad.ir import Assign, Block, Const, Custom, Dim, Effect, For, If, Loc, Operand, Stmt, Store, Type, Var, While, entries_of, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    Custom,
+    Dim,
+    Effect,
+    For,
+    If,
+    Loc,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    While,
+    entries_of,
+    walk,
+)
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES
 
@@ -91,6 +110,11 @@ class _Tests:
             case Assign(op=op, args=(Var() as matrix, *_)) if op in _FAILS and self.catches(np.linalg.LinAlgError):
                 test = _FAILS[op]
                 return self.raising(lambda: self.made(test, matrix), "LinAlgError", _MESSAGES[test], stmt.loc)
+            case Assign(op="np.reshape", args=(Var() as array, *shape)) if self.catches(ValueError) and self.builder.types[array.name].array:
+                return self.sizes(array, (*shape, *(value for key, value in stmt.kwargs if key in ("shape", "newshape")))[0], stmt.loc)
+            case Assign(op="np.convolve" | "np.correlate", args=(Var() as a, Var() as b, *_)) if self.catches(ValueError):
+                empty = [lambda v=v: self.made("np.equal", self.extent(v, 0), Const(0)) for v in (a, b)]
+                return tuple(s for test in empty for s in self.raising(test, "ValueError", "an array without items", stmt.loc))
             case Assign() if self.catches(ValueError) and operation(stmt.op).fused:
                 return self.extents(stmt)
             case Assign(args=(Var() as a, Var() as b)) if self.catches(ValueError) and operation(stmt.op).kind == "product":
@@ -126,6 +150,28 @@ class _Tests:
             for back in range(1, min(ranks) + 1):
                 out += self.pair((arrays[0], ranks[0] - back), (other, ranks[1] - back), stmt.loc)
         return tuple(out)
+
+    def sizes(self, array: Var, shape: Operand, loc: Loc | None) -> Block:
+        """A shape holds as many items as the array; with an extent of -1, the number of the others divides theirs."""
+        known = shape.value if isinstance(shape, Const) else None
+        entries: Sequence[Operand] = shape.items if isinstance(shape, Pack) else tuple(map(Const, known)) if isinstance(known, tuple) else (shape,)
+        asked = [e for e in entries if not (isinstance(e, Const) and e.value == -1)]
+        dims = self.builder.types[array.name].dims
+
+        def product(factors: Sequence[Operand]) -> Operand:
+            found: Operand = Const(1)
+            for factor in factors:
+                found = factor if found == Const(1) else Var(self.made("np.multiply", found, factor, type_=INT).name)
+            return found
+
+        def differ() -> Sym:
+            held, wanted = product([self.extent(array, axis) for axis in range(len(dims))]), product(asked)
+            if len(asked) == len(entries):
+                return self.made("np.not_equal", held, wanted)
+            return self.made("np.not_equal", self.made("np.remainder", held, wanted, type_=INT).operand, Const(0))
+
+        fits = len(entries) == 1 and (not asked or len(dims) == 1 and isinstance(asked[0], Const) and dims[0] == Dim(None, asked[0].value))
+        return () if fits else self.raising(differ, "ValueError", "cannot reshape an array into a shape of another size", loc)
 
     def pair(self, a: tuple[Var, int], b: tuple[Var, int], loc: Loc | None, *, stretches: bool = True) -> Block:
         dims = [self.builder.types[v.name].dims[axis] for v, axis in (a, b)]
@@ -177,6 +223,7 @@ def _inside(change: Callable[[Block], Block], stmt: Stmt) -> Stmt:
 
 # --------------------------------------------------------------------------- what no test is known of
 
+_OF_ANY_EXTENTS = frozenset(("np.convolve", "np.correlate", "np.outer", "np.kron"))
 _SAFE = frozenset("math.atan math.atan2 math.fabs math.copysign math.erf math.erfc math.hypot math.degrees math.radians math.tanh math.asinh math.cbrt".split())
 
 
@@ -215,7 +262,7 @@ def _agrees(stmt: Assign, types: dict[str, Type]) -> bool:
     """Whether the extents of its operands cannot be wrong, or are tested."""
     known = operation(stmt.op)
     dims = {types[a.name].dims for a in stmt.args if isinstance(a, Var) and types[a.name].array}
-    return len(dims) <= 1 or known.fused or stmt.op in ("getitem", "shape") or known.kind == "product"
+    return len(dims) <= 1 or known.fused or stmt.op in ("getitem", "shape", *_OF_ANY_EXTENTS) or known.kind == "product"
 
 
 # --------------------------------------------------------------------------- jumps

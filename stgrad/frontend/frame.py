@@ -288,7 +288,7 @@ class Frame:
         try:
             value = source.resolve(name)
         except errors.StgradError as error:
-            raise error.at(self.loc(node) if node is not None else None) from None
+            raise error.at(self.loc(node) if node is not None else None) from error.__cause__
         return self.stand_in(Lookup("name", source.function, name, value))
 
     def look(self, kind: str, owner: Any, name: Any = None) -> Value:

@@ -47,20 +47,20 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
     if hook is not None:
         return hook(owner, frame, index, node)
     if isinstance(owner, Method) and owner.name == "flat":
-        return _above("scattered").load_flat(frame, owner, index)
+        return above("scattered").load_flat(frame, owner, index)
     owner = current(owner)
     if not is_static(static_of(index)):
         owner = sparse_objects.record_of(frame, owner)
     if isinstance(owner, Sym):
         return _element(frame, owner, index, node)
     if isinstance(owner, Growing):
-        return lists().get_item(frame, owner, index, node)
+        return above("growing").get_item(frame, owner, index, node)
     if type(owner).__name__ == "Range":
         return _range_item(frame, owner, static_of(index), node)
     if isinstance(owner, Record):
-        return _above("objects").special(frame, owner, "__getitem__", (index,), "cannot be indexed")
+        return above("objects").special(frame, owner, "__getitem__", (index,), "cannot be indexed")
     if isinstance(owner, (tuple, list, dict, str, range)) or is_static(owner):
-        return _above("objects").item(frame, owner, index, lambda: _known_item(frame, owner, static_of(index), node))
+        return above("objects").item(frame, owner, index, lambda: _known_item(frame, owner, static_of(index), node))
     frame.no_bare_method((owner,))
     frame.unsupported(node, f"indexing {a_kind(owner)} is not supported")
 
@@ -70,7 +70,7 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     if not owner.type.array and index == ():
         return owner
     if owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner):
-        as_array = _above("axisless").load(frame, owner, index)
+        as_array = above("axisless").load(frame, owner, index)
         if as_array is not None:
             return as_array
     if not owner.type.array:
@@ -88,15 +88,15 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
     if isinstance(owner, np.ndarray) and isinstance(index, str) and index in (owner.dtype.names or ()):
         return frame.captured.field(frame.builder, owner, index)
     if not is_static(index):
-        if (found := _above("rolling").picked(frame, owner, index)) is not None:
+        if (found := above("rolling").picked(frame, owner, index)) is not None:
             return found
-        if _above("selection").selectable(owner, index):
-            return _above("selection").select(frame, owner, index, lambda key: owner[key])
+        if above("selection").selectable(owner, index):
+            return above("selection").select(frame, owner, index, lambda key: owner[key])
         if (table := table_for(frame, owner, index)) is not None:
             return load(frame, table, index, node)
         empty = isinstance(owner, list) and not owner
         if empty and frame.builder.regions and frame.builder.regions[-1].conditional:  # not in a first trip, before the list gets items
-            _above("selection").emit_raise(frame, "IndexError", "list index out of range")
+            above("selection").emit_raise(frame, "IndexError", "list index out of range")
             raise Leaves(IndexError)
         raise errors.NeedStaticError(
             "the index of a tuple, list or dict must be known at compile time", frame.loc(node), hint="use an array, or loop over the items themselves"
@@ -130,7 +130,7 @@ def _missing(frame: Frame, owner: Value, key: Value) -> None:
     missing(frame, owner, key)
 
 
-def _above(name: str) -> Any:
+def above(name: str) -> Any:
     """A module that is built on this one."""
     return importlib.import_module(f"stgrad.frontend.{name}")
 
@@ -140,13 +140,6 @@ def table_for(frame: Frame, owner: Value, key: Value) -> Record | None:
     from stgrad.frontend import tables
 
     return tables.changed(frame, owner) if tables.keyed(owner, key) else None
-
-
-def lists() -> Any:
-    """Lists that grow; they are built on this module."""
-    from stgrad.frontend import growing
-
-    return growing
 
 
 def _range_item(frame: Frame, owner: Any, index: Value, node: Any) -> Value:
@@ -246,7 +239,7 @@ def _entry(frame: Frame, entry: Value, node: Any) -> Value:
     if isinstance(entry, slice):
         return slice(*(None if v is None else _whole(frame, _keep_static(v), node) for v in (entry.start, entry.stop, entry.step)))
     if isinstance(entry, Growing):
-        return lists().as_array(frame, entry)
+        return above("growing").as_array(frame, entry)
     if type(entry).__name__ == "Range":
         entry = frame.call(np.arange, (entry.start, entry.stop, entry.step), {})
     if isinstance(entry, (list, tuple, np.ndarray)):
@@ -379,26 +372,32 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
     """`owner[index] = value`."""
     owner = current(owner)
     if isinstance(owner, Growing):
-        lists().set_item(frame, owner, index, value, node)
+        above("growing").set_item(frame, owner, index, value, node)
+        return
+    if above("instance_dicts").is_one(owner):
+        above("instance_dicts").store(frame, owner, index, value)
         return
     if isinstance(owner, (list, dict)):
         _store_item(frame, owner, static_of(index), value, node)
         return
     if isinstance(owner, Method) and owner.name == "flat":
-        _above("scattered").store_flat(frame, owner, index, value)
+        above("scattered").store_flat(frame, owner, index, value)
         return
     if isinstance(owner, Record):
-        _above("objects").special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
+        above("objects").special(frame, owner, "__setitem__", (index, value), "does not support item assignment")
         return
     boxes.changing(frame, owner)
     if isinstance(owner, Sym) and not owner.type.array:
         found = errors.TypeInferenceError("assigning to an item of a scalar", frame.loc(node), reason=f"its type is {owner.type}", hint="use an array")
         raise _of_number(frame, owner, found, "does not support item assignment")
+    if isinstance(owner, (tuple, str, range)):
+        what = f"'{type(owner).__name__}' object does not support item assignment"
+        raise errors.TypeInferenceError(what, frame.loc(node), hint="make a list of it") from TypeError(what)
     if not isinstance(owner, Sym):
         frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
-    value = lists().as_array(frame, value)
-    if _above("axisless").flagged(index):
-        _above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
+    value = above("growing").as_array(frame, value)
+    if above("axisless").flagged(index):
+        above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return
     entries = normalise(frame, owner, index, node)
     target = indexed_type(frame.builder, owner.type, entries)
@@ -423,9 +422,9 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
         if table is not None:
             store(frame, table, index, value, node)
             return
-        if _above("selection").selectable(owner, index):
+        if above("selection").selectable(owner, index):
             frame.mutate(owner, node)
-            _above("selection").select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
+            above("selection").select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
             return
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
     there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
@@ -437,7 +436,7 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
         raise errors.ShapeError(f"{type(problem).__name__}: {problem}", frame.loc(node)) from problem
     if there:
         entry = index if isinstance(owner, dict) else range(len(owner))[index]
-        lists().wrote(frame, owner, entry, owner[entry])
+        above("growing").wrote(frame, owner, entry, owner[entry])
 
 
 def _no_new_key(frame: Frame, node: Any) -> Any:

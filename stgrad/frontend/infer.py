@@ -428,7 +428,8 @@ def broadcast(dims: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
         wide = [d for d in here if d.constant != 1]
         constants = [d for d in wide if d.constant is not None]
         if len(set(constants)) > 1:
-            raise ShapeError(f"these shapes do not broadcast: {' and '.join(map(_shape, dims))}")
+            shapes = " and ".join(map(_shape, dims))
+            raise ShapeError(f"these shapes do not broadcast: {shapes}") from ValueError(f"operands could not be broadcast together: {shapes}")
         result.append((constants or wide or here)[0])
     return tuple(result)
 

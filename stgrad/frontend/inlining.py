@@ -156,4 +156,4 @@ def bind_arguments(frame: Frame, tree: Any, defaults: Any, args: tuple[Value, ..
 
 
 def _bad_call(frame: Frame, tree: Any, problem: str) -> None:
-    raise errors.TypeInferenceError(f"`{tree.name}` {problem}", frame.builder.loc)
+    raise errors.TypeInferenceError(f"`{tree.name}` {problem}", frame.builder.loc) from TypeError(f"{tree.name}() {problem}")

@@ -13,7 +13,7 @@ from stgrad import errors
 from stgrad.frontend.cursors import is_cursor, refuse_spent
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
-from stgrad.frontend.indexing import lists, load
+from stgrad.frontend.indexing import above, load
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
 from stgrad.frontend.text import known_text
@@ -241,7 +241,7 @@ def count_items(frame: Frame, value: Value, node: Any) -> Counted:
             raise errors.TypeInferenceError("a scalar cannot be iterated over", frame.loc(node)) from TypeError("a number is not iterable")
         return Counted(extent(frame, value, 0, bound=True), lambda k: load(frame, value, k, node))
     if isinstance(value, Growing):
-        return Counted(value.count, lambda k: lists().item(frame, value, k))
+        return Counted(value.count, lambda k: above("growing").item(frame, value, k))
     if isinstance(value, Enumerate):
         inner = count_items(frame, value.inner, node)
         return Counted(inner.length, lambda k: (_affine(frame, value.start, k, 1), inner.item(k)))

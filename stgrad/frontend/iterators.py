@@ -44,7 +44,7 @@ from stgrad.frontend.iteration import (
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.objects import construct
 from stgrad.frontend.purity import changes_nothing
-from stgrad.frontend.values import DictView, Generator, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import DictView, Generator, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 
 
 def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
@@ -320,7 +320,7 @@ def _iter(frame: Frame, values: Value) -> Value:
     """In an `__iter__`, what is iterated over; else an object that `next` and loops take items from."""
     if frame.source.name == "__iter__" or isinstance(values, Record) and values.cls is Cursor or isinstance(values, Generator):
         return values
-    if isinstance(values, Sym) and not values.type.rank:
+    if isinstance(values, Sym) and not values.type.rank or is_number(values):
         count_items(frame, values, None)  # which raises
     kept = isinstance(values, (Sym, Growing, list)) and not isinstance(values, DictView)  # what is written to them is found later
     if not kept and not _lasting(values):
@@ -352,7 +352,7 @@ def _first_of(frame: Frame, items: Value, *default: Value) -> Value:
     if not isinstance(some, Sym):
         if some or default:
             return load(frame, items, 0, None) if some else default[0]
-        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc)
+        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc) from StopIteration()
 
     def stop() -> Value:
         if default:
@@ -389,7 +389,7 @@ def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
     if isinstance(more, Sym):
         return branch(frame, more, take, stop, "_t")
     if not more and not default:
-        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc)
+        raise errors.ShapeError("StopIteration: there is no next item", frame.builder.loc) from StopIteration()
     return take() if more else default[0]
 
 

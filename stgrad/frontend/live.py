@@ -15,7 +15,7 @@ import gast
 from stgrad import errors
 from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.indexing import lists
+from stgrad.frontend.indexing import above
 from stgrad.frontend.iteration import (
     Enumerate,
     Mapped,
@@ -114,7 +114,7 @@ class Live:
         def item(k: Value) -> Value:
             now = frame.env[name]
             if isinstance(now, Growing):
-                return lists().item(frame, now, k)
+                return above("growing").item(frame, now, k)
             return now[k] if is_static(k) else self._mixed()
 
         return length, item

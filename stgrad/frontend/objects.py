@@ -55,18 +55,16 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     if name == "__class__":
         return cls
     if name == "__dict__":
-        frame.unsupported(node, "`__dict__` is not supported", hint="name the attributes")
+        return frame.call(vars, (owner,), {})
     found = _behind(owner, name) if isinstance(owner, Super) else Lookup("raw", cls, name, look("raw", cls, name))
     if found.value is not ABSENT:
         return _of_class(frame, record, found)
     other = look("raw", cls, "__getattr__")
     if isinstance(owner, Record) and isinstance(other, types.FunctionType):
         return frame.call(other, (record, name), {})
-    raise errors.UndefinedNameError(
-        f"a `{getattr(cls, 'stands_for', cls).__name__}` has no attribute `{name}` here",
-        frame.loc(node) if node is not None else frame.builder.loc,
-        hint=getattr(cls, "instead", "set it in `__init__`"),
-    )
+    missing, place = getattr(cls, "stands_for", cls).__name__, frame.loc(node) if node is not None else frame.builder.loc
+    problem = errors.UndefinedNameError(f"a `{missing}` has no attribute `{name}` here", place, hint=getattr(cls, "instead", "set it in `__init__`"))
+    raise problem from AttributeError(f"'{missing}' object has no attribute '{name}'")
 
 
 def _class_of(record: Value) -> type:
@@ -106,7 +104,7 @@ def _of_class(frame: Frame, record: Value, lookup: Lookup) -> Value:
     if isinstance(found, functools.cached_property):
         value = frame.call(found.func, (record,), {})
         if isinstance(record, Record):
-            _set(frame, record, name, value)
+            set_field(frame, record, name, value)
         return value
     if isinstance(found, classmethod):
         return types.MethodType(found.__func__, _class_of(record))
@@ -132,10 +130,11 @@ def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> N
         frame.unsupported(node, f"`{record.cls.__name__}` is frozen", hint="use dataclasses.replace(...)")
     if record.cls is not types.SimpleNamespace and look("raw", record.cls, "__setattr__") is not object.__setattr__:
         frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
-    _set(frame, record, name, value)
+    set_field(frame, record, name, value)
 
 
-def _set(frame: Frame, record: Record, name: str, value: Value) -> None:
+def set_field(frame: Frame, record: Record, name: str, value: Value) -> None:
+    """Give an object an attribute, whatever its class does."""
     there = name in record.fields
     frame.mutate(record, through=there)
     record.fields[name] = frame.keep(value)
@@ -183,7 +182,7 @@ def _made_empty(cls: type) -> bool:
     """Whether `object.__new__` makes the instances of a class, by itself or called by a `__new__` in Python."""
     if cls is types.SimpleNamespace:
         return True
-    if root_of(cls) in ("numpy", "builtins", "functools", "numba"):
+    if root_of(cls) in ("numpy", "builtins", "functools", "numba") and not _of_polynomials(cls):
         return False
     makers = [look("own", c, "__new__") for c in lineage(cls)[:-1]] if _own_new(cls) is not None else [look("raw", cls, "__new__")]
     return all(m is ABSENT or m is object.__new__ or isinstance(m, staticmethod) for m in makers)
@@ -343,9 +342,13 @@ def from_outside(value: Value) -> bool:
 
 
 def _of_the_user(value: Any) -> bool:
-    """Whether a function or class is in no library: such a one looks at nothing that changes."""
+    """Whether a function or class is in no library: such a one looks at nothing that changes. NumPy's polynomials are written like the user's."""
     root = root_of(value)
-    return root not in LIBRARIES and root not in sys.stdlib_module_names
+    return _of_polynomials(value) or root not in LIBRARIES and root not in sys.stdlib_module_names
+
+
+def _of_polynomials(value: Any) -> bool:
+    return str(getattr(value, "__module__", "")).startswith("numpy.polynomial.")
 
 
 def own_method(owner: Value, name: str) -> types.FunctionType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from typing import Any
 
@@ -19,7 +20,7 @@ from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
-from stgrad.lookups import ABSENT, called, look
+from stgrad.lookups import ABSENT, called, look, ours
 
 
 @handles(isinstance)
@@ -65,6 +66,26 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Sym):
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
+
+
+def refuse_absent(frame: Frame, owner: Sym, name: str, node: Any, *, known: bool) -> None:
+    """Refuse an attribute that no array has, or that a number of Python's does not have; `known`: there is one of this name.
+
+    Raises:
+        UndefinedNameError: from the AttributeError that Python raises.
+    """
+    own = frame.unroll or ours(frame.source.function)
+    example = None if own or owner.type.array or not owner.type.weak else _example(frame, owner)
+    of_python = example is not None and not isinstance(example, (np.ndarray, np.generic))
+    if hasattr(example, name) if of_python else known or hasattr(np.ndarray, name) or hasattr(float, name):
+        return
+    what = f"a {type(example).__name__} of Python" if of_python else f"an array of {owner.type.dtype}" if owner.type.array else f"a {owner.type}"
+    close = difflib.get_close_matches(name, [n for n in dir(example if of_python else np.ndarray) if n[0] != "_"], 1)
+    hint = f"make it one of NumPy's: np.float64(...).{name}" if of_python and known else f"did you mean `{close[0]}`?" if close else ""
+    place = frame.loc(node) if node is not None else frame.builder.loc if of_python else None
+    raise errors.UndefinedNameError(f"{what} has no attribute `{name}`", place, hint=hint) from AttributeError(
+        f"'{type(example).__name__}' object has no attribute '{name}'" if of_python else name
+    )
 
 
 @handles(inspect.getattr_static)

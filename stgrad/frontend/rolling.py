@@ -23,7 +23,7 @@ from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State, contents
-from stgrad.frontend.indexing import lists
+from stgrad.frontend.indexing import above
 from stgrad.frontend.iteration import Enumerate, Mapped, Range, Reversed, Zip, count_items, known_items
 from stgrad.frontend.operations import binary
 from stgrad.frontend.selection import SELECTS
@@ -87,7 +87,7 @@ def _items(frame: Frame, value: Value, node: Any) -> Long | None:
     owner = value.owner if isinstance(value, DictView) else value
     held = ((owner, contents(owner)),) if isinstance(owner, (list, dict, Growing)) else ()
     if isinstance(value, Growing):
-        return Long(value.count, lambda k: lists().item(frame, value, k), held)
+        return Long(value.count, lambda k: above("growing").item(frame, value, k), held)
     items = known_items(frame, value, node)
     if items is not None:
         item = _constants(frame, items)

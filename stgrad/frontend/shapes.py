@@ -16,7 +16,7 @@ from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
 from stgrad.frontend.lengths import assured
-from stgrad.frontend.values import Sym, Value, is_number, static_of, type_of
+from stgrad.frontend.values import Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Dim, Type
 from stgrad.rules.broadcasting import shrink, stretch
 from stgrad.rules.decompositions import cholesky_bar
@@ -156,7 +156,17 @@ def _reshape(frame: Frame, a: Value, shape: Value = None, order: Value = "C", *,
         if static_of(n) == -1:
             whole = len(dims) == 1 and a.type.rank == 1
             dims[axis] = a.type.dims[0] if whole else _rest(frame, a.type, dims, axis)
+    _refuse_sizes(frame, a.type.dims, tuple(dims), sizes)
     return Type(a.type.dtype, tuple(dims), array=True)
+
+
+def _refuse_sizes(frame: Frame, old: tuple[Dim, ...], new: tuple[Dim, ...], asked: Any) -> None:
+    """Refuse a shape of another number of items, where both numbers are known."""
+    counts = [int(np.prod([d.offset for d in dims], dtype=int)) if all(d.constant is not None for d in dims) else None for dims in (old, new)]
+    if None not in counts and counts[0] != counts[1]:
+        shape = tuple(static_of(n) if is_static(static_of(n)) else "?" for n in asked)
+        problem = f"cannot reshape array of size {counts[0]} into shape {shape}"
+        raise errors.ShapeError(f"ValueError: {problem}", frame.builder.loc) from ValueError(problem)
 
 
 def _rest(frame: Frame, t: Type, dims: list[Dim], axis: int) -> Dim:

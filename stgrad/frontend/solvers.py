@@ -227,6 +227,7 @@ MEANS: dict[str, Any] = {
     **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
     "scipy.signal._signaltools.lfilter": "stgrad.frontend.filters.lfilter",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
+    **{f"scipy.stats._kde.gaussian_kde.{name}": f"stgrad.frontend.kernel_densities.{name}" for name in ("evaluate", "logpdf")},
     **{f"scipy.spatial.distance.{name}": f"stgrad.frontend.distances.{name}" for name in ("cdist", "pdist", "squareform")},
     **{f"scipy.stats._distn_infrastructure.rv_continuous.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_VALUES},
     **{f"scipy.stats._distn_infrastructure.rv_generic.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_SHAPES},
@@ -245,6 +246,7 @@ MEANS: dict[str, Any] = {
 
 # modules in C, and those in which the same functions stand in Python
 TWINS = {f"scipy.spatial.transform._{name}_cy": f"scipy.spatial.transform._{name}_xp" for name in ("rotation", "rigid_transform")}
+TWINS["scipy.interpolate._rbfinterp_np"] = "scipy.interpolate._rbfinterp_xp"
 TWINS["bottleneck.reduce"] = "stgrad.frontend.bottleneck"
 
 

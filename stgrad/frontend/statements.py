@@ -385,7 +385,8 @@ def assert_statement(frame: Frame, node: Any) -> None:
     message = static_of(frame.evaluate(node.msg)) if node.msg is not None else ""
     if not isinstance(cond, Sym):
         if not cond:
-            raise errors.ShapeError(f"this assertion is false whenever the function is called like this: {message}", frame.loc(node))
+            problem = errors.ShapeError(f"this assertion is false whenever the function is called like this: {message}", frame.loc(node))
+            raise problem from AssertionError(message)
         return
     _raise_unless(frame, cond, "AssertionError", message if isinstance(message, str) else "")
 

@@ -83,6 +83,7 @@ def _conjugate(frame: Frame, x: Sym, *out: Value) -> Value:
     return x if x.type.rank and not out and not x.type.dtype.startswith("complex") else frame.call(np.conj, (x, *out), {})
 
 
+METHODS["__array__"] = lambda frame, x, *how, **options: frame.call(np.asarray, (x, *how), options)
 METHODS["conj"] = METHODS["conjugate"] = _conjugate
 
 

@@ -58,6 +58,32 @@ def dawsn(y, x):
     return 1.0 - 2.0 * x * y
 
 
+@partials(sp.wofz)
+def wofz(y, z):
+    """Source: NIST Digital Library of Mathematical Functions, 7.10.2."""
+    return 2.0j / SQRT_PI - 2.0 * z * y
+
+
+@partials(sp.voigt_profile)
+def voigt_profile(y, x, sigma, gamma):
+    """The real part of w(z) / (sigma sqrt(2 pi)) at z = (x + i gamma) / (sigma sqrt(2)); where sigma or gamma is 0, NaN."""
+    z = (x + 1.0j * gamma) / (sigma * math.sqrt(2.0))
+    slope = (2.0j / SQRT_PI - 2.0 * z * sp.wofz(z)) / (2.0 * SQRT_PI * sigma * sigma)
+    return np.real(slope), -(y + np.real(slope * z) * math.sqrt(2.0) * sigma) / sigma, -np.imag(slope)
+
+
+@samples(sp.voigt_profile)
+def draw_voigt_profile(rng):
+    yield (rng.uniform(-2.0, 2.0, size=3), rng.uniform(0.3, 0.9, size=3), rng.uniform(0.3, 0.9, size=3)), {}
+    yield (rng.uniform(-2.0, 2.0, size=(2, 3)), float(rng.uniform(0.3, 0.9)), float(rng.uniform(0.3, 0.9))), {}
+
+
+@samples(sp.wofz)
+def draw_wofz(rng):
+    yield (rng.uniform(-2.0, 2.0, size=3) + 1j * rng.uniform(0.1, 0.9, size=3),), {}
+    yield (rng.uniform(-2.0, 2.0, size=(2, 3)) + 1j * rng.uniform(0.1, 0.9, size=(2, 3)),), {}
+
+
 @partials(sp.ndtr)
 def ndtr(y, x):
     return np.exp(-0.5 * x * x) / SQRT_2_PI
