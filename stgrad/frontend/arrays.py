@@ -69,6 +69,12 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return getattr(owner, name)  # `sys.float_info.max`
     of_set = isinstance(owner, set) and name in _CHANGING or isinstance(owner, (set, frozenset)) and name in ASKS
     by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
+    if name == "default_factory" and hasattr(owner, "factory"):
+        return owner.factory
+    cls = owner.cls if isinstance(owner, Growing) else type(owner)
+    if cls in (tuple, list, dict) and name[:2] != "__" and not hasattr(cls, name):
+        missing = f"'{cls.__name__}' object has no attribute '{name}'"
+        raise errors.UndefinedNameError(missing, frame.loc(node) if node is not None else frame.builder.loc) from AttributeError(missing)
     if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
         return Method(owner, name)
     if isinstance(owner, np.recarray) and name in (owner.dtype.names or ()):

@@ -18,6 +18,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend import operations
+from stgrad.frontend.certainties import RAISED
 from stgrad.frontend.control import branch
 from stgrad.frontend.departures import Chooses, Leaves
 from stgrad.frontend.frame import AGAIN, SPLIT, Frame
@@ -217,7 +218,7 @@ def _reads(frame: Frame, read: Callable[[], Value]) -> bool:
         with frame.builder.block():
             read()
         return True
-    except (errors.StgradError, Leaves):
+    except (errors.StgradError, Leaves, *RAISED):
         return False
     finally:
         state.restore()

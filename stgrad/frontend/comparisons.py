@@ -78,6 +78,10 @@ def with_nothing(frame: Frame, node: Any, kind: type, left: Value, right: Value)
         if isinstance(held, Growing) and isinstance(other, (tuple, list)) and not other:
             same = binary(frame, gast.Eq, frame.call(len, (held,), {}), 0) if issubclass(held.cls, type(other)) else False
             return same if kind is gast.Eq else unary_not(frame, same)
+    if type(left) is dict and type(right) is dict and kind in (gast.Eq, gast.NotEq):
+        if left.keys() != right.keys():
+            return kind is gast.NotEq
+        return compared_items(frame, node, kind, list(left.values()), [right[key] for key in left])
     frame.unsupported(node, "comparing dicts or lists that hold values of the running program is not supported", hint="compare their items")
 
 

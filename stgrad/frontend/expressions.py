@@ -164,12 +164,12 @@ def compare(frame: Frame, node: Any) -> Value:
             found = objects.operator_from_outside(frame, kind, left, right)
         if found is not objects.NO_OPERATOR:
             return found
-        if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)) and not is_static(static_of((left, right))):
+        if is_static(static_of((left, right))):  # names that stand for constants here, in tuples too
+            left, right = static_of(left), static_of(right)
+        elif isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
             return compared_items(frame, node, kind, left, right)
         if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
             return with_nothing(frame, node, kind, left, right)
-        if is_number(static_of(left)) and is_number(static_of(right)):  # a name that stands for a constant here
-            left, right = static_of(left), static_of(right)
         if is_static(left) and is_static(right) or not comparable(left) or not comparable(right):
             return called(COMPARE[kind][0], left, right)
         return binary(frame, kind, left, right)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.identities import one_object
+from stgrad.frontend.numpy_calls import emit
 from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.truth_values import asked
@@ -39,6 +42,17 @@ def _example(frame: Frame, value: Sym) -> Any:
         return np.zeros((1,) * value.type.rank, value.type.dtype)
     number = np.dtype(value.type.dtype).type(0)
     return number.item() if value.type.weak else number
+
+
+def _never_of_integers(function: Callable[[float], bool]) -> None:
+    @handles(function)
+    def asked_of(frame: Frame, x: Value) -> Value:
+        whole = isinstance(x, Sym) and not x.type.array and x.type.dtype in ("int64", "bool")
+        return False if whole else emit(frame, function, x)
+
+
+for _function in (math.isnan, math.isinf):
+    _never_of_integers(_function)
 
 
 @handles(callable)

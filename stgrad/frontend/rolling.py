@@ -19,6 +19,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend.certainties import RAISED
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
@@ -197,7 +198,7 @@ def roll(frame: Frame, found: Long, trip: Callable[[Value], None], read: Callabl
         if all(_same(contents(container), before) for container, before in found.held):
             ASSUMPTION.get().rolled = True
             return True
-    except (errors.StgradError, Leaves):
+    except (errors.StgradError, Leaves, *RAISED):
         pass
     finally:
         SELECTS.reset(token)

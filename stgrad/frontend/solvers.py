@@ -231,6 +231,13 @@ MEANS: dict[str, Any] = {
     **{f"scipy.spatial.distance.{name}": f"stgrad.frontend.distances.{name}" for name in ("cdist", "pdist", "squareform")},
     **{f"scipy.stats._distn_infrastructure.rv_continuous.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_VALUES},
     **{f"scipy.stats._distn_infrastructure.rv_generic.{name}": f"stgrad.frontend.continuous.{name}" for name in _OF_SHAPES},
+    "scipy.stats._distn_infrastructure.rv_generic.freeze": "stgrad.frontend.frozen_distributions.freeze",
+    "scipy.stats._stats_py._xp_mean": "stgrad.frontend.samples.mean",
+    "scipy._lib._array_api.xp_promote": "stgrad.frontend.samples.promote", "scipy._lib._array_api._length_nonmasked": "stgrad.frontend.samples.length",
+    "scipy.stats._axis_nan_policy._check_empty_inputs": "stgrad.frontend.samples.refuse_empty",
+    "scipy._lib.array_api_extra._lib._funcs.apply_where": "stgrad.frontend.samples.apply_where",
+    "scipy._lib.array_api_extra._lib._at.at": "stgrad.frontend.array_updates.at",
+    "scipy.stats._axis_nan_policy._broadcast_arrays": "stgrad.frontend.samples.broadcast_but",
     **{f"scipy.interpolate.{theirs}": f"stgrad.frontend.splines.{ours}" for theirs, ours in (
         ("_ppoly.evaluate", "evaluate"), ("_ppoly.fix_continuity", "fix_continuity"), ("_ppoly.integrate", "integrate"),
         ("_dierckx.evaluate_spline", "evaluate_spline"), ("_bspl.evaluate_spline", "evaluate_spline"),

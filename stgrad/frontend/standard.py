@@ -15,6 +15,7 @@ import gast
 
 from stgrad import errors
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.certainties import RAISED
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
@@ -78,7 +79,7 @@ def said(frame: Frame, node: Any, kept: list[Any] | None = None) -> str:
     try:
         with frame.builder.block() as block:
             found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
-    except (errors.StgradError, Leaves):
+    except (errors.StgradError, Leaves, *RAISED):
         state.restore()
         return "..."
     if kept is None:

@@ -119,9 +119,36 @@ def kve(y, v, z):
     return None, y - 0.5 * (sp.kve(v - 1.0, z) + sp.kve(v + 1.0, z))
 
 
+# The spherical functions obey f' = (n / z) f -+ f(n + 1) and f'' = -(2 / z) f' -+ (1 -+ n (n + 1) / z^2) f (NIST Digital Library of Mathematical
+# Functions, 10.51 and 10.47).
+
+
 @partials(sp.spherical_jn)
-def spherical_jn(y, n, z):
-    return None, n / z * y - sp.spherical_jn(n + 1, z)
+def spherical_jn(y, n, z, derivative=False):
+    if derivative:
+        return None, -2.0 / z * y - (1.0 - n * (n + 1.0) / (z * z)) * sp.spherical_jn(n, z), None
+    return None, n / z * y - sp.spherical_jn(n + 1, z), None
+
+
+@partials(sp.spherical_yn)
+def spherical_yn(y, n, z, derivative=False):
+    if derivative:
+        return None, -2.0 / z * y - (1.0 - n * (n + 1.0) / (z * z)) * sp.spherical_yn(n, z), None
+    return None, n / z * y - sp.spherical_yn(n + 1, z), None
+
+
+@partials(sp.spherical_in)
+def spherical_in(y, n, z, derivative=False):
+    if derivative:
+        return None, -2.0 / z * y + (1.0 + n * (n + 1.0) / (z * z)) * sp.spherical_in(n, z), None
+    return None, n / z * y + sp.spherical_in(n + 1, z), None
+
+
+@partials(sp.spherical_kn)
+def spherical_kn(y, n, z, derivative=False):
+    if derivative:
+        return None, -2.0 / z * y + (1.0 + n * (n + 1.0) / (z * z)) * sp.spherical_kn(n, z), None
+    return None, n / z * y - sp.spherical_kn(n + 1, z), None
 
 
 unary(np.i0, sp.j0, sp.j1, sp.i0, sp.i1)
@@ -140,6 +167,8 @@ def _(rng):
     yield (0, 0.7), {}
 
 
-@samples(sp.spherical_jn)
+@samples(sp.spherical_jn, sp.spherical_yn, sp.spherical_in, sp.spherical_kn)
 def _(rng):
     yield (2, np.array([0.3, 1.0, 2.5])), {}
+    yield (1, np.array([0.3, 1.0, 2.5])), {"derivative": True}
+    yield (1, 0.7, True), {}

@@ -135,12 +135,14 @@ def test_truth_of_instances(cls):
     assert stgrad.grad(chosen, jit=False)(3.0) == 6.0
 
 
-def test_dicts_of_run_time_values_have_no_comparison():
+def test_dicts_of_run_time_values_are_compared():
     def compared(x):
-        return x * x if {"a": x} == {"a": x + 1.0} else x
+        same = {"a": x, "b": 1.0} == {"b": 1.0, "a": 2.0 * x - 2.0}
+        other = {"a": x} != {"b": x}
+        return x * x if same and other else x
 
-    with pytest.raises(errors.UnsupportedSyntaxError, match="comparing dicts"):
-        stgrad.grad(compared, jit=False)(2.0)
+    assert stgrad.grad(compared, jit=False)(2.0) == 4.0
+    assert stgrad.grad(compared, jit=False)(3.0) == 1.0
 
 
 def test_identity_of_run_time_values_is_refused():
