@@ -6,6 +6,7 @@ import difflib
 import enum
 import functools
 import operator
+from collections import deque
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
@@ -72,7 +73,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     if name == "default_factory" and hasattr(owner, "factory"):
         return owner.factory
     cls = owner.cls if isinstance(owner, Growing) else type(owner)
-    if cls in (tuple, list, dict) and name[:2] != "__" and not hasattr(cls, name):
+    if cls in (tuple, list, dict) and name[:2] != "__" and not hasattr(deque if cls is list else cls, name):
         missing = f"'{cls.__name__}' object has no attribute '{name}'"
         raise errors.UndefinedNameError(missing, frame.loc(node) if node is not None else frame.builder.loc) from AttributeError(missing)
     if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
