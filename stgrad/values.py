@@ -7,6 +7,7 @@ any other Python object, which is then static: a number, None, a string, a modul
 from __future__ import annotations
 
 import inspect
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -171,6 +172,10 @@ class Listed(NamedTuple):
     structure: Value
 
 
+class Queue(list[Any]):
+    """A `collections.deque` without a bound."""
+
+
 class DictView(list[Any]):
     """`d.keys()`, `d.values()` or `d.items()`: what the dict holds now, whenever it is looked at."""
 
@@ -242,6 +247,8 @@ def static_of(value: Value) -> Value:
         return value.const
     if isinstance(value, Sym) and isinstance(value.operand, Const):
         return value.operand.value
+    if isinstance(value, DictView):
+        return value
     if isinstance(value, (tuple, list)):
         return rebuild(value, [static_of(v) for v in value])
     if isinstance(value, slice):
@@ -252,7 +259,7 @@ def static_of(value: Value) -> Value:
 def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
     """A container of the same type as `like` with other items."""
     if not isinstance(like, tuple):
-        return list(items)
+        return Queue(items) if isinstance(like, Queue) else list(items)
     if not hasattr(like, "_fields"):
         return tuple(items)
     made = tuple.__new__(type(like), items)  # without a `__new__` of its own, which may want more than the items
@@ -320,10 +327,20 @@ def map_leaves(f: Callable[[Value, str], Value], value: Value, path: str = "") -
     if isinstance(value, (tuple, list)):
         return rebuild(value, [map_leaves(f, v, f"{path}_{i}") for i, v in enumerate(value)])
     if isinstance(value, dict):
-        return {k: map_leaves(f, v, f"{path}_{k}") for k, v in value.items()}
+        return of_class(value, {k: map_leaves(f, v, f"{path}_{k}") for k, v in value.items()})
     if isinstance(value, Record):
         return Record(value.cls, map_leaves(f, value.fields, path))
     return f(value, path)
+
+
+def of_class(like: dict[Any, Value], entries: dict[Any, Value]) -> dict[Any, Value]:
+    """A dict of the same class as `like` with other entries."""
+    if type(like) is dict:
+        return entries
+    made = type(like)(entries)
+    for name, value in getattr(like, "__dict__", {}).items():
+        setattr(made, name, value)
+    return made
 
 
 def opened(value: Any) -> Value:
@@ -338,10 +355,12 @@ def opened(value: Any) -> Value:
 
 def closed(value: Value) -> Any:
     """A structure with an instance in place of each record."""
+    if isinstance(value, Queue):
+        return deque(closed(v) for v in value)
     if isinstance(value, (tuple, list)):
         return rebuild(value, [closed(v) for v in value])
     if isinstance(value, dict):
-        return {k: closed(v) for k, v in value.items()}
+        return of_class(value, {k: closed(v) for k, v in value.items()}) if type(value) is OrderedDict else {k: closed(v) for k, v in value.items()}
     return make(value.cls, closed(value.fields)) if isinstance(value, Record) else value
 
 

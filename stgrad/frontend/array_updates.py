@@ -47,7 +47,8 @@ def at(x, idx=None):
 def _changed(x, idx, y):
     if np.ndim(x) == 0:
         return np.where(idx if np.asarray(idx).dtype == np.bool_ and np.ndim(idx) == 0 else True, y, x)
-    mask = not isinstance(idx, (tuple, slice, list)) and idx is not Ellipsis and idx is not None and np.asarray(idx).dtype == np.bool_ and np.ndim(idx) == np.ndim(x)
+    places = isinstance(idx, (tuple, slice, list)) or idx is Ellipsis or idx is None
+    mask = not places and np.asarray(idx).dtype == np.bool_ and np.ndim(idx) == np.ndim(x)
     if mask and np.ndim(y) == 0:
         return np.where(idx, y, x)
     changed = np.copy(x)

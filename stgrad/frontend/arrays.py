@@ -6,7 +6,7 @@ import difflib
 import enum
 import functools
 import operator
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
@@ -25,7 +25,7 @@ from stgrad.frontend.indexing import above, store
 from stgrad.frontend.operations import binary, operation, shape_of
 from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
-from stgrad.frontend.values import Closure, DictView, Growing, Method, Record, Sym, Value, is_constant, is_static, static_of
+from stgrad.frontend.values import Closure, DictView, Growing, Method, Queue, Record, Sym, Value, is_constant, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 from stgrad.rules import lookup
@@ -50,6 +50,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     """`owner.name`."""
     if name == "__class__" and isinstance(owner, (Sym, Growing, tuple, list, dict)):
         return frame.call(type, (owner,), {})
+    if isinstance(owner, OutsideNames):
+        return frame.of_module(name, node)
     if isinstance(owner, Sym):
         found = ATTRIBUTES.get(name)
         above("questions").refuse_absent(frame, owner, name, node, known=found is not None or name in METHODS)
@@ -70,10 +72,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return getattr(owner, name)  # `sys.float_info.max`
     of_set = isinstance(owner, set) and name in _CHANGING or isinstance(owner, (set, frozenset)) and name in ASKS
     by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
-    if name == "default_factory" and hasattr(owner, "factory"):
-        return owner.factory
-    cls = owner.cls if isinstance(owner, Growing) else type(owner)
-    if cls in (tuple, list, dict) and name[:2] != "__" and not hasattr(deque if cls is list else cls, name):
+    if name == "default_factory" and hasattr(owner, "factory") or name == "maxlen" and Queue in (type(owner), getattr(owner, "cls", None)):
+        return getattr(owner, "factory", None)
+    if isinstance(owner, (tuple, list, dict, Growing)) and (cls := above("kinds").class_of(frame, owner)) in _CONTAINERS and not hasattr(cls, name):
         missing = f"'{cls.__name__}' object has no attribute '{name}'"
         raise errors.UndefinedNameError(missing, frame.loc(node) if node is not None else frame.builder.loc) from AttributeError(missing)
     if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
@@ -86,6 +87,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         frame.unsupported(node, "attributes of a nested function are not supported")
     value = getattr(owner, name, ABSENT) if is_fixed(owner) else frame.look("attribute", owner, name)
     return _missing(frame, owner, name, node) if value is ABSENT else value
+
+
+_CONTAINERS = (tuple, list, dict, deque, OrderedDict, defaultdict, type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _may_be_own(owner: Any, name: str) -> bool:
@@ -274,7 +278,7 @@ METHODS: dict[str, Callable[..., Value]] = {
 def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     if isinstance(owner, (set, frozenset)):
         return _set_method(frame, owner, name, *args)
-    is_list = isinstance(owner, list) or isinstance(owner, Growing) and owner.cls is list
+    is_list = isinstance(owner, list) or isinstance(owner, Growing) and issubclass(owner.cls, list)
     if is_list and name == "sort":
         from stgrad.frontend import ordering
 
@@ -284,14 +288,12 @@ def _container_method(frame: Frame, owner: Value, name: str, args: tuple[Value, 
 
         known_texts(frame, owner, *args)
         return search(frame, owner, name, *args)
-    if is_list and name in ("appendleft", "popleft", "extendleft"):
-        return _left_method(frame, owner, name, *args)
-    if is_list and name == "rotate":
-        from stgrad.frontend.deques import rotate
-
-        return frame.call(rotate, (owner, *args), kwargs)
+    if is_list and name in ("appendleft", "popleft", "extendleft", "rotate"):
+        return above("deques").method(frame, owner, name, args, kwargs)
     if is_list and name in ("append", "extend", "pop", "clear", "copy", "reverse", "insert"):
         return _list_method(frame, owner, name, *args)
+    if isinstance(owner, DictView) and name == "isdisjoint":
+        return not any(frame.call(operator.contains, (owner, v), {}) for v in iteration.static_items(frame, args[0], None))
     known_text(frame, *args)
     if isinstance(owner, dict) and name in ("get", "pop", "setdefault") and args and not is_static(static_of(args[0])):
         return _get_at_run_time(frame, owner, name, *args, **kwargs)
@@ -393,15 +395,6 @@ def _known_list_method(frame: Frame, owner: list[Value], name: str, *args: Value
         return getattr(owner, name)(*known)
     except IndexError as problem:
         raise errors.ShapeError(f"IndexError: {problem}", frame.builder.loc) from problem
-
-
-def _left_method(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
-    """What a deque does at its left end."""
-    if name == "popleft":
-        return _list_method(frame, owner, "pop", 0)
-    for v in args if name == "appendleft" else args[0]:
-        _list_method(frame, owner, "insert", 0, v)
-    return None
 
 
 def _extend(frame: Frame, owner: Value, values: Value) -> None:

@@ -191,11 +191,17 @@ def _sum(frame: Frame, values: Value, start: Value = 0) -> Value:
             total = item if first else _added(frame, total, item)
         return total
     if isinstance(values, Sym) and values.type.rank == 1 and is_number(start) and start == 0:
-        total = operations.operation(frame, np.sum, (values,))
+        total = operations.operation(frame, np.sum, (values,), _as_narrow(values))
         return frame.builder.note_item(total, values) if listed else total
     if isinstance(values, Sym) and values.type.rank > 1 and is_number(start) and start == 0:
-        return operations.operation(frame, np.sum, (values,), {"axis": 0})
+        return operations.operation(frame, np.sum, (values,), {"axis": 0, **_as_narrow(values)})
     return folded(frame, count_items(frame, values, None), lambda total, item: _added(frame, total, item), start)
+
+
+def _as_narrow(values: Sym) -> dict[str, Any]:
+    """NumPy's sum widens narrow integers, Python's adds one to the other."""
+    narrow = np.dtype(values.type.dtype).kind in "iu" and values.type.dtype != "int64"
+    return {"dtype": np.dtype(values.type.dtype)} if narrow else {}
 
 
 def _matters(items: Sequence[Value], item: Value) -> bool:
@@ -250,10 +256,10 @@ def _extreme(frame: Frame, args: tuple[Value, ...], kind: type, name: str, key: 
     for item in items[1:]:
         if is_static(best) and is_static(item):
             best = min(best, item) if name == "min" else max(best, item)
-        elif isinstance(best, (tuple, list)) or type_of(best).is_float or type_of(item).is_float:
-            best = _choose(frame, kind, best, item)
-        else:
+        elif all(isinstance(v, Sym) or is_number(v) for v in (best, item)) and {(type_of(v).dtype, type_of(v).weak) for v in (best, item)} == {("int64", True)}:
             best = frame.builder.call(name, (best, item), Type("int64", weak=True))
+        else:
+            best = _choose(frame, kind, best, item)
     return best
 
 
@@ -274,10 +280,9 @@ def _extreme_of(frame: Frame, array: Sym, name: str, default: Value) -> Value:
 
 def _choose(frame: Frame, kind: type, best: Value, item: Value) -> Value:
     """`item if item > best else best`, as Python's max compares."""
-    from stgrad.frontend.comparisons import compared_items
+    from stgrad.frontend.comparisons import compared
 
-    pairs = isinstance(item, (tuple, list)) and isinstance(best, (tuple, list))
-    better = operations.truth(frame, compared_items(frame, None, kind, item, best) if pairs else operations.binary(frame, kind, item, best))
+    better = operations.truth(frame, compared(frame, None, kind, item, best))
     if not isinstance(better, Sym):
         return item if better else best
     return branch(frame, better, lambda: item, lambda: best, "_t")
@@ -397,19 +402,6 @@ def _sorted(frame: Frame, values: Value, *, key: Value = None, reverse: Value = 
 @handles(slice)
 def _slice(frame: Frame, *args: Value) -> Value:
     return slice(*args)
-
-
-@handles(set, frozenset)
-def _set(frame: Frame, values: Value = ()) -> Value:
-    """Of values that are known at compile time, or of those of the running program."""
-    from stgrad.frontend import sets
-
-    if (made := sets.key_set(frame, sets.unordered(values))) is not None:
-        return made
-    items = [static_of(v) for v in static_items(frame, values, None)]
-    if not is_static(items):
-        raise errors.NeedStaticError("the items of a set must be known at compile time", frame.builder.loc, hint="use a list or a tuple")
-    return set(items)
 
 
 @handles(print)

@@ -53,7 +53,7 @@ from stgrad.frontend.generators import collected
 from stgrad.frontend.identities import as_another
 from stgrad.frontend.inlining import inline_closure, inline_function, inline_rule
 from stgrad.frontend.iteration import Chain, count_items, iterated, known_items, once, rows, takes
-from stgrad.frontend.lazy import CONSUMING, STEPWISE, argument
+from stgrad.frontend.lazy import ASKING, CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
@@ -222,7 +222,7 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
     """The arguments as what is not written in Python reads them: numbers out of their boxes, and items of those that it asks for items."""
     plain = numbers_in if _reads_numbers(function) else unwrapped
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
-    if callable(function) and root_of(function) in ("numpy", "scipy"):
+    if callable(function) and root_of(function) in ("numpy", "scipy") and not objects.constructible(function):
         args, kwargs = tuple(array_inside(frame, a) for a in args), {k: array_inside(frame, v) for k, v in kwargs.items()}
         if _hashable(function) and counts_positions(function):
             args, kwargs = positions_counted(frame, function, args, kwargs)
@@ -230,7 +230,8 @@ def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dic
         args = tuple(iterated(frame, a) for a in (apart(frame, args) if function is zip else args))
         if function not in _LAZY:  # they may ask for the items twice, which an iterator gives once
             args = tuple(_rest(frame, function, a) if takes(a) else a for a in args)
-    if not (isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING or _hashable(function) and function in _LAZY):
+    whole = isinstance(function, (type, Record, functools.partial)) and function not in _CONSUMING
+    if not (whole or _hashable(function) and (function in _LAZY or function in ASKING)):
         args = tuple(_collected(frame, function, a) if isinstance(a, (Generator, Waiting)) else a for a in args)
     return args, kwargs
 

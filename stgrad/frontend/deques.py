@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.frontend.arrays import call_method
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.objects import construct
-from stgrad.frontend.values import Value
+from stgrad.frontend.values import Growing, Method, Queue, Value
 
 
 class Deque:
     """`collections.deque(values, maxlen)` with a bound."""
+
+    stands_for: type = collections.deque
 
     def __init__(self, values, maxlen):  # type: ignore[no-untyped-def]
         self.maxlen = maxlen
@@ -91,6 +94,23 @@ def rotate(values, n=1):  # type: ignore[no-untyped-def]
         values[:] = values[first:] + values[:first]
 
 
+def method(frame: Frame, owner: Value, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    """What a deque does at its left end."""
+    if name == "rotate":
+        return frame.call(rotate, (owner, *args), kwargs)
+    if name == "popleft":
+        return call_method(frame, Method(owner, "pop"), (0,), {})
+    for v in args if name == "appendleft" else args[0]:
+        call_method(frame, Method(owner, "insert"), (0, v), {})
+    return None
+
+
 @handles(collections.deque)
 def _deque(frame: Frame, iterable: Value = (), maxlen: Value = None) -> Value:
-    return frame.call(list, (iterable,), {}) if maxlen is None else construct(frame, Deque, (iterable, maxlen), {})
+    if maxlen is not None:
+        return construct(frame, Deque, (iterable, maxlen), {})
+    made = frame.call(list, (iterable,), {})
+    if not isinstance(made, Growing):
+        return Queue(made)
+    made.cls = Queue
+    return made

@@ -173,7 +173,7 @@ def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
     if isinstance(owner, Record):
         objects.special(frame, owner, "__delitem__", (index,), "does not support item deletion")
         return
-    if isinstance(owner, Growing) and owner.cls is list:
+    if isinstance(owner, Growing) and issubclass(owner.cls, list):
         drop(frame, owner, static_of(index))
         return
     known = static_of(index)

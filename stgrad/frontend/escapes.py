@@ -224,7 +224,10 @@ def _inside(change: Callable[[Block], Block], stmt: Stmt) -> Stmt:
 # --------------------------------------------------------------------------- what no test is known of
 
 _OF_ANY_EXTENTS = frozenset(("np.convolve", "np.correlate", "np.outer", "np.kron"))
-_SAFE = frozenset("math.atan math.atan2 math.fabs math.copysign math.erf math.erfc math.hypot math.degrees math.radians math.tanh math.asinh math.cbrt".split())
+_SAFE = frozenset(
+    f"math.{name}"
+    for name in "atan atan2 fabs copysign erf erfc hypot degrees radians tanh asinh cbrt isnan isinf isfinite modf frexp nextafter".split()
+)
 
 
 def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Iterator[tuple[Stmt, str, type[BaseException]]]:

@@ -13,7 +13,7 @@ from stgrad.frontend import growing, list_sums, objects, passed, sparse_objects,
 from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
-from stgrad.frontend.comparisons import among, comparable, compared_items, equal_objects, unary_not, with_nothing
+from stgrad.frontend.comparisons import among, compared, equal, overloaded, unary_not
 from stgrad.frontend.comprehensions import TEST, comprehension, element_of
 from stgrad.frontend.control import branch
 from stgrad.frontend.departures import Chooses
@@ -42,6 +42,7 @@ from stgrad.frontend.values import (
     Value,
     is_number,
     is_static,
+    leaves,
     static_of,
     type_of,
 )
@@ -67,7 +68,7 @@ def binop(frame: Frame, node: Any) -> Value:
 
 
 def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
-    """`left <op> right` for values of every kind; `node.op` is the operator."""
+    """`left <op> right` for values of every kind."""
     if isinstance(left, str) and not (is_static(static_of(right)) and not isinstance(left, RunTimeText) and not isinstance(right, RunTimeText)):
         return RunTimeText(left + right) if kind is gast.Add and isinstance(right, str) else RunTimeText(UNKNOWN)
     if isinstance(left, str):
@@ -75,9 +76,9 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     left, right = sparse_objects.operands(frame, (tables.of_keys(left), tables.of_keys(right)))
     if growing.listed(left) or growing.listed(right):
         found = objects.operator(frame, kind, left, right)
-        return found if found is not objects.NO_OPERATOR else container_operator(frame, node, left, right)
+        return found if found is not objects.NO_OPERATOR else container_operator(frame, node, kind, left, right)
     if isinstance(left, Record) or isinstance(right, Record):
-        return _overloaded(frame, node, kind, left, right)
+        return overloaded(frame, node, kind, left, right)
     if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
         return BINARY[kind][0](left, right)
     if isinstance(left, dict) and isinstance(right, dict) and kind is gast.BitOr:
@@ -88,24 +89,12 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     return found if found is not objects.NO_OPERATOR else binary(frame, kind, left, right)
 
 
-def _overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
-    """An operator that a class defines."""
-    result = objects.operator(frame, kind, *operands)
-    if result is objects.NO_OPERATOR:
-        if kind in (gast.Eq, gast.NotEq) and (same := equal_objects(frame, node, *operands)) is not objects.NO_OPERATOR:
-            return same if kind is gast.Eq else unary_not(frame, same)
-        owner = next(v for v in operands if isinstance(v, (Record, tuple)))
-        cls = owner.cls if isinstance(owner, Record) else type(owner)
-        frame.unsupported(node, f"`{getattr(cls, 'stands_for', cls).__name__}` does not define this operator")
-    return result
-
-
-def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Value:
+def container_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`+` and `*` of tuples and lists; with an array, the container is one too."""
     arrays = growing.beside_arrays(frame, left, right)
     if not any(map(growing.listed, arrays)):
-        return binary(frame, type(node.op), *arrays)
-    if any(isinstance(v, Growing) for v in (left, right)) and isinstance(node.op, gast.Add):
+        return binary(frame, kind, *arrays)
+    if any(isinstance(v, Growing) for v in (left, right)) and kind is gast.Add:
         one, other = (v.cls if isinstance(v, Growing) else type(v) for v in (left, right))
         if one is other:
             return list_sums.concatenated(frame, left, right)
@@ -113,13 +102,12 @@ def container_operator(frame: Frame, node: Any, left: Value, right: Value) -> Va
             raise TypeError(f'can only concatenate {one.__name__} (not "{other.__name__}") to {one.__name__}')
     left, right = (v if isinstance(v, (tuple, list)) else static_of(v) for v in (left, right))
     items, count = (left, right) if isinstance(left, (list, tuple)) else (right, left)
-    if isinstance(node.op, gast.Mult) and isinstance(items, (list, tuple)) and isinstance(count, Sym):
+    if kind is gast.Mult and isinstance(items, (list, tuple)) and isinstance(count, Sym):
         found = list_sums.repeated(frame, list(items), count)
         found.cls = type(items)
         return found
     if isinstance(left, (Sym, Growing)) or isinstance(right, (Sym, Growing)):
         raise errors.NeedStaticError("the length of a list must be known at compile time", frame.loc(node))
-    kind = type(node.op)
     if kind not in (gast.Add, gast.Mult):
         frame.unsupported(node, "this operator on a tuple or list is not supported")
     run = BINARY[kind][0]
@@ -133,7 +121,7 @@ def unaryop(frame: Frame, node: Any) -> Value:
         return unary_not(frame, condition(frame, node.operand))
     value = frame.evaluate(node.operand)
     if isinstance(value, Record) or isinstance(value, tuple) and type(value) is not tuple:
-        return _overloaded(frame, node, type(node.op), value)
+        return overloaded(frame, node, type(node.op), value)
     found = objects.operator_from_outside(frame, type(node.op), value)
     return found if found is not objects.NO_OPERATOR else unary(frame, type(node.op), value)
 
@@ -149,40 +137,31 @@ def compare(frame: Frame, node: Any) -> Value:
         for part, side in ((node.left, left), (node.comparators[0], right)):
             if isinstance(side, Chosen):
                 raise Chooses(part, side)
-        left, right = unwrapped(frame, left), unwrapped(frame, right)
+        if kind in (gast.Eq, gast.NotEq) and (isinstance(left, Optional) or isinstance(right, Optional)) and not any(map(_may_be_array, (left, right))):
+            same = equal(frame, node, left, right)  # None equals no number
+            return same if kind is gast.Eq else unary_not(frame, same)
+        left, right = (unwrapped(frame, v) if isinstance(v, Optional) else v for v in (left, right))
     else:
         left, right = frame.evaluate(node.left), frame.evaluate(node.comparators[0])
     if kind in (gast.In, gast.NotIn) and isinstance(right, RunTimeText) and type(left) is str:
         return holds(frame, right, left) is (kind is gast.In)
     (known_text if kind in (gast.Is, gast.IsNot) else known_texts)(frame, left, right)
     if kind in COMPARE:
-        left, right = growing.beside_arrays(frame, left, right)
-        if isinstance(left, Record) or isinstance(right, Record):
-            return _overloaded(frame, node, kind, left, right)
-        found = (objects.operator if isinstance(left, tuple) or isinstance(right, tuple) else objects.derived_operator)(frame, kind, left, right)
-        if found is objects.NO_OPERATOR and not is_static((left, right)):
-            found = objects.operator_from_outside(frame, kind, left, right)
-        if found is not objects.NO_OPERATOR:
-            return found
-        if is_static(static_of((left, right))):  # names that stand for constants here, in tuples too
-            left, right = static_of(left), static_of(right)
-        elif isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-            return compared_items(frame, node, kind, left, right)
-        if any(isinstance(v, (dict, Growing)) and not is_static(v) for v in (left, right)) and not any(v is None for v in (left, right)):
-            return with_nothing(frame, node, kind, left, right)
-        if is_static(left) and is_static(right) or not comparable(left) or not comparable(right):
-            return called(COMPARE[kind][0], left, right)
-        return binary(frame, kind, left, right)
+        return compared(frame, node, kind, left, right)
     if kind in (gast.Is, gast.IsNot):
-        return _identity(frame, node, kind, left, right)
+        return identity(frame, node, kind, left, right)
     right = getattr(right, "known", None) or right  # a range
     return membership(frame, node, kind, static_of(left), static_of(right))
+
+
+def _may_be_array(value: Value) -> bool:
+    return any(isinstance(leaf, Sym) and leaf.type.array for leaf in leaves(value.value if isinstance(value, Optional) else value))
 
 
 CONTAINERS = (tuple, *MUTABLE)
 
 
-def _identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
+def identity(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`is`: of what is known at compile time, and of a flag of the running program with True or False."""
     known, other = static_of(left), static_of(right)
     if isinstance(known, Sym) and isinstance(other, Sym) and known.operand != other.operand:
@@ -238,28 +217,15 @@ def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -
         table = table_for(frame, right, left) if isinstance(left, tuple) else None
         if table is not None:
             return membership(frame, node, kind, left, table)
-    items = isinstance(left, tuple) and not is_static(left)
-    if (isinstance(left, Sym) or items) and isinstance(right, (dict, set, frozenset)):
+    if not is_static(left) and isinstance(right, (dict, set, frozenset)):
         right = list(right)
-    if isinstance(right, (tuple, list)) and (items or any(isinstance(v, Record) for v in (left, *right))):
+    if isinstance(right, (tuple, list)) and not all(is_static(v) and not isinstance(v, Range) for v in (left, *right)):
         found = among(frame, node, left, right)
-        return found if kind is gast.In else unary_not(frame, found)
-    right, numbers = _candidates(left, right) if isinstance(right, (tuple, list)) else (right, False)
-    if (isinstance(left, Sym) and not left.type.rank or is_number(left) and not is_static(right)) and numbers:
-        found = frame.call(any, ([binary(frame, gast.Eq, left, v) for v in right],), {})
         return found if kind is gast.In else unary_not(frame, found)
     if not is_static(left) or not (is_static(right) or isinstance(right, dict)):
         frame.unsupported(node, "`in` needs values that are known at compile time", hint="compare with `==` and `or`")
     found = called(operator.contains, right, left)
     return found if kind is gast.In else not found
-
-
-def _candidates(left: Value, items: Value) -> tuple[Value, bool]:
-    """The items that a value may be equal to, and whether all are numbers: a number never is None or a text."""
-    number = isinstance(left, Sym) or is_number(left)
-    plain = left is None or isinstance(left, str)
-    found = [v for v in items if not (number and (v is None or isinstance(v, str)) or plain and isinstance(v, Sym))]
-    return found, all(isinstance(v, Sym) or is_number(v) for v in found)
 
 
 @evaluates(gast.BoolOp)

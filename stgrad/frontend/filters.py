@@ -13,9 +13,10 @@ from stgrad.rules.signal import from_rest
 
 
 def lfilter(b, a, x, axis=-1, zi=None):
+    b, a, x = (np.atleast_1d(np.asarray(v)) for v in (b, a, x))
     if zi is None:
         return from_rest(b, a, x, axis)
-    b, a, x, zi = (np.atleast_1d(np.asarray(v)) for v in (b, a, x, zi))
+    zi = np.atleast_1d(np.asarray(zi))
     rows, state = np.moveaxis(x, axis, -1), np.moveaxis(zi, axis, -1)
     samples, count = rows.shape[-1], state.shape[-1]
     if zi.ndim != x.ndim or count != max(len(a), len(b)) - 1:

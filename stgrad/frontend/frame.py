@@ -284,6 +284,13 @@ class Frame:
         found.earlier = lambda: self.note_earlier(name)
         raise found.outside()
 
+    def of_module(self, name: str, node: Any) -> Value:
+        """What a name stands for outside of the function, if anything."""
+        try:
+            return self._global(self.source, name, node)
+        except errors.UndefinedNameError:
+            return UNDEFINED
+
     def _global(self, source: Source, name: str, node: Any) -> Value:
         try:
             value = source.resolve(name)

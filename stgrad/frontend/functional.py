@@ -14,7 +14,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import boxes, growing, operations
+from stgrad.frontend import boxes, comparisons, growing, operations
 from stgrad.frontend.builtins import HANDLERS, handles
 from stgrad.frontend.comparisons import unary_not
 from stgrad.frontend.edits import delete
@@ -27,7 +27,14 @@ from stgrad.ir import Type
 
 
 def _operator_function(kind: type) -> Callable[..., Value]:
-    return lambda frame, a, b: operations.binary(frame, kind, a, b)
+    """What the operator itself does, of whatever it is given."""
+
+    def handler(frame: Frame, a: Value, b: Value) -> Value:
+        from stgrad.frontend import expressions
+
+        return (comparisons.compared if kind in operations.COMPARE else expressions.binary_operator)(frame, None, kind, a, b)
+
+    return handler
 
 
 for _kind, (_python, _) in {**operations.BINARY, **operations.COMPARE}.items():
@@ -38,6 +45,21 @@ HANDLERS[operator.abs] = HANDLERS[abs]
 HANDLERS[operator.getitem] = lambda frame, a, b: load(frame, a, b, None)
 HANDLERS[operator.not_] = lambda frame, a: unary_not(frame, operations.truth(frame, a))
 HANDLERS[operator.truth] = lambda frame, a: operations.flag(frame, operations.truth(frame, a))
+
+
+@handles(operator.is_)
+def _is(frame: Frame, a: Value, b: Value) -> Value:
+    from stgrad.frontend.expressions import identity
+
+    return identity(frame, None, gast.Is, a, b)
+
+
+@handles(operator.is_not)
+def _is_not(frame: Frame, a: Value, b: Value) -> Value:
+    return unary_not(frame, frame.call(operator.is_, (a, b), {}))
+
+
+HANDLERS[operator.concat] = HANDLERS[operator.add]
 
 
 @handles(operator.index)
@@ -75,7 +97,7 @@ def _in_place(kind: type) -> Callable[..., Value]:
         if isinstance(a, Sym) and a.type.array:
             statements.update(frame, a, Ellipsis, kind, b, None)
             return a
-        if kind is gast.Add and (isinstance(a, list) or isinstance(a, Growing) and a.cls is list):
+        if kind is gast.Add and (isinstance(a, list) or isinstance(a, Growing) and issubclass(a.cls, list)):
             frame.call(Method(a, "extend"), (b,), {})
             return a
         boxes.changing(frame, a)

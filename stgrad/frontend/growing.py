@@ -422,7 +422,7 @@ def _same_items(frame: Frame, array: Sym) -> Sym:
 
 def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
-    wide = {"f": "float64", "c": "complex128", "i": "int64"}.get(np.dtype(array.type.dtype).kind, array.type.dtype)  # Python has no others
+    wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64"}.get(np.dtype(array.type.dtype).kind, array.type.dtype)  # Python has no others
     whole = _same_items(frame, array) if rows else frame.call(Method(array, "astype"), (wide,), {})
     if not rows:
         frame.builder.listed.add(whole.name)

@@ -14,7 +14,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import append_item, buffers, empty, loaded, set_item_at
 from stgrad.frontend.heap import Grows, path_of, reachable, replace_container
 from stgrad.frontend.items import ANY, UNSET, Coded, Slot, beside, described, joined, row_type, same_kind
-from stgrad.frontend.values import Growing, Nested, Record, Sym, Value, leaves, map_leaves, rebuild, type_of
+from stgrad.frontend.values import Growing, Nested, Queue, Record, Sym, Value, leaves, map_leaves, rebuild, type_of
 from stgrad.ir import Dim, Type
 
 
@@ -133,7 +133,7 @@ def _begin(frame: Frame, growth: Growth, shape: Value, extents: Any, trips: Valu
 
     what = path_of(frame, origin)
     items = list(origin)
-    growing = Growing(map_leaves(buffer, shape), count, origin)
+    growing = Growing(map_leaves(buffer, shape), count, origin, cls=Queue if isinstance(origin, Queue) else list)
     if extents is None:
         growing.count = 0
     replace_container(frame, origin, growing)
@@ -159,7 +159,7 @@ def at_run_time(frame: Frame, value: Value, shape: Value) -> Growing:
 
 def of_two_lengths(frame: Frame, a: Value, b: Value) -> Value | None:
     """What describes the items of two lists of numbers of which one name means either; None for anything else."""
-    if not all(isinstance(v, list) or isinstance(v, Growing) and v.cls is list and v.structure is not None for v in (a, b)):
+    if not all(isinstance(v, list) or isinstance(v, Growing) and issubclass(v.cls, list) and v.structure is not None for v in (a, b)):
         return None
     items = [described(frame, v) for side in (a, b) if isinstance(side, list) for v in side]
     items += [map_leaves(lambda b, _: row_type(b), side.structure) for side in (a, b) if isinstance(side, Growing)]

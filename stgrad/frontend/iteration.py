@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import gast
@@ -118,8 +119,25 @@ def iterated(frame: Frame, value: Value, *, whole: bool = True) -> Value:
     if whole and is_cursor(value):
         return value
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
-        return frame.call(value.cls.__iter__, (value,), {})
+        return _asked(frame, value)
     return value
+
+
+def _asked(frame: Frame, value: Record) -> Value:
+    """What `__iter__` of an instance gives: of one that is its own iterator, the items that its `__next__` gives until it raises StopIteration."""
+    given = frame.call(look("raw", value.cls, "__iter__"), (value,), {})
+    if isinstance(given, Record) and not is_cursor(given) and isinstance(look("raw", given.cls, "__next__"), FunctionType):
+        return frame.call(_stepped, (given,), {})
+    return given
+
+
+def _stepped(values):  # type: ignore[no-untyped-def]
+    while True:
+        try:
+            item = next(values)
+        except StopIteration:
+            return
+        yield item
 
 
 def rows(frame: Frame, array: Sym, count: int | None, message: str, node: Any) -> list[Value] | None:
@@ -167,7 +185,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         frame.mutate(value)
         return list(rest)
     if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
-        return known_items(frame, frame.call(value.cls.__iter__, (value,), {}), node)
+        return known_items(frame, _asked(frame, value), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return called(list, value)
     number = isinstance(value, (int, float, complex)) or value is None  # Python's own error is certain of these

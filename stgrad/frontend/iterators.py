@@ -10,6 +10,7 @@ import collections
 import itertools
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import gast
@@ -45,6 +46,7 @@ from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.objects import construct
 from stgrad.frontend.purity import changes_nothing
 from stgrad.frontend.values import DictView, Generator, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
+from stgrad.lookups import look
 
 
 def _lists(frame: Frame, values: tuple[Value, ...]) -> list[list[Value]] | None:
@@ -363,12 +365,21 @@ def _first_of(frame: Frame, items: Value, *default: Value) -> Value:
     return branch(frame, some, lambda: load(frame, items, 0, None), stop, "_t")
 
 
+def _next_or(values, default):  # type: ignore[no-untyped-def]
+    try:
+        return next(values)
+    except StopIteration:
+        return default
+
+
 @handles(next)
 def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
     if id(cursor) in frame.builder.once and id(cursor) not in frame.builder.consumed:
         return _first_of(frame, cursor, *default)  # a generator expression that has no name
     if isinstance(cursor, Generator):
         cursor = construct(frame, Cursor, (first_few(frame, cursor, 1),), {})
+    if isinstance(cursor, Record) and isinstance(step := look("raw", cursor.cls, "__next__"), FunctionType):
+        return frame.call(_next_or, (cursor, *default), {}) if default else frame.call(step, (cursor,), {})
     if not isinstance(cursor, Record) or cursor.cls is not Cursor:
         raise errors.UnsupportedSyntaxError("`next` of what `iter` did not make is not supported", frame.builder.loc, hint="write next(iter(...)), or a loop")
     refuse_spent(frame, cursor)

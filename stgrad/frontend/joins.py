@@ -38,6 +38,7 @@ from stgrad.frontend.values import (
     Waiting,
     a_kind,
     is_number,
+    of_class,
     operand_of,
     rebuild,
     static_of,
@@ -100,7 +101,7 @@ def same(a: Value, b: Value) -> bool:
         return same(a.index, b.index) and len(a.options) == len(b.options) and all(map(same, a.options, b.options))
     if isinstance(a, (tuple, list)) and type(a) is type(b):
         return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
+    if isinstance(a, dict) and type(a) is type(b):
         return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
     if isinstance(a, (Record, Growing, Nested)) and type(a) is type(b):
         return getattr(a, "cls", None) is getattr(b, "cls", None) and all(map(same, _parts(a).values(), _parts(b).values()))
@@ -177,10 +178,10 @@ class Join:
     def _together(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
         if (a is None or b is None or isinstance(a, Optional) or isinstance(b, Optional)) and all(v is None or can_be_optional(v) for v in (a, b)):
             return self._optional(a, b, what, fresh)
-        if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)) and len(a) == len(b):
+        if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
             return rebuild(a, [self._value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
-        if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
-            return {k: self._value(a[k], b[k], f"{what}_{k}", fresh) for k in a}
+        if isinstance(a, dict) and type(a) is type(b) and list(a) == list(b):
+            return of_class(a, {k: self._value(a[k], b[k], f"{what}_{k}", fresh) for k in a})
         if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls and list(a.fields) == list(b.fields):
             return Record(a.cls, {k: self._value(a.fields[k], b.fields[k], f"{what}_{k}", fresh) for k in a.fields})
         if isinstance(a, Nested) and isinstance(b, Nested):
@@ -335,7 +336,7 @@ def merge(frame: Frame, new: Value, sources: tuple[Value, ...], origin: Value) -
 
 def describe(value: Value) -> str:
     if isinstance(value, Growing):
-        return "a list that grows" if value.cls is list else "a tuple of unknown length"
+        return "a list that grows" if issubclass(value.cls, list) else "a tuple of unknown length"
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, dict):

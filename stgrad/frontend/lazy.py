@@ -21,6 +21,7 @@ from stgrad.frontend.values import Closure, Record, Value
 
 STEPWISE: set[Any] = {any, all, next}  # they may leave items
 LAZY = {iter, enumerate, zip, map, filter, itertools.islice, itertools.filterfalse}  # they take items when theirs are asked for
+ASKING = {isinstance, type, hasattr, getattr, callable}  # they take none
 CONSUMING: list[type] = []  # classes that take all items (`stgrad.frontend.calls`)
 
 
@@ -37,7 +38,7 @@ def argument(frame: Frame, node: Any, function: Value, others: int) -> Value:
     if not isinstance(node, gast.GeneratorExp) or isinstance(function, (Closure, Record, types.FunctionType, types.MethodType)):
         return frame.evaluate_raw(node)
     name = getattr(function, "__name__", type(function).__name__)
-    if _among(function, LAZY) and not others:
+    if _among(function, LAZY) and not others or _among(function, ASKING):
         return frame.evaluate_raw(node)
     if _among(function, STEPWISE | LAZY) or getattr(function, "__module__", None) == "itertools":
         return unseen(frame, lambda: _items(frame, node), f"`{name}`", node)

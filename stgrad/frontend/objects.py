@@ -8,7 +8,6 @@ read of it is on the record of look-ups, and its methods and operators are read 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import sys
 import types
@@ -18,13 +17,12 @@ from typing import Any
 import gast
 
 from stgrad import errors
-from stgrad.frontend import partly
+from stgrad.frontend import descriptors, partly
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.generic import GenericMethod
 from stgrad.frontend.heap import LACKS, State
 from stgrad.frontend.truth_values import asked
-from stgrad.frontend.values import Growing, Record, Sym, Value, a_kind, is_derived, is_static
+from stgrad.frontend.values import Record, Sym, Value, a_kind, is_derived, is_static
 from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
 
 _MISSING = object()
@@ -50,7 +48,7 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     cls = _class_of(record)
     if isinstance(owner, Super) and _of_a_class(owner):
         return _bound_to_class(frame, record, _behind(owner, name))
-    if isinstance(owner, Record) and name in owner.fields:
+    if isinstance(owner, Record) and name in owner.fields and not descriptors.governs(look("raw", cls, name)):
         return partly.read(frame, owner, name)
     if name == "__class__":
         return cls
@@ -58,7 +56,7 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
         return frame.call(vars, (owner,), {})
     found = _behind(owner, name) if isinstance(owner, Super) else Lookup("raw", cls, name, look("raw", cls, name))
     if found.value is not ABSENT:
-        return _of_class(frame, record, found)
+        return descriptors.given(frame, record, cls, found)
     other = look("raw", cls, "__getattr__")
     if isinstance(owner, Record) and isinstance(other, types.FunctionType):
         return frame.call(other, (record, name), {})
@@ -97,33 +95,9 @@ def _behind(owner: Super, name: str) -> Lookup:
     return Lookup("own", object, name, ABSENT)
 
 
-def _of_class(frame: Frame, record: Value, lookup: Lookup) -> Value:
-    found, name = lookup.value, lookup.name
-    if isinstance(found, property):
-        return frame.call(found.fget, (record,), {})
-    if isinstance(found, functools.cached_property):
-        value = frame.call(found.func, (record,), {})
-        if isinstance(record, Record):
-            set_field(frame, record, name, value)
-        return value
-    if isinstance(found, classmethod):
-        return types.MethodType(found.__func__, _class_of(record))
-    if isinstance(found, staticmethod):
-        return found.__func__
-    if isinstance(found, functools.singledispatchmethod):
-        return GenericMethod(found, record)
-    if callable(found) and not isinstance(found, type):
-        return types.MethodType(found, record)
-    return found if callable(found) else frame.stand_in(lookup)
-
-
 def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> None:
     """`record.name = value`."""
-    found = look("raw", record.cls, name)
-    if isinstance(found, property):
-        if found.fset is None:
-            frame.unsupported(node, f"the property `{name}` cannot be set")
-        frame.call(found.fset, (record, value), {})
+    if descriptors.asked(frame, look("raw", record.cls, name), "__set__", record, value)[1]:
         return
     params = look("raw", record.cls, "__dataclass_params__")
     if params is not ABSENT and params.frozen:
@@ -149,8 +123,10 @@ def drop(frame: Frame, record: Value, name: str, node: Any) -> None:
     """`del record.name`."""
     if not isinstance(record, Record):
         frame.unsupported(node, f"`del` of an attribute of {a_kind(record)} is not supported", hint="set it to None")
+    if descriptors.asked(frame, look("raw", record.cls, name), "__delete__", record)[1]:
+        return
     own = look("raw", record.cls, "__delattr__") is object.__delattr__ or record.cls is types.SimpleNamespace
-    if not own or isinstance(look("raw", record.cls, name), property):
+    if not own:
         frame.unsupported(node, f"`{record.cls.__name__}` deletes attributes in its own way")
     partly.read(frame, record, name)
     frame.mutate(record)
@@ -413,16 +389,14 @@ def _super(frame: Frame, *args: Value) -> Value:
 def _type(frame: Frame, value: Value, *made_of: Value, **_: Value) -> Value:
     if made_of:
         raise errors.UnsupportedSyntaxError("a class made in a function is not supported", frame.builder.loc, hint="define the class at module level")
-    if isinstance(value, Record):
-        return getattr(value.cls, "stands_for", value.cls)
-    if isinstance(value, Growing):
-        return list
     if isinstance(value, Sym):
         import numpy as np
 
         number = np.dtype(value.type.dtype).type(0)
         return np.ndarray if value.type.array else asked(frame, value, type, number.item() if value.type.weak else number)
-    return look("class", value)
+    from stgrad.frontend.kinds import class_of
+
+    return class_of(frame, value)
 
 
 @handles(dataclasses.replace)

@@ -99,6 +99,8 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if op is np.power:
         better_known(frame.builder, b)
         b = int(b) if isinstance(b, np.bool_) and type_of(a).is_float else b  # rules subtract from it
+        if type(known[1]) is int and known[1] < 0 and type_of(a).weak and type_of(a).dtype in ("int64", "bool"):
+            a = cast_scalar(frame, a, "float")  # as Python: the result is one
     a, b = agreed(frame, (a, b))
     if frame.unroll and not frame.builder.refused:
         a, b = _as_numpy(frame, kind, a, b)
@@ -236,6 +238,9 @@ def operation(frame: Frame, call: Callable[..., Any], args: tuple[Value, ...], k
     args, kwargs = static_options(frame, name, args, kwargs)
     if isinstance(type_, Type) and type_.array and not type_.rank and call not in _MAKES_ARRAYS:
         type_ = Type(type_.dtype)
+    if call in (np.sum, np.prod) and isinstance(type_, Type) and not type_.array and np.dtype(type_.dtype).kind in "iu" and np.dtype(type_.dtype).itemsize < 8:
+        wide = frame.builder.call(name, args, Type("int64"), {**kwargs, "dtype": np.dtype("int64")})  # native code counts no narrower
+        return frame.builder.call("cast", (wide, type_.dtype), type_)
     result = frame.builder.call(name, args, type_, kwargs)
     boxes.note_view(frame, call, args, result)
     return type(type_)(*result) if hasattr(type_, "_fields") else result

@@ -23,7 +23,7 @@ from stgrad.frontend.iteration import Counted, count_items, known_items
 from stgrad.frontend.library import means
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.optionals import unwrapped
-from stgrad.frontend.values import Growing, Method, Sym, Value, is_number, is_static, leaves, static_of
+from stgrad.frontend.values import Growing, Method, Record, Sym, Value, is_number, is_static, leaves, static_of
 
 
 @means()
@@ -54,11 +54,24 @@ def in_order(frame: Frame, values: Value, key: Value, reverse: Value) -> Value:
     items = _items(frame, values)
     if items is not None:
         objects.check_order(frame, items if key is None else ())
+        if key is None and any(isinstance(v, Record) for v in items):
+            return frame.call(_by_comparing, (items, bool(reverse)), {})
         return _of_known(frame, items, key, bool(reverse))
     counted = count_items(frame, values, None)
     keys = _keys(frame, counted, key)
     order = frame.call(order_of, (sortable(frame, keys), bool(reverse)), {})
     return _listed(frame, Counted(counted.length, lambda k: counted.item(load(frame, order, k, None))), lambda v: v)
+
+
+def _by_comparing(items, reverse):  # type: ignore[no-untyped-def]
+    """Objects in the order that their class defines; those that are equal stay as they are."""
+    items = list(items)
+    for i in range(1, len(items)):
+        j = i
+        while j > 0 and (items[j - 1] < items[j] if reverse else items[j] < items[j - 1]):
+            items[j - 1], items[j] = items[j], items[j - 1]
+            j -= 1
+    return items
 
 
 def _items(frame: Frame, values: Value) -> list[Value] | None:

@@ -18,19 +18,20 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.identities import one_object
+from stgrad.frontend.kinds import class_of, is_own
 from stgrad.frontend.numpy_calls import emit
 from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.truth_values import asked
-from stgrad.frontend.values import Closure, Growing, Method, Record, Sym, Value, is_static, static_of
+from stgrad.frontend.values import Closure, Method, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import ABSENT, called, look, ours
 
 
 @handles(isinstance)
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
-        if isinstance(value, (Record, Growing)):
-            return called(issubclass, getattr(value.cls, "stands_for", value.cls), classes)
+        if is_own(frame, value):
+            return called(issubclass, class_of(frame, value), classes)
         look("class", value)
         return called(isinstance, static_of(value), classes)
     return asked(frame, value, lambda example: isinstance(example, classes), _example(frame, value))
@@ -79,6 +80,8 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
         return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
     if isinstance(owner, Sym):
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
+    if is_own(frame, owner):
+        return hasattr(class_of(frame, owner), name)
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 

@@ -35,7 +35,7 @@ def search(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
     try:
         found = getattr(known if isinstance(owner, list) else tuple(known), name)(*wanted)
     except ValueError as problem:
-        raise errors.ShapeError(f"ValueError: {problem}", frame.builder.loc) from problem
+        raise errors.ShapeError("ValueError: the value is not in the list", frame.builder.loc) from problem
     if name == "remove":
         frame.mutate(owner)
         del owner[at]

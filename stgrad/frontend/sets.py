@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from stgrad import errors
 from stgrad.frontend import selection
+from stgrad.frontend.builtins import handles
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.iteration import known_items
+from stgrad.frontend.iteration import known_items, static_items
 from stgrad.frontend.objects import construct
 from stgrad.frontend.tables import Keys
-from stgrad.frontend.values import Record, Sym, Value, is_number
+from stgrad.frontend.values import Record, Sym, Value, is_number, is_static, static_of
 
 
 class KeySet(Keys):
@@ -75,6 +77,13 @@ class KeySet(Keys):
     def __rxor__(self, other: Any) -> Any:
         return set(other) ^ self
 
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, (set, frozenset)) and len(self) == len(other) and self <= other
+
     def __le__(self, other: Any) -> Any:
         return len(self - other) == 0
 
@@ -137,6 +146,26 @@ def key_set(frame: Frame, values: Value) -> Record | None:
 def unordered(value: Value) -> Value:
     """The items of a set, for what does not ask for their order; other values as they are."""
     return value.fields["names"] if isinstance(value, Record) and value.cls is KeySet else value
+
+
+@handles(set)
+def _set(frame: Frame, values: Value = ()) -> Value:
+    """Of values that are known at compile time, or of those of the running program."""
+    if (made := key_set(frame, unordered(values))) is not None:
+        return made
+    items = [static_of(v) for v in static_items(frame, values, None)]
+    if not is_static(items):
+        raise errors.NeedStaticError("the items of a set must be known at compile time", frame.builder.loc, hint="use a list or a tuple")
+    return set(items)
+
+
+@handles(frozenset)
+def _frozenset(frame: Frame, values: Value = ()) -> Value:
+    items = values if isinstance(values, (set, frozenset)) else known_items(frame, unordered(values), None)
+    if items is not None and is_static(known := [static_of(v) for v in items]):
+        return frozenset(known)
+    made = frame.call(set, (values,), {})
+    return frozenset(made) if isinstance(made, set) else made
 
 
 __all__ = ["KeySet", "key_set", "unordered"]

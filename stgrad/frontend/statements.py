@@ -18,7 +18,7 @@ from stgrad.frontend.arrays import attribute_store, call_method
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.casting import castable, in_place
 from stgrad.frontend.certainties import emit_raise
-from stgrad.frontend.control import branch
+from stgrad.frontend.control import branch, raise_where
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.edits import delete
 from stgrad.frontend.expressions import binary_operator, closure, condition
@@ -27,7 +27,7 @@ from stgrad.frontend.frame import ASSIGN, Frame, executes
 from stgrad.frontend.generators import collected
 from stgrad.frontend.heap import contents
 from stgrad.frontend.indexing import indexed_type, load, normalise, store
-from stgrad.frontend.iteration import known_items, range_length, rows
+from stgrad.frontend.iteration import iterated, known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.standard import said
 from stgrad.frontend.values import (
@@ -97,7 +97,7 @@ ASSIGN.append(assign)
 
 def _unpack(frame: Frame, target: Any, value: Value) -> None:
     starred = next((i for i, t in enumerate(target.elts) if isinstance(t, gast.Starred)), None)
-    value = collected(frame, value, target)
+    value = collected(frame, iterated(frame, value), target)
     items = _unpacked(frame, target, value, starred)
     if items is None:
         assert starred is not None
@@ -132,7 +132,12 @@ def _unpacked(frame: Frame, target: Any, value: Value, starred: int | None) -> l
     if isinstance(value, Sym) and value.type.array and value.type.rank:
         return rows(frame, value, None if starred is not None else len(target.elts), f"cannot unpack an array into {len(target.elts)} names", target)
     items = known_items(frame, value, target)
-    if items is None and not (isinstance(value, Growing) and starred is not None):
+    if isinstance(value, Growing) and starred is None:
+        wanted = len(target.elts)
+        raise_where(frame, operations.binary(frame, gast.Lt, value.count, wanted), "ValueError", f"not enough values to unpack (expected {wanted})")
+        raise_where(frame, operations.binary(frame, gast.Gt, value.count, wanted), "ValueError", f"too many values to unpack (expected {wanted})")
+        return [load(frame, value, k, target) for k in range(wanted)]
+    if items is None and not isinstance(value, Growing):
         frame.unsupported(target, f"{a_kind(value)} cannot be unpacked")
     return items
 
@@ -248,7 +253,7 @@ SET_METHODS: dict[type, str] = {
 def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> Value:
     """What `old op= value` leaves: the same container, changed, or a new value."""
     boxes.changing(frame, old)
-    if (isinstance(old, list) or isinstance(old, Growing) and old.cls is list) and kind is gast.Add:
+    if (isinstance(old, list) or isinstance(old, Growing) and issubclass(old.cls, list)) and kind is gast.Add:
         call_method(frame, Method(old, "extend"), (value,), {})
         return old
     if isinstance(old, dict) and kind is gast.BitOr or isinstance(old, set) and kind in SET_METHODS:

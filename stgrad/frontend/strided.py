@@ -24,6 +24,7 @@ from stgrad.frontend.indexing import load
 from stgrad.frontend.library import refuse
 from stgrad.frontend.operations import binary, shape_of
 from stgrad.frontend.values import Record, Sym, Value, static_of
+from stgrad.lookups import root_of
 
 
 class Flags:
@@ -55,17 +56,30 @@ class Flags:
         refuse(True, f"the flag `{name}` of an array is known to the running program alone", "use np.ascontiguousarray(...), which copies where it has to")
 
 
+def _of_a_library(frame: Frame) -> bool:
+    return root_of(frame.source.function) in ("numpy", "scipy")
+
+
+class AskedByLibraries(Flags):
+    """Flags as NumPy and SciPy ask for them: to choose how they call native code, which a program that is read does not. No value depends on it."""
+
+    def of_memory(self, name: Any) -> Any:
+        return name.lower() not in ("fortran", "f_contiguous", "f", "fnc") or np.ndim(self.array) < 2
+
+
 def _flags(frame: Frame, x: Sym) -> Value:
     sealed = x.name in frame.builder.readonly
     uncertain = frame.builder.regions and not sealed and x.name in frame.builder.sealing
     if uncertain:
         raise errors.UnsupportedSyntaxError("whether this array can be written to is not known here", frame.builder.loc, hint="copy it: y = y.copy()")
-    return Record(Flags, {"array": x, "may_be_written": not sealed, "aligned": True})
+    return Record(AskedByLibraries if _of_a_library(frame) else Flags, {"array": x, "may_be_written": not sealed, "aligned": True})
 
 
 def _setflags(frame: Frame, x: Sym, write: Value = None, align: Value = None, uic: Value = None) -> None:
     """What is written to behind `setflags(write=False)` raises, as in NumPy."""
     known = static_of(write)
+    if known is not None and frame.builder.regions and _of_a_library(frame):
+        return  # it seals an array of its own, and does not write to it
     if isinstance(known, Sym) or known and x.name in frame.builder.readonly:
         raise errors.UnsupportedSyntaxError("`setflags` of what is not known to own its memory", frame.builder.loc, hint="copy the array")
     if known is not None and frame.builder.regions:

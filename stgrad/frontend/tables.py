@@ -61,6 +61,9 @@ class Table(Keys):
         self.names = keys
         self.held = values
 
+    def __eq__(self, other: Any) -> Any:
+        return isinstance(other, dict) and _same_entries(self, other)
+
     def reach(self, key: Any) -> Any:
         """Where the entry stands that `self[key]` reads."""
         at = self.place(key)
@@ -142,6 +145,13 @@ class Table(Keys):
         return View(self, "items")
 
 
+def _same_entries(table: Any, other: Any) -> Any:
+    same = len(table) == len(other)
+    for key in table.names:
+        same = same and key in other and other[key] == table[key]
+    return same
+
+
 class View:
     """`d.values()` or `d.items()`."""
 
@@ -208,6 +218,11 @@ class Tally(Table):
     def reach(self, key: Any) -> Any:
         return self.made(key, 0)
 
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, collections.Counter):
+            return isinstance(other, dict) and _same_entries(self, other)
+        return all(other[key] == self[key] for key in self.names) and all(other[key] == self[key] for key in other.names)
+
     def __getitem__(self, key: Any) -> Any:
         return self.get(key, 0)
 
@@ -229,7 +244,7 @@ class Tally(Table):
 def keyed(owner: Value, key: Value) -> bool:
     """Whether a dict can be made a table for a key of the running program: all keys are numbers, or tuples of them."""
 
-    return selection.SELECTS.get() and type(owner) in (dict, DefaultDict) and _number(key) and all(map(_number, owner))
+    return selection.SELECTS.get() and type(owner) in (dict, DefaultDict, collections.OrderedDict) and _number(key) and all(map(_number, owner))
 
 
 def _number(key: Value) -> bool:
@@ -239,7 +254,7 @@ def _number(key: Value) -> bool:
 def can_be_table(frame: Frame, owner: Value, sides: Sequence[dict[Any, Value]]) -> bool:
     """Whether a dict can be a table of all the entries that several paths leave in it: keys are numbers or texts, values of one kind."""
     keys = [key for side in sides for key in side]
-    if type(owner) not in (dict, DefaultDict) or not (all(map(_number, keys)) or all(isinstance(k, str) for k in keys)):
+    if type(owner) not in (dict, DefaultDict, collections.OrderedDict) or not (all(map(_number, keys)) or all(isinstance(k, str) for k in keys)):
         return False
     return _shape_of(frame, [v for side in sides for v in side.values()]) is not None
 
@@ -319,7 +334,7 @@ def made(owner: dict[Any, Value]) -> Record:
     return Record(Table, fields)
 
 
-@handles(dict, collections.OrderedDict)
+@handles(dict)
 def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
     if isinstance(values, Record) and issubclass(values.cls, Table):
         found = frame.call(Table.copy, (values,), {})
@@ -328,6 +343,12 @@ def _dict(frame: Frame, values: Value = (), **named: Value) -> Value:
     for name, value in named.items():
         store(frame, found, name, value, None)
     return {k: frame.keep(v) for k, v in found.items()} if isinstance(found, dict) else found
+
+
+@handles(collections.OrderedDict)
+def _ordered(frame: Frame, values: Value = (), **named: Value) -> Value:
+    made = frame.call(dict, (values,), named)
+    return collections.OrderedDict(made) if isinstance(made, dict) else made
 
 
 @handles(dict.fromkeys)

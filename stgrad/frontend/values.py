@@ -13,6 +13,7 @@ from stgrad.values import (
     Method,
     Nested,
     Optional,
+    Queue,
     Record,
     Sym,
     Texts,
@@ -27,6 +28,7 @@ from stgrad.values import (
     is_static,
     leaves,
     map_leaves,
+    of_class,
     operand_of,
     rebuild,
     scalar_type,
@@ -35,8 +37,8 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Record", "Sym",
-    "Texts", "Undefined", "Value", "Waiting",
-    "a_kind", "is_constant", "is_derived", "is_number", "is_plain_number", "is_static", "leaves", "map_leaves", "operand_of", "rebuild", "scalar_type",
-    "static_of", "type_of",
+    "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Queue", "Record",
+    "Sym", "Texts", "Undefined", "Value", "Waiting",
+    "a_kind", "is_constant", "is_derived", "is_number", "is_plain_number", "is_static", "leaves", "map_leaves", "of_class", "operand_of", "rebuild",
+    "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

@@ -49,7 +49,7 @@ __all__ = [
 
 # SciPy module -> the files with its rules
 _SCIPY = {
-    "scipy.special": ("special", "gamma", "bessel", "orthogonal"),
+    "scipy.special": ("special", "gamma", "bessel", "orthogonal", "rarer"),
     "scipy.linalg": ("scipy_linalg", "scipy_matrices", "scipy_factors"),
     "scipy.signal": ("signal",),
     "scipy.fft": ("scipy_fft", "cosines"),

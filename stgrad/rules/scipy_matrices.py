@@ -134,7 +134,7 @@ def hankel(c, r=None):
 
 def of_column(c_or_cr):
     """A Toeplitz matrix from its first column, or its first column and row."""
-    return toeplitz(c_or_cr[0], c_or_cr[1]) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+    return toeplitz(c_or_cr[0], c_or_cr[1]) if isinstance(c_or_cr, tuple) else toeplitz(np.asarray(c_or_cr))
 
 
 @composite(sl.solve_toeplitz)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gast  # type: ignore[import-untyped,unused-ignore]
@@ -48,9 +48,32 @@ def set_apart_outside_names(tree: gast.FunctionDef) -> gast.FunctionDef:
         bound |= {name for other in functions for name, node in binders(_body(other)) if id(node) not in plain}
         bound |= {name for other in functions for name in parameters(other)}
         bound |= {n.name for n in gast.walk(tree) if isinstance(n, gast.ExceptHandler) and isinstance(n.name, str)}
-        if not bound & declared.keys() and declared:
-            function.body = [_Outside(declared).visit(stmt) for stmt in function.body]
+        imported = declared.keys() & _imported(function, tree)
+        if not (bound - imported) & declared.keys() and declared:
+            found = [_as_local(declared[name], name, function) for name in sorted(imported)]
+            apart = {name: statement for name, statement in declared.items() if name not in imported}
+            function.body = [*found, *(_Outside(apart).visit(stmt) for stmt in function.body)]
     return tree
+
+
+def _imported(function: Any, tree: gast.FunctionDef) -> set[str]:
+    """Names that imports of a function bind, and nothing else does: `global f`, `if f is None: from m import f`. To import again finds the same."""
+
+    def names(inside: Iterable[Any]) -> list[str]:
+        return [a.asname or a.name.split(".")[0] for n in inside if isinstance(n, (gast.Import, gast.ImportFrom)) for a in n.names]
+
+    here, everywhere = names(own(_body(function))), names(gast.walk(tree))
+    stored = {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and not isinstance(n.ctx, gast.Load)}
+    return {name for name in here if here.count(name) == everywhere.count(name) and name not in stored}
+
+
+def _as_local(statement: str, name: str, function: Any) -> Any:
+    """`name = <names outside>.name`, before the first statement."""
+    outside = gast.Attribute(gast.Constant(OutsideNames(statement), None), name, gast.Load())
+    made = gast.Assign([gast.Name(name, gast.Store(), None, None)], outside, None)
+    for node in gast.walk(made):
+        gast.copy_location(node, function.body[0])
+    return made
 
 
 _OUTSIDE = (gast.Global, gast.Nonlocal)

@@ -1,0 +1,236 @@
+"""Comparisons of whatever holds other values: containers, views, ranges and slices, of what the compiler knows and of what the program finds."""
+
+import collections
+import functools
+import operator
+
+import pytest
+
+from tests.frontend.expressions import check_expression
+
+EXPRESSIONS = [
+    'd.keys()=={"a","b"}',
+    'd.keys()=={"a","c"}',
+    '{"a","b"}==d.keys()',
+    'd.keys()==e.keys()',
+    'd.items()=={("a",1),("b",2)}',
+    'd.items()=={("a",1),("b",3)}',
+    'd.items()==e.items()',
+    'd.items()!=e.items()',
+    'd.values()==d.values()',
+    'd.keys()==["a","b"]',
+    'range(dim)==range(2)',
+    'range(dim)==range(3)',
+    'range(0,dim,5)==range(0,1)',
+    'range(dim)!=range(3)',
+    'range(dim)==[0,1]',
+    '{"a":{"b":dim}}=={"a":{"b":2}}',
+    '{"a":{"b":dim}}=={"a":{"b":3}}',
+    '[{"a":dim}]==[{"a":2}]',
+    '({"a":dim},)==({"a":2},)',
+    '({"a":dim},)!=({"a":2},)',
+    '(d,dim)==({"a":1,"b":2},2)',
+    '(d,dim)==({"a":1,"b":3},2)',
+    '{"a":x}=={"a":x}',
+    '{"a":{"b":x}}=={"a":{"b":1.5}}',
+    '[{"a":x}]==[{"a":1.5}]',
+    '[{"a":x}]==[{"c":1.5}]',
+    '(o,1)==(None,1)',
+    '(o,1)==(2.0,1)',
+    '[o]==[None]',
+    '{"a":o}=={"a":None}',
+    '(p,1)==(None,1)',
+    '(p,1)==(5,1)',
+    'None in (p,1)',
+    'p in (5,6)',
+    '(p,1) in [(None,1),(2,2)]',
+    '[rows]==[[x,x]]',
+    '[rows]==[[]]',
+    '{"a":rows}=={"a":[]}',
+    '(rows,1)==([],1)',
+    'rows==[x,x]',
+    'list(filter(lambda k:(k,1)==(dim,1),range(4)))==[2]',
+    'operator.eq((dim,),(2,))',
+    'operator.eq([dim],[2])',
+    'operator.ne((dim,),(2,))',
+    'operator.lt((dim,1),(2,2))',
+    '(lambda a,b:a==b)((dim,),(2,))',
+    'collections.Counter("ab")=={"a":1,"b":1}',
+    'collections.OrderedDict(a=dim)=={"a":2}',
+    'collections.defaultdict(int,a=dim)=={"a":2}',
+    '{(dim,1):1}=={(2,1):1}',
+    '{1:(dim,[dim])}=={1:(2,[2])}',
+    'slice(0,dim)==slice(0,2)',
+    '[slice(0,dim)]==[slice(0,2)]',
+    '(range(dim),)==(range(2),)',
+    '[range(dim)]==[range(2)]',
+    '({dim},1)==({2},1)',
+    '[{dim}]==[{2}]',
+    '(d.keys(),1)==({"a","b"},1)',
+    'np.float64(dim)==2',
+    '(np.float64(dim),)==(2.0,)',
+    '[np.array(2.0)]==[2.0]',
+    '(1,2)==[1,2]',
+    '[1,2]==(1,dim)',
+    '"a" in d.keys()',
+    '("a",dim-1) in d.items()',
+    'dim in d.values()',
+    '(x,)==(x,)',
+    '[x,dim]==[1.5,2]',
+    '(nt(1,dim))==(1,2)',
+    'nt(1,dim)==nt(1,2)',
+    '(nt(1,dim),1)==((1,2),1)',
+    '{"a":nt(1,dim)}=={"a":(1,2)}',
+    'b"ab"==b"ab"',
+    '("a",dim)==("a",x)',
+    '(dim,"a")<(2,"b")',
+    '(dim,"a")<=(2,"a")',
+    '[(dim,"b"),(2,"a")]<[(2,"b"),(3,"a")]',
+    '(x,dim)<(1.5,3)',
+    'd=={"a":1,"b":dim}',
+    'd!={"a":1,"b":dim}',
+    '{**d}==d',
+    'dict(d,c=dim)=={"a":1,"b":2,"c":2}',
+    'd|{"c":dim}=={"a":1,"b":2,"c":2}',
+    'all(a==b for a,b in zip((dim,(dim,)),(2,(2,))))',
+    '[a==b for a,b in zip((dim,(dim,)),(2,(2,)))]==[True,True]',
+    '(None,dim)==(None,2)',
+    '(abs,dim)==(abs,2)',
+    '(np.sin,dim)==(np.sin,2)',
+    '(float,dim)==(int,2)',
+    '(x>1)==True',
+    '(x>1,)==(True,)',
+    '(dim==2,)==(True,)',
+    '[np.sin(x)]==[np.sin(1.5)]',
+    '{"a":[dim,{"b":(dim,)}]}=={"a":[2,{"b":(2,)}]}',
+    '{"a":[dim,{"b":(x,)}]}=={"a":[2,{"b":(1.5,)}]}',
+    '{"a":[dim,{"b":(x,)}]}=={"a":[2,{"b":(2.5,)}]}',
+    'o==2.0',
+    'o!=2.0',
+    '2.0==o',
+    'o==p',
+    'p==5',
+    'p!=5',
+    'o==x',
+    '(o,1)==(o,1)',
+    'nt(1,dim)==(1,x)',
+    '(1,x)==nt(1,1.5)',
+    'nt(1,x)==nt(1,1.5)',
+    'd.keys()<={"a","b","c"}',
+    'd.keys()<{"a","b"}',
+    '{"a"}<=d.keys()',
+    'len(d.keys()&{"a"})',
+    'len(d.keys()|{"c"})',
+    'len(d.keys()-{"a"})',
+    'len(d.keys()^{"a","c"})',
+    'd.keys().isdisjoint({"a"})',
+    '{x,1.0}=={1.0,x}',
+    'len({x,1.0})',
+    'x=="a"',
+    '(x,)==("a",)',
+    '(x,)==((1.5,),)',
+    'x==(1.5,)',
+    '(x,)==({},)',
+    '(x,)==(obj,)',
+    'x==obj',
+    'slice(0,int(x))==slice(0,1)',
+    'range(int(x))==range(1)',
+    'range(int(x))==range(0,1,1)',
+    'range(int(x))!=range(1,2)',
+    'rows==rows',
+    'rows==rows[:]',
+    'rows==rows+[x]',
+    'rows+[x]==rows+[1.5]',
+    'rows!=[]',
+    'rows==(x,x)',
+    '[rows,1]==[rows[:],1]',
+    'rows<[x,x]',
+    'operator.add([dim],[3])==[2,3]',
+    'operator.mul((dim,),2)==(2,2)',
+    'operator.concat([1],[dim])==[1,2]',
+    'functools.reduce(operator.add,[[1],[dim]])==[1,2]',
+    'operator.or_({"a":1},{"b":dim})=={"a":1,"b":2}',
+    'operator.eq(x,1.5)',
+    'operator.gt((dim,1),(1,5))',
+    'operator.ne(d,{"a":1})',
+    'operator.eq(o,None)',
+    'operator.is_(p,None)',
+    'rows.index(x)==0',
+    '[(x,dim)].index((1.5,2))==0',
+    '[{"a":dim}].count({"a":2})',
+    '{"a":2} in [{"a":dim}]',
+    '{"a":x} in [{"a":dim},{"a":1.5}]',
+    '[x] in [[1.5]]',
+    '(x,[dim]) in [(1.5,[2])]',
+    'range(2) in [range(dim)]',
+    '{"a":1,"b":2}.items()>={("a",1)}',
+    'collections.OrderedDict([("a",1),("b",dim)])==collections.OrderedDict([("b",2),("a",1)])',
+    'collections.OrderedDict([("a",1),("b",dim)])=={"b":2,"a":1}',
+    '[None,o]==[None,None]',
+    'sorted([dim,1])==[1,2]',
+    '[1,2]==sorted([dim,x])',
+    '(1,2,3)==(1,dim)',
+    '[nan]==[nan]',
+    '(nan,)==(nan,)',
+    'nan==nan',
+    '[float("nan")]==[float("nan")]',
+    'np.float64(2)==dim',
+    '"ab"=="a"+"b"',
+    '("ab",dim)==("a"+"b",2)',
+    'f"{dim}"=="2"',
+    '(f"{dim}",1)==("2",1)',
+    'type(x)==float',
+    '(type(x),1)==(float,1)',
+    'x.__class__==float',
+    'np.dtype(float)==float',
+    '(np.dtype(float),dim)==(float,2)',
+    'len==len',
+    '[len]==[len]',
+    '(lambda:1)==(lambda:1)',
+    'g==g',
+    '(g,1)==(g,1)',
+    'o is None',
+    'True==1',
+    '(True,dim)==(1,2.0)',
+    '1==dim/2',
+    '{dim:1}=={2.0:1}',
+    '{"x":{1,dim}}=={"x":{1,2}}',
+    'Ellipsis==...',
+    '(...,dim)==(...,2)',
+]
+BODY = """
+def f(x, flag=None):
+    d = {{"a": 1, "b": 2}}
+    e = {{"b": 2, "a": 1}}
+    if flag is None:
+        dim = 2
+    else:
+        dim = 1
+    o = None if x > 1 else 2.0
+    p = None if flag is None else 5
+    rows = []
+    for i in range(int(x * 2)):
+        if i > 0:
+            rows.append(x)
+    def g():
+        return 1
+    k = ({})
+    return x * (k if not isinstance(k, str) else 3) * 1.0
+"""
+SCOPE = {
+    "operator": operator, "functools": functools, "collections": collections,
+    "nt": collections.namedtuple("nt", "a b"), "obj": object(), "nan": float("nan"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions(expression):
+    check_expression(BODY, expression, SCOPE, [(1.5,), (0.7,), (1.5, 1)])
+
+
+COMPILED = ['{"a": {"b": x}} == {"a": {"b": 1.5}}', "(o, 1) == (None, 1)", "rows == [x, x]", "rows < [x, x]", "[rows, 1] == [rows[:], 1]"]
+
+
+@pytest.mark.parametrize("expression", COMPILED)
+def test_compiled(expression):
+    check_expression(BODY, expression, SCOPE, [(1.5,), (0.7,), (1.5, 1)], jit=True)
