@@ -38,6 +38,7 @@ from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     questions,
     scattered,
     sequences,
+    sets,
     squeezed,
     statements,
     strided,

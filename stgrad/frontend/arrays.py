@@ -89,7 +89,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     return _missing(frame, owner, name, node) if value is ABSENT else value
 
 
-_CONTAINERS = (tuple, list, dict, deque, OrderedDict, defaultdict, type({}.keys()), type({}.values()), type({}.items()))
+_CONTAINERS: tuple[type, ...] = (tuple, list, dict, deque, OrderedDict, defaultdict, type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _may_be_own(owner: Any, name: str) -> bool:

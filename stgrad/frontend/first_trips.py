@@ -1,4 +1,4 @@
-"""Loops of which the first trip is not like the others: it finds a number in a name that it leaves an array in.
+"""Loops of which the first trip is not like the others: it finds a number in a name that it leaves an array in, or an array of other elements.
 
     total = 0                           if not len(rows) > 0: raise ValueError(...)
     for r in rows:              ->      total = 0 + rows[0]
@@ -19,12 +19,15 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.loops import counted_loop
-from stgrad.frontend.values import Sym, Value, is_number
+from stgrad.frontend.values import Maybe, Sym, Value, is_number
 
 
-def or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], None]) -> None:
-    """Read a loop; where its first trip finds a number in a name that it leaves an array in, read `apart`: the first trip, and the loop of the others."""
-    state = State(frame)
+def or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], None], node: Any = None) -> None:
+    """Read a loop; where its first trip finds a number in a name that it leaves an array in, read `apart`: the first trip, and the loop of the others.
+
+    So, too, where what stands behind the loop (`node`) reads such a name.
+    """
+    state, before = State(frame), _widened(frame)
     try:
         read()
     except errors.TypeInferenceError as error:
@@ -32,6 +35,22 @@ def or_first_alone(frame: Frame, read: Callable[[], None], apart: Callable[[], N
             raise
         state.restore()
         apart()
+        return
+    found = _widened(frame) - before
+    if found and node is not None and found & _read_behind(frame.source.tree, node):
+        state.restore()
+        apart()
+
+
+def _widened(frame: Frame) -> set[str]:
+    """Names that hold a number, or an array, of another kind where a loop makes no trip."""
+    return {name for name, value in frame.env.items() if isinstance(value, Maybe) and getattr(value.error, "widens", False)}
+
+
+def _read_behind(tree: Any, node: Any) -> set[str]:
+    """The names that a function reads below the last line of a statement."""
+    last = max(getattr(n, "lineno", 0) for n in gast.walk(node))
+    return {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load) and getattr(n, "lineno", 0) > last}
 
 
 def must_run(frame: Frame, trip: Value) -> None:

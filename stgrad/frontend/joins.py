@@ -66,9 +66,11 @@ def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
     dims = tuple(x if x == y else frame.builder.fresh_dim() for x, y in zip(a.dims, b.dims, strict=True))
     dtype = _join_dtype(a, b)
     if a.array and a.dtype != b.dtype:
-        raise errors.TypeInferenceError(
+        error = errors.TypeInferenceError(
             f"`{what}` is an array of {a.dtype} on one path and of {b.dtype} on another", frame.builder.loc, hint="use .astype(...)"
         )
+        error.widens = True
+        raise error
     return Type(dtype, dims, a.array, a.weak and b.weak, a.value if a.value == b.value else None)
 
 

@@ -57,7 +57,7 @@ def for_statement(frame: Frame, node: Any) -> None:
         return  # its body never runs, whatever stands there
     ran = note_ran(frame, node, lambda: len(items) if items is not None else count_items(frame, value, node.iter).length)
     if items is None:
-        or_first_alone(frame, lambda: _loop(frame, node, value), lambda: _behind_the_first(frame, node, count_items(frame, value, node.iter)))
+        or_first_alone(frame, lambda: _loop(frame, node, value), lambda: _behind_the_first(frame, node, count_items(frame, value, node.iter)), node)
     else:
         _trips(frame, node, items)
     ran()
@@ -93,7 +93,7 @@ def _behind_the_first(frame: Frame, node: Any, counted: Any, done: int = 0) -> N
     if until is not None or done == 2:
         others()
     else:
-        or_first_alone(frame, others, lambda: _behind_the_first(frame, node, counted, done + 1))
+        or_first_alone(frame, others, lambda: _behind_the_first(frame, node, counted, done + 1), node)
 
 
 def _driven(frame: Frame, node: Any, value: Value) -> None:
@@ -309,13 +309,13 @@ def while_statement(frame: Frame, node: Any) -> None:
 
     state = State(frame)
     try:
-        or_first_alone(frame, read, apart)
+        or_first_alone(frame, read, apart, node)
     except TestChanges:
         state.restore()
         frame.execute(_tested_inside(frame, node))
     except _NO_BODY as problem:
         state.restore()
-        _known_trips(frame, test, body, lambda: or_first_alone(frame, read, apart), problem)
+        _known_trips(frame, test, body, lambda: or_first_alone(frame, read, apart, node), problem)
 
 
 def _tested_inside(frame: Frame, node: Any) -> list[Any]:

@@ -197,7 +197,7 @@ def _initialised(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: 
     if cls is types.SimpleNamespace:
         record.fields.update({name: frame.keep(v) for given in (*args, kwargs) for name, v in dict(given).items()})
     elif _generated_init(cls):
-        _fill(frame, record, args, kwargs)
+        fill(frame, record, cls, args, kwargs)
     elif cls.__init__ is not object.__init__:
         frame.call(cls.__init__, (record, *args), kwargs)
     del frame.env[name]
@@ -209,15 +209,22 @@ def _generated_init(cls: type) -> bool:
     return dataclasses.is_dataclass(cls) and code is not None and code.co_filename == "<string>"
 
 
-def _fill(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+def with_generated_init(record: Record, function: Any) -> type | None:
+    """The dataclass of which a function is the `__init__` that is made by `dataclasses`, for a call of it by `super()`."""
+    if getattr(function, "__name__", "") != "__init__" or not _generated(function):
+        return None
+    return next((cls for cls in lineage(record.cls) if look("own", cls, "__init__") is function and _generated_init(cls)), None)
+
+
+def fill(frame: Frame, record: Record, cls: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
     """What the `__init__` of a dataclass does."""
     try:
-        bound = inspect.signature(record.cls).bind(*args, **kwargs)
+        bound = inspect.signature(cls.__init__).bind(record, *args, **kwargs)
     except TypeError as problem:
-        raise errors.TypeInferenceError(f"{record.cls.__name__}: {problem}", frame.builder.loc) from None
+        raise errors.TypeInferenceError(f"{cls.__name__}: {problem}", frame.builder.loc) from None
     given = bound.arguments
-    look("raw", record.cls, "__dataclass_fields__")
-    for f in dataclasses.fields(record.cls):
+    look("raw", cls, "__dataclass_fields__")
+    for f in dataclasses.fields(cls):
         if f.init and f.name in given:
             record.fields[f.name] = frame.keep(given[f.name])
         elif f.default is not dataclasses.MISSING:
@@ -225,7 +232,7 @@ def _fill(frame: Frame, record: Record, args: tuple[Value, ...], kwargs: dict[st
         elif f.default_factory is not dataclasses.MISSING:
             record.fields[f.name] = frame.call(look("attribute", f, "default_factory"), (), {})
     after = look("raw", record.cls, "__post_init__")
-    if after is not ABSENT and "__post_init__" in look("raw", record.cls, "__init__").__code__.co_names:
+    if after is not ABSENT and "__post_init__" in look("raw", cls, "__init__").__code__.co_names:
         frame.call(after, (record,), {})
 
 
@@ -416,6 +423,6 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
 
 NO_OPERATOR = _MISSING
 __all__ = [
-    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "from_outside", "item", "operator",
-    "operator_from_outside", "own_method", "special", "store",
+    "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "fill", "from_outside", "item",
+    "operator", "operator_from_outside", "own_method", "special", "store", "with_generated_init",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.inlining import inline_function
 from stgrad.frontend.joins import MOST
 from stgrad.frontend.text import UNKNOWN, RunTimeText
-from stgrad.frontend.values import Chosen, Growing, Method, Sym, Value, is_number, is_static, static_of
+from stgrad.frontend.values import Chosen, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import called, look
 from stgrad.source import is_dispatcher
@@ -44,6 +44,8 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return None
     if function in (np.finfo, np.iinfo, *_GETTERS) or isinstance(function, type) and function.__name__ == "__array_namespace_info__":
         return function(*static_of(args), **static_of(kwargs))
+    if isinstance(getattr(function, "__self__", None), np.generic) and is_static(static_of((*args, *kwargs.values()))):  # `(np.float64(2) < 3).any()`
+        return computed(frame, function, static_of(args), {k: static_of(v) for k, v in kwargs.items()})
     if isinstance(function, _GETTERS):
         return iterators.getter(frame, function, args)
     if isinstance(function, functools._lru_cache_wrapper):  # other objects with a `__wrapped__` may do anything with it
@@ -67,6 +69,8 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
             return frame.call(frame.look("attribute", function, "py_func"), args, kwargs)
         finally:
             frame.builder.compiled -= 1
+    if args and isinstance(args[0], Record) and (cls := objects.with_generated_init(args[0], function)) is not None:
+        return objects.fill(frame, args[0], cls, args[1:], kwargs)
     if isinstance(function, types.FunctionType):
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
