@@ -176,6 +176,10 @@ class Queue(list[Any]):
     """A `collections.deque` without a bound."""
 
 
+class ListOrTuple(tuple[Any, ...]):
+    """A list on one path and a tuple on another: its items are read, but nobody may ask which it is."""
+
+
 class DictView(list[Any]):
     """`d.keys()`, `d.values()` or `d.items()`: what the dict holds now, whenever it is looked at."""
 
@@ -261,7 +265,7 @@ def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
     if not isinstance(like, tuple):
         return Queue(items) if isinstance(like, Queue) else list(items)
     if not hasattr(like, "_fields"):
-        return tuple(items)
+        return ListOrTuple(items) if isinstance(like, ListOrTuple) else tuple(items)
     made = tuple.__new__(type(like), items)  # without a `__new__` of its own, which may want more than the items
     getattr(made, "__dict__", {}).update(getattr(like, "__dict__", {}))
     return made

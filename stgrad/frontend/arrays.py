@@ -25,7 +25,7 @@ from stgrad.frontend.indexing import above, store
 from stgrad.frontend.operations import binary, operation, shape_of
 from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
-from stgrad.frontend.values import Closure, DictView, Growing, Method, Queue, Record, Sym, Value, is_constant, is_static, static_of
+from stgrad.frontend.values import Closure, DictView, Growing, Method, Queue, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
 from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
 from stgrad.rules import lookup
@@ -412,32 +412,4 @@ def _extend(frame: Frame, owner: Value, values: Value) -> None:
     del frame.env[name]
 
 
-def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: Any) -> None:
-    """`owner.name = value`."""
-    if isinstance(owner, Record):
-        if name == "__dict__":
-            above("instance_dicts").replaced(frame, owner, value, node)
-        else:
-            above("objects").store(frame, owner, name, value, node)
-        return
-    if isinstance(owner, Sym) and name == "T":
-        frame.unsupported(node, "assigning to `.T` is not supported")
-    complex_ = isinstance(owner, Sym) and owner.type.dtype.startswith("complex")
-    if isinstance(owner, Sym) and (name == "flat" or name in ("real", "imag") and owner.type.array and complex_ or name == "real" and owner.type.array):
-        from stgrad.frontend.indexing import store
-
-        part, index = (Method(owner, name), slice(None)) if name == "flat" else (get(frame, owner, name, node) if complex_ else owner, Ellipsis)
-        store(frame, part, index, value, node)
-        return
-    what, why = f"assigning to the attribute `{name}`", "the object lives outside the compiled program"
-    hint = "return the new value, or keep the state in an array argument"
-    if isinstance(owner, OutsideNames):
-        what, why = f"`{owner.statement}` of a name that is assigned", f"`{name}` outlives the call"
-    elif isinstance(owner, Sym) and name == "shape":
-        why, hint = "all names of an array would have another shape", "make another view of it, and use that: y = x.reshape(...)"
-    refused = errors.UnsupportedSyntaxError(f"{what} is not supported", frame.loc(node), reason=why, hint=hint)
-    refused.once = is_constant(value)
-    raise refused
-
-
-__all__ = ["attribute", "attribute_store", "call_method", "get", "lookup"]
+__all__ = ["attribute", "call_method", "get", "lookup"]

@@ -7,6 +7,7 @@ a number, and a change is refused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -87,6 +88,16 @@ def loaded(frame: Any, owner: Sym, result: Sym, dotted: bool) -> Sym:
     elif dotted and not result.type.array or result.type.rank and is_box(frame, owner):
         view(frame, owner, result)
     return result
+
+
+def as_positions(frame: Any, index: Value) -> tuple[Value, bool]:
+    """An index with numbers in place of integers in arrays without axes, and whether there are such: what they pick is a copy, as of any array."""
+    entries = index if isinstance(index, tuple) else (index,)
+    found = [isinstance(e, Sym) and not e.type.rank and e.type.dtype.startswith(("int", "uint")) and (e.type.array or is_box(frame, e)) for e in entries]
+    if not any(found):
+        return index, False
+    numbers = tuple(frame.call(operator.getitem, (e, ()), {}) if held and e.type.array else e for e, held in zip(entries, found, strict=True))
+    return numbers if isinstance(index, tuple) else numbers[0], True
 
 
 def put_in(frame: Any, buffer: Sym, item: Value) -> None:

@@ -22,10 +22,10 @@ import numpy as np
 from stgrad import errors
 from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, items_of, snapshot, unchanged
 from stgrad.frontend.builder import Builder
-from stgrad.frontend.values import Sym, Value, rebuild
+from stgrad.frontend.values import Sym, Value, is_constant, rebuild
 from stgrad.frontend.varying import is_carried
 from stgrad.ir import Dim, Loc, Type
-from stgrad.lookups import Lookup, note, spelled
+from stgrad.lookups import ABSENT, Lookup, look, note, spelled
 
 
 def refuse_own_class(builder: Builder, array: np.ndarray[Any, Any], name: str) -> None:
@@ -51,7 +51,22 @@ class _Loan:
     copy: Any
     was: Any
     changed_at: Loc | None = None
+    variable: bool = False  # of a module
 
+
+@dataclass(frozen=True)
+class ModuleVariable:
+    """A name of the module of a function, which the program binds by `global`."""
+
+    function: Any
+    name: str
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return id(self.function.__globals__), self.name
+
+
+_VARIABLES: dict[tuple[int, str], ModuleVariable] = {}  # one object for each
 
 _OPEN: ContextVar[tuple[Captures, ...]] = ContextVar("_OPEN", default=())  # of the readings that wait for the one at work
 
@@ -62,6 +77,7 @@ class Captures:
     def __init__(self, lent: dict[int, tuple[str, Any]] | None = None) -> None:
         self.lent = lent
         self.loans: dict[int, _Loan] = {}
+        self.variables: dict[tuple[int, str], dict[str, Value]] = {}  # of modules, that are lent: what stands for a name now
         self.found: dict[tuple[Any, ...], tuple[Lookup, Value]] = {}
         self._arrays: dict[int, Value] = {}
         self._containers: dict[int, tuple[str, Any]] = {}
@@ -105,13 +121,42 @@ class Captures:
     def lend(self, builder: Builder) -> None:
         """Make the copies of what is lent, before a part of the program begins that may not run."""
         for name, container in (self.lent or {}).values():
-            self._follow(builder, name, container)
+            if isinstance(container, ModuleVariable):
+                self._lend_variable(builder, container)
+            else:
+                self._follow(builder, name, container)
+
+    def _lend_variable(self, builder: Builder, variable: ModuleVariable) -> None:
+        outside = look("name", variable.function, variable.name)
+        held = {"value": self.take(builder, Lookup("name", variable.function, variable.name, outside))}
+        self.variables[variable.key] = held
+        self.loans[id(held)] = _Loan(variable.name, held, snapshot(held), variable=True)
+
+    def of_module(self, function: Any, name: str) -> dict[str, Value]:
+        """What holds the value that a name of a function's module has now, for a program that binds it.
+
+        Raises:
+            Borrows: it can be lent.
+            UnsupportedSyntaxError: it cannot.
+        """
+        variable = ModuleVariable(function, name)
+        variable = _VARIABLES.setdefault(variable.key, variable)
+        if variable.key in self.variables:
+            return self.variables[variable.key]
+        if self.lent is not None and id(variable) not in self.lent and look("name", function, name) is not ABSENT:
+            raise Borrows(name, variable)
+        raise _assigned(name, None)
 
     def returned(self) -> None:
         """Refuse what the program was lent and did not give back as it was."""
         for loan in self.loans.values():
-            if loan.changed_at is not None and not unchanged(loan.copy, loan.was):
-                raise _changed_outside(loan.name, loan.copy, loan.changed_at)
+            if loan.changed_at is None or unchanged(loan.copy, loan.was):
+                continue
+            if loan.variable:
+                refused = _assigned(loan.name, loan.changed_at)
+                refused.once = is_constant(loan.copy["value"])
+                raise refused
+            raise _changed_outside(loan.name, loan.copy, loan.changed_at)
 
     def _refuse_changed(self, value: Any, at: Loc | None) -> None:
         for others in _OPEN.get():
@@ -197,6 +242,11 @@ class Captures:
 
     def __iter__(self) -> Iterator[Lookup]:
         return (lookup for lookup, _ in self.found.values())
+
+
+def _assigned(name: str, at: Loc | None) -> errors.UnsupportedSyntaxError:
+    what, hint = "`global` of a name that is assigned is not supported", "return the new value, or keep the state in an array argument"
+    return errors.UnsupportedSyntaxError(what, at, reason=f"`{name}` outlives the call", hint=hint)
 
 
 def _changed_outside(name: str, container: Any, at: Loc | None) -> errors.AliasingError:

@@ -19,7 +19,21 @@ from stgrad.frontend.growing import beside_arrays
 from stgrad.frontend.iteration import Range
 from stgrad.frontend.operations import COMPARE, binary, truth
 from stgrad.frontend.text import known_texts
-from stgrad.frontend.values import Chosen, DictView, Growing, Method, Optional, Queue, Record, Sym, Value, a_kind, is_static, static_of
+from stgrad.frontend.values import (
+    Chosen,
+    DictView,
+    Growing,
+    ListOrTuple,
+    Method,
+    Optional,
+    Queue,
+    Record,
+    Sym,
+    Value,
+    a_kind,
+    is_static,
+    static_of,
+)
 from stgrad.ir import Type
 from stgrad.lookups import called
 
@@ -70,6 +84,8 @@ def _in_order(frame: Frame, node: Any, kind: type, left: Value, right: Value) ->
 def _sequence(value: Value) -> type | None:
     """What a value is to Python's comparisons of sequences: those of two kinds are never equal."""
     cls = value.cls if isinstance(value, Growing) else type(value)
+    if cls is ListOrTuple:
+        raise errors.UnsupportedSyntaxError("comparing what is a list on one path and a tuple on another is not supported", hint="compare tuple(...) of it")
     return next((kind for kind in (tuple, Queue, list) if issubclass(cls, kind)), None)
 
 

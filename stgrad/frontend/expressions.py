@@ -36,6 +36,7 @@ from stgrad.frontend.values import (
     Closure,
     Growing,
     Known,
+    ListOrTuple,
     Optional,
     Record,
     Sym,
@@ -74,6 +75,8 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     if isinstance(left, str):
         return called(BINARY[kind][0], left, static_of(right))
     left, right = sparse_objects.operands(frame, (tables.of_keys(left), tables.of_keys(right)))
+    if isinstance(left, ListOrTuple) or isinstance(right, ListOrTuple):
+        frame.unsupported(node, "this operator on what is a list on one path and a tuple on another is not supported", hint="write tuple(...) of it")
     if growing.listed(left) or growing.listed(right):
         found = objects.operator(frame, kind, left, right)
         return found if found is not objects.NO_OPERATOR else container_operator(frame, node, kind, left, right)

@@ -292,6 +292,8 @@ class Frame:
             return UNDEFINED
 
     def _global(self, source: Source, name: str, node: Any) -> Value:
+        if self.captured.variables and (held := self.captured.variables.get((id(source.function.__globals__), name))) is not None:
+            return held["value"]
         try:
             value = source.resolve(name)
         except errors.StgradError as error:
@@ -302,6 +304,8 @@ class Frame:
         """What is found outside of the program (see `stgrad.lookups`), arrays as parameters; ABSENT where there is nothing."""
         if isinstance(owner, ModuleType) and lookups.ours(self.source.function):
             return getattr(owner, name, ABSENT)  # what our own code looks for in a library
+        if isinstance(owner, ModuleType) and self.captured.variables and (held := self.captured.variables.get((id(vars(owner)), name))) is not None:
+            return held["value"]
         return self.stand_in(Lookup(kind, owner, name, lookups.look(kind, owner, name)))
 
     def stand_in(self, lookup: Lookup, wish: str = "") -> Value:

@@ -76,10 +76,13 @@ def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     if not owner.type.array:
         refused = errors.TypeInferenceError("a scalar cannot be indexed", frame.loc(node), reason=f"its type is {owner.type}")
         raise _of_number(frame, owner, refused, "is not subscriptable") if owner.type.weak else refused
+    index, picked = boxes.as_positions(frame, index)
     whole = isinstance(index, tuple) and not index and not owner.type.rank
     entries = () if whole else normalise(frame, owner, index, node)
     type_ = indexed_type(frame.builder, owner.type, entries)
     found = frame.builder.call("getitem", (owner, entries if len(entries) != 1 else entries[0]), type_)
+    if picked and found.type.rank:
+        return frame.call(np.copy, (found,), {})
     return boxes.loaded(frame, owner, found, index is Ellipsis or isinstance(index, tuple) and any(e is Ellipsis for e in index))
 
 
@@ -103,7 +106,7 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
         )
     known_text(frame, owner, index)
     if isinstance(owner, dict):
-        _missing(frame, owner, index)
+        above("iterators").missing(frame, owner, index)
     try:
         found = owner[index] if isinstance(owner, (tuple, list, dict)) else called(operator.getitem, owner, index)
         return _kept_slice(frame, found) if isinstance(index, slice) else found
@@ -122,12 +125,6 @@ def _of_number(frame: Frame, owner: Sym, found: errors.StgradError, what: str) -
         kind = {"float64": "float", "int64": "int", "complex128": "complex"}.get(owner.type.dtype, owner.type.dtype)
         found.__cause__ = TypeError(f"'{kind if owner.type.weak else f'numpy.{owner.type.dtype}'}' object {what}")
     return found
-
-
-def _missing(frame: Frame, owner: Value, key: Value) -> None:
-    from stgrad.frontend.iterators import missing
-
-    missing(frame, owner, key)
 
 
 def above(name: str) -> Any:
@@ -395,7 +392,7 @@ def store(frame: Frame, owner: Value, index: Value, value: Value, node: Any) -> 
         raise errors.TypeInferenceError(what, frame.loc(node), hint="make a list of it") from TypeError(what)
     if not isinstance(owner, Sym):
         frame.unsupported(node, f"assigning to an item of {a_kind(owner)} is not supported")
-    value = above("growing").as_array(frame, value)
+    value, index = above("growing").as_array(frame, value), boxes.as_positions(frame, index)[0]
     if above("axisless").flagged(index):
         above("axisless").store(frame, owner, index, value, lambda rest, item: store(frame, owner, rest, item, node))
         return

@@ -27,6 +27,7 @@ from stgrad.frontend.values import (
     Generator,
     Growing,
     Known,
+    ListOrTuple,
     Maybe,
     Method,
     Nested,
@@ -180,8 +181,9 @@ class Join:
     def _together(self, a: Value, b: Value, what: str, fresh: bool) -> Value:
         if (a is None or b is None or isinstance(a, Optional) or isinstance(b, Optional)) and all(v is None or can_be_optional(v) for v in (a, b)):
             return self._optional(a, b, what, fresh)
-        if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
-            return rebuild(a, [self._value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
+        mixed = type(a) is not type(b) and {type(a), type(b)} <= {list, tuple, ListOrTuple}
+        if isinstance(a, (tuple, list)) and (type(a) is type(b) or mixed) and len(a) == len(b):
+            return rebuild(ListOrTuple() if mixed else a, [self._value(x, y, f"{what}_{i}", fresh) for i, (x, y) in enumerate(zip(a, b, strict=True))])
         if isinstance(a, dict) and type(a) is type(b) and list(a) == list(b):
             return of_class(a, {k: self._value(a[k], b[k], f"{what}_{k}", fresh) for k in a})
         if isinstance(a, Record) and isinstance(b, Record) and a.cls is b.cls and list(a.fields) == list(b.fields):

@@ -6,13 +6,14 @@ import itertools
 from collections import defaultdict, deque
 from typing import Any
 
+from stgrad import errors
 from stgrad.frontend import iteration
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Attributes
 from stgrad.frontend.iterators import Cursor, DefaultDict
 from stgrad.frontend.tables import View
 from stgrad.frontend.text import RunTimeText
-from stgrad.frontend.values import Closure, DictView, Generator, Growing, Queue, Record, Value
+from stgrad.frontend.values import Closure, DictView, Generator, Growing, ListOrTuple, Queue, Record, Value
 from stgrad.lookups import look, ours
 
 _SEEN: dict[type, type] = {
@@ -31,6 +32,7 @@ _SEEN: dict[type, type] = {
     iteration.Combinations: itertools.combinations,
     iteration.Chain: itertools.chain,
 }
+_ONE_KIND = "make both paths give the same kind of value"
 _GENERATOR = type(_ for _ in ())
 _MADE_BY = {"mapped": map, "filtered": filter, "iterator": type(iter([]))}
 
@@ -39,6 +41,8 @@ def class_of(frame: Frame, value: Value) -> Any:
     """`type(value)` of what is no number and no array of the running program."""
     if id(value) in frame.builder.once:
         return _GENERATOR
+    if isinstance(value, ListOrTuple):
+        raise errors.TypeInferenceError("the class of what is a list on one path and a tuple on another is asked for", frame.builder.loc, hint=_ONE_KIND)
     if isinstance(value, DictView):
         return type(getattr({}, value.name)())
     if isinstance(value, Record) and value.cls is View:
@@ -53,7 +57,7 @@ def class_of(frame: Frame, value: Value) -> Any:
 
 def is_own(frame: Frame, value: Value) -> bool:
     """Whether the compiler knows a value by a class of its own."""
-    return id(value) in frame.builder.once or isinstance(value, (Record, Growing, DictView, Generator)) or type(value) in _SEEN
+    return id(value) in frame.builder.once or isinstance(value, (Record, Growing, DictView, Generator, ListOrTuple)) or type(value) in _SEEN
 
 
 __all__ = ["class_of", "is_own"]

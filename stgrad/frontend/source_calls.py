@@ -21,11 +21,14 @@ from stgrad.frontend.joins import MOST
 from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Chosen, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
-from stgrad.lookups import called, look
+from stgrad.lookups import called, look, root_of
 from stgrad.source import is_dispatcher
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)  # known values, like texts
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+
+
+_SETTINGS = ("configparser", "pathlib", "platform", "ipaddress", "zoneinfo")  # whose objects are asked for what stands in them
 
 
 def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
@@ -91,6 +94,8 @@ def _call_method(frame: Frame, function: types.MethodType, args: tuple[Value, ..
     """A method of an object from outside."""
     if isinstance(function.__self__, BaseException) and function.__name__ in ("__str__", "__repr__"):  # what its class keeps for that was not made
         return RunTimeText(UNKNOWN)
+    if root_of(type(function.__self__)) in _SETTINGS and is_static(static_of((args, kwargs))):
+        return computed(frame, function, static_of(args), {k: static_of(v) for k, v in kwargs.items()})
     owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
     return frame.call(function.__func__, (owner, *args), kwargs)
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, sparse_objects, tables
-from stgrad.frontend.arrays import attribute_store, call_method
+from stgrad.frontend.arrays import call_method
+from stgrad.frontend.attribute_stores import attribute_store
 from stgrad.frontend.broadcasting import fitted
 from stgrad.frontend.casting import castable, in_place
 from stgrad.frontend.certainties import emit_raise

@@ -9,6 +9,7 @@ from stgrad.values import (
     Growing,
     Known,
     Listed,
+    ListOrTuple,
     Maybe,
     Method,
     Nested,
@@ -37,8 +38,8 @@ from stgrad.values import (
 )
 
 __all__ = [
-    "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "Maybe", "Method", "Nested", "Optional", "Queue", "Record",
-    "Sym", "Texts", "Undefined", "Value", "Waiting",
+    "UNDEFINED", "Chosen", "Closure", "DictView", "Generator", "Growing", "Known", "Listed", "ListOrTuple", "Maybe", "Method", "Nested", "Optional", "Queue",
+    "Record", "Sym", "Texts", "Undefined", "Value", "Waiting",
     "a_kind", "is_constant", "is_derived", "is_number", "is_plain_number", "is_static", "leaves", "map_leaves", "of_class", "operand_of", "rebuild",
     "scalar_type", "static_of", "type_of",
 ]  # fmt: skip

@@ -110,3 +110,52 @@ def imported_late(x):
 
 def test_a_module_variable_that_an_import_fills():
     check_gradient(imported_late, (0.7,))
+
+
+def lists_of_lists(A):
+    rows = A.tolist()
+    total = len(rows[0] + rows[1]) * (2.0 if isinstance(rows[0], list) else 1.0)
+    for row in rows:
+        for v in row:
+            total += v * v
+    return total + (rows[0] + rows[1])[2] * sum(rows[2])
+
+
+def test_lists_of_lists():
+    check_gradient(lists_of_lists, (np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),))
+
+
+@dataclasses.dataclass
+class Base:
+    a: float
+    b: float = 2.0
+    c: list = dataclasses.field(default_factory=list)
+
+
+class Derived(Base):
+    def __init__(self, a, d):
+        super().__init__(a, c=[1, 2])
+        self.d = d * len(self.c)
+
+
+def by_super(x):
+    o = Derived(x, 3.0)
+    return o.a * o.d * o.b
+
+
+def test_the_init_that_dataclasses_make_is_called_by_super():
+    check_gradient(by_super, (1.5,))
+
+
+def named(x):
+    p = np.cos(x)
+    try:
+        p.name = "projection"
+    except AttributeError:
+        p = p * 2.0
+    return np.sum(p)
+
+
+@pytest.mark.parametrize("x", [1.5, np.ones(3)])
+def test_an_attribute_that_arrays_do_not_take(x):
+    check_gradient(named, (x,))

@@ -10,6 +10,7 @@ import pytest
 
 import stgrad
 from tests.frontend.expressions import check_expression
+from tests.thorough import check_gradient
 
 EXPRESSIONS = [
     'isinstance(range(3),range)',
@@ -254,6 +255,41 @@ def test_programs(function, x, jit):
 
 
 @pytest.mark.parametrize("x", [1.5, 0.7])
-def test_one_name_is_no_list_and_tuple(x):
-    with pytest.raises(stgrad.errors.StgradError, match="a list of 2 on one path and a tuple of 2 on another"):
+def test_a_list_or_a_tuple(x):
+    """What it is may not be asked; its items are read."""
+    with pytest.raises(stgrad.errors.StgradError, match="a list on one path and a tuple on another"):
         stgrad.grad(list_or_tuple)(x)
+
+    def items(x):
+        a, b = [x, 2.0] if x > 1 else (x, 3.0)
+        c = [-x] * 2 if x > 1 else (a, b)
+        return a * b + c[0] * len(c) + sum(c)
+
+    check_gradient(items, (x,))
+
+
+def added(x):
+    c = [x, 2.0] if x > 1 else (x, 3.0)
+    return (c + c)[0]
+
+
+def compared(x):
+    c = [x, 2.0] if x > 1 else (x, 3.0)
+    return x if c == (1.0, 2.0) else 2.0 * x
+
+
+def asked_for(x):
+    c = [x, 2.0] if x > 1 else (x, 3.0)
+    return x if hasattr(c, "append") else 2.0 * x
+
+
+def longer(x):
+    c = [x, 2.0] if x > 1 else (x, 3.0)
+    c.append(x)
+    return sum(c)
+
+
+@pytest.mark.parametrize("f", [added, compared, asked_for, longer], ids=lambda f: f.__name__)
+def test_what_only_one_of_them_does(f):
+    with pytest.raises(stgrad.errors.StgradError):
+        stgrad.grad(f)(1.5)
