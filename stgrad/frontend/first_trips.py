@@ -48,9 +48,14 @@ def _widened(frame: Frame) -> set[str]:
 
 
 def _read_behind(tree: Any, node: Any) -> set[str]:
-    """The names that a function reads below the last line of a statement."""
+    """The names that a function reads below the last line of a statement, before they are assigned there."""
     last = max(getattr(n, "lineno", 0) for n in gast.walk(node))
-    return {n.id for n in gast.walk(tree) if isinstance(n, gast.Name) and isinstance(n.ctx, gast.Load) and getattr(n, "lineno", 0) > last}
+    first: dict[tuple[str, bool], int] = {}
+    for n in gast.walk(tree):
+        if isinstance(n, gast.Name) and getattr(n, "lineno", 0) > last:
+            key = n.id, isinstance(n.ctx, gast.Load)
+            first[key] = min(n.lineno, first.get(key, n.lineno))
+    return {name for (name, read), line in first.items() if read and line <= first.get((name, False), line)}
 
 
 def must_run(frame: Frame, trip: Value) -> None:

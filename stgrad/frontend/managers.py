@@ -4,7 +4,7 @@
         body                            try: body
                                         finally: manager.__exit__(None, None, None)
 
-An `__exit__` that may swallow exceptions is refused; `contextlib.suppress` is a `try` (`stgrad.syntax.simplify`). A manager that
+Where `__exit__` may swallow exceptions, it is asked in a handler, and for nothing behind a body that raises none. `contextlib.suppress` is a `try` (`stgrad.syntax.simplify`). A manager that
 `contextlib.contextmanager` makes of a generator is that generator, with the body in place of its `yield`.
 """
 
@@ -62,12 +62,23 @@ def with_statement(frame: Frame, node: Any) -> None:
     name = frame.hidden_name("manager")
     frame.env[name] = manager
     enter, leave = (_method(frame, name, method, item.context_expr) for method in ("__enter__", "__exit__"))
-    _check_exit(frame, leave, item.context_expr)
+    swallows = _may_swallow(frame, leave, item.context_expr)
     entered = frame.call(enter, (), {})
     if item.optional_vars is not None:
         frame.assign(item.optional_vars, entered)
-    exit_call = gast.Call(gast.Attribute(load(name), "__exit__", gast.Load()), [constant(None) for _ in range(3)], [])
-    frame.execute([at(node, gast.Try(node.body, [], [], [gast.Expr(exit_call)]))])
+
+    def leaving(*args: Any) -> Any:
+        return gast.Call(gast.Attribute(load(name), "__exit__", gast.Load()), list(args), [])
+
+    left = gast.Expr(leaving(*(constant(None) for _ in range(3))))
+    if swallows:
+        raised = frame.hidden_name("raised")
+        ask = leaving(gast.Call(load("type"), [load(raised)], []), load(raised), constant(None))
+        again = gast.If(gast.UnaryOp(gast.Not(), ask), [gast.Raise(None, None)], [])
+        handler = gast.ExceptHandler(type=load("BaseException"), name=gast.Name(raised, gast.Store(), None, None), body=[again])
+        frame.execute([at(node, gast.Try(node.body, [handler], [left], []))])
+    else:
+        frame.execute([at(node, gast.Try(node.body, [], [], [left]))])
     frame.env.pop(name, None)
 
 
@@ -78,8 +89,8 @@ def _method(frame: Frame, name: str, method: str, node: Any) -> Value:
         frame.unsupported(node, "`with` of what is no context manager", reason=f"it has no `{method}`")
 
 
-def _check_exit(frame: Frame, leave: Value, node: Any) -> None:
-    """Refuse an `__exit__` that is not Python, or whose result may say that an exception is to be swallowed."""
+def _may_swallow(frame: Frame, leave: Value, node: Any) -> bool:
+    """Whether the result of an `__exit__` may say that an exception is to be swallowed; one that is not Python is refused."""
     function = leave.__func__ if isinstance(leave, types.MethodType) else leave
     if not isinstance(function, types.FunctionType):
         frame.unsupported(
@@ -87,10 +98,7 @@ def _check_exit(frame: Frame, leave: Value, node: Any) -> None:
         )
     tree = sources.load(function).tree
     returned = [n.value for n in own(tree.body) if isinstance(n, gast.Return) and n.value is not None]
-    if not all(isinstance(value, gast.Constant) and not value.value for value in returned):
-        frame.unsupported(
-            node, "a context manager that may swallow exceptions is not supported", reason="its `__exit__` returns a value", hint="write `try` and `except`"
-        )
+    return not all(isinstance(value, gast.Constant) and not value.value for value in returned)
 
 
 def _generator(frame: Frame, node: Any, generator: Generator) -> None:

@@ -51,3 +51,17 @@ def test_read_behind(f):
     check_gradient(f, (X, 3), argnums=(0,))
     with pytest.raises((ValueError, stgrad.errors.StgradError), match="no trip"):
         stgrad.grad(f, jit=False)(X, 0)
+
+
+def assigned_behind(x, n):
+    s = 0
+    for i in range(n):
+        s = np.sin(x) * (i + 1)
+        x = x + s
+    s = 2.0
+    return np.sum(x) * s
+
+
+def test_what_is_assigned_behind_is_not_read():
+    check_gradient(assigned_behind, (X, 3), argnums=(0,))
+    np.testing.assert_array_equal(stgrad.grad(assigned_behind)(X, 0), [2.0, 2.0, 2.0])

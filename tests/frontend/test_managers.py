@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import warnings
 from contextlib import contextmanager, nullcontext, suppress
 
@@ -325,7 +326,6 @@ def own_suppress(w, x):
 
 
 REFUSED = {
-    swallows: "may swallow exceptions",
     no_manager: "what is no context manager",
     an_early_end: "may leave the generator `items` inside its `try`",
     yields_twice: "`two` does not yield once",
@@ -342,3 +342,77 @@ def test_refused(function):
     with pytest.raises(errors.UnsupportedSyntaxError, match=REFUSED[function]) as caught:
         stgrad.grad(function, (0, 1), jit=False)(W, X)
     assert caught.value.loc is not None
+
+
+class Forgives:
+    """What becomes of an exception is for `__exit__` to say."""
+
+    def __enter__(self):
+        self.left = 0
+        return self
+
+    def __exit__(self, kind, raised, traceback):
+        self.left += 1
+        return kind is not None and issubclass(kind, (ValueError, ZeroDivisionError))
+
+
+def forgiven(x):
+    with Forgives() as f:
+        if x > 1:
+            raise ValueError("a")
+        x = x * 2.0
+    return x * f.left
+
+
+def forgiven_division(x):
+    with Forgives() as f:
+        x = x / (0.0 if x > 1 else 2.0)
+    return x * f.left
+
+
+def returned_within(x):
+    with Forgives():
+        return x * 2.0
+    return x
+
+
+def jumps_within(x):
+    for i in range(3):
+        with Forgives() as f:
+            if i == 1:
+                continue
+            if x > 1 and i == 2:
+                raise ValueError
+            x = x * 2.0
+    return x + f.left
+
+
+def forgiven_root(x):
+    with Forgives():
+        return math.sqrt(x - 1.0)
+    return x * 7.0
+
+
+@pytest.mark.parametrize("x", [1.5, 0.4])
+@pytest.mark.parametrize("f", [forgiven, forgiven_division, returned_within, jumps_within, forgiven_root], ids=lambda f: f.__name__)
+def test_managers_that_swallow(f, x):
+    check_gradient(f, (x,))
+
+
+def test_what_is_not_forgiven():
+    def f(x):
+        with Forgives():
+            if x > 1:
+                raise KeyError("k")
+            x = x * 3.0
+        return x
+
+    assert stgrad.grad(f)(0.5) == 3.0
+    with pytest.raises(KeyError):
+        stgrad.grad(f)(1.5)
+
+
+def test_swallowed_positions():
+    with pytest.raises(IndexError):
+        stgrad.grad(swallows)(2.0, np.zeros(0))
+    assert stgrad.grad(swallows)(2.0, np.ones(1)) == 1.0
