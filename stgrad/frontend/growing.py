@@ -282,7 +282,10 @@ def loaded(frame: Frame, structure: Value, index: Value) -> Value:
     def one(buffer: Value, _: str) -> Value:
         if isinstance(buffer, Nested):
             row = load(frame, buffer.buffer, index, None)
-            return Growing(row, operations.extent(frame, row, 0))
+            lists = row.type.rank > 1 and buffer.buffer.name in frame.builder.listed
+            if lists:
+                frame.builder.listed.add(row.name)
+            return Growing(Nested(row) if lists else row, operations.extent(frame, row, 0))
         if not isinstance(buffer, Sym):
             return buffer
         found = load(frame, buffer, index, None)
@@ -420,18 +423,13 @@ def _same_items(frame: Frame, array: Sym) -> Sym:
     return whole
 
 
-def from_array(frame: Frame, array: Sym, *, rows: bool) -> Value:
+def from_array(frame: Frame, array: Sym, *, rows: bool) -> Growing:
     """`list(array)`: the numbers, or the rows, which are views; `array.tolist()` makes lists of its own for them."""
-    count = operations.extent(frame, array, 0)
-    if not rows and array.type.rank > 2:
-        if not isinstance(count, int):
-            raise errors.UnsupportedSyntaxError("`tolist` of an array with three axes or more", frame.builder.loc, hint="loop over the array itself")
-        return [from_array(frame, load(frame, array, k, None), rows=False) for k in range(count)]
     wide = {"f": "float64", "c": "complex128", "i": "int64", "u": "int64"}.get(np.dtype(array.type.dtype).kind, array.type.dtype)  # Python has no others
     whole = _same_items(frame, array) if rows else frame.call(Method(array, "astype"), (wide,), {})
     if not rows:
         frame.builder.listed.add(whole.name)
-    return Growing(Nested(whole) if not rows and array.type.rank == 2 else whole, operations.extent(frame, whole, 0))
+    return Growing(Nested(whole) if not rows and array.type.rank > 1 else whole, operations.extent(frame, whole, 0))
 
 
 def detached(frame: Frame, value: Value) -> Value:

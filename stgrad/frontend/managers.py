@@ -4,7 +4,8 @@
         body                            try: body
                                         finally: manager.__exit__(None, None, None)
 
-Where `__exit__` may swallow exceptions, it is asked in a handler, and for nothing behind a body that raises none. `contextlib.suppress` is a `try` (`stgrad.syntax.simplify`). A manager that
+Where `__exit__` may swallow exceptions, it is asked in a handler, and for nothing behind a body that raises none. `contextlib.suppress` is a `try`
+(`stgrad.syntax.simplify`). A manager that
 `contextlib.contextmanager` makes of a generator is that generator, with the body in place of its `yield`.
 """
 

@@ -159,3 +159,17 @@ def named(x):
 @pytest.mark.parametrize("x", [1.5, np.ones(3)])
 def test_an_attribute_that_arrays_do_not_take(x):
     check_gradient(named, (x,))
+
+
+def lists_of_three_axes(B):
+    rows = B.tolist()
+    total = len(rows[0][1] + rows[1][2]) * (2.0 if isinstance(rows[0][1], list) else 1.0)
+    for plane in rows:
+        for row in plane:
+            for v in row:
+                total += v * v
+    return total + (rows[0] + rows[1])[4][1] + np.sum(np.amax(B.tolist(), axis=1))
+
+
+def test_lists_of_three_axes():
+    check_gradient(lists_of_three_axes, (np.arange(12.0).reshape(2, 3, 2) + 1.0,))
