@@ -86,15 +86,6 @@ def exprel(y, x):
     return np.where(small, series, (np.exp(x) - y) / np.where(small, 1.0, x))
 
 
-@partials(sp.spence)
-def spence(y, z):
-    """log(z) / (1 - z), near 1 by its series."""
-    d = z - 1.0
-    small = np.abs(d) < 1e-3
-    series = -1.0 + d * (0.5 + d * (-1.0 / 3.0 + d * (0.25 - d * 0.2)))
-    return np.where(small, series, np.log(np.where(small, 2.0, z)) / np.where(small, 1.0, -d))
-
-
 @partials(sp.wrightomega)
 def wrightomega(y, z):
     return y / (1.0 + y)
@@ -243,14 +234,13 @@ def airy_dot(y, x, x_dot=0.0):
 unary(sp.sici, sp.shichi, sp.fresnel, sp.airy, low=0.3)
 unary(sp.ber, sp.bei, sp.ker, sp.kei, sp.berp, sp.beip, sp.kerp, sp.keip, low=0.3)
 unary(sp.exprel, sp.wrightomega, low=-1.5)
-unary(sp.spence, low=0.3)
 unary(sp.ellipkm1, low=0.2, high=0.8)
 binary(sp.inv_boxcox, sp.inv_boxcox1p, low=0.2, high=0.9)
 binary(sp.owens_t, low=-1.5, high=1.5)
 binary(sp.ellipkinc, sp.ellipeinc, low=0.2, high=0.8)
 
 
-@samples(sp.exprel, sp.spence)
+@samples(sp.exprel)
 def _(rng):
     yield (np.array([1.0, 1.0 + 1e-6, 0.9995, 1.2, 5e-3]),), {}
 

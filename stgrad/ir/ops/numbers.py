@@ -87,7 +87,7 @@ for _short in (  # that compiled code calls by their address
     "kl_div huber pseudo_huber boxcox boxcox1p powm1 expi exp1 expn sindg cosdg tandg ellipk ellipe hyp1f1 hyp2f1 hyp0f1 gamma gammaln loggamma rgamma psi "
     "polygamma zeta binom poch beta betaln betainc betaincc betaincinv betainccinv gammainc gammaincc gammaincinv gammainccinv stdtr stdtrit chdtri chdtr "
     "chdtrc pdtr j0 j1 jv y0 y1 yv yn i0 i1 iv i0e i1e ive k0 k1 kv kn k0e k1e kve eval_jacobi eval_legendre eval_sh_legendre eval_gegenbauer eval_chebyt "
-    "eval_chebyu eval_laguerre eval_genlaguerre voigt_profile struve modstruve ber bei ker kei berp beip kerp keip exprel spence wrightomega owens_t "
+    "eval_chebyu eval_laguerre eval_genlaguerre voigt_profile struve modstruve ber bei ker kei berp beip kerp keip exprel wrightomega owens_t "
     "inv_boxcox inv_boxcox1p ellipkinc ellipeinc ellipkm1 hyperu wright_bessel gdtr gdtrc nbdtr nbdtrc pdtrc"
 ).split():
     define(f"scipy.special.{_short}", "function", cost=FUNCTION, fused=True, real=True)
