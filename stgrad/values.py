@@ -7,7 +7,6 @@ any other Python object, which is then static: a number, None, a string, a modul
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -176,8 +175,8 @@ class Queue(list[Any]):
     """A `collections.deque` without a bound."""
 
 
-class ListOrTuple(tuple[Any, ...]):
-    """A list on one path and a tuple on another: its items are read, but nobody may ask which it is."""
+class ListOrTuple(list[Any]):
+    """A list on one path and a tuple on another: its items are read, but nobody may change them, or ask which it is."""
 
 
 class DictView(list[Any]):
@@ -263,9 +262,9 @@ def static_of(value: Value) -> Value:
 def rebuild(like: tuple[Value, ...] | list[Value], items: list[Value]) -> Value:
     """A container of the same type as `like` with other items."""
     if not isinstance(like, tuple):
-        return Queue(items) if isinstance(like, Queue) else list(items)
+        return type(like)(items) if type(like) in (Queue, ListOrTuple) else list(items)
     if not hasattr(like, "_fields"):
-        return ListOrTuple(items) if isinstance(like, ListOrTuple) else tuple(items)
+        return tuple(items)
     made = tuple.__new__(type(like), items)  # without a `__new__` of its own, which may want more than the items
     getattr(made, "__dict__", {}).update(getattr(like, "__dict__", {}))
     return made
@@ -359,12 +358,10 @@ def opened(value: Any) -> Value:
 
 def closed(value: Value) -> Any:
     """A structure with an instance in place of each record."""
-    if isinstance(value, Queue):
-        return deque(closed(v) for v in value)
     if isinstance(value, (tuple, list)):
         return rebuild(value, [closed(v) for v in value])
     if isinstance(value, dict):
-        return of_class(value, {k: closed(v) for k, v in value.items()}) if type(value) is OrderedDict else {k: closed(v) for k, v in value.items()}
+        return {k: closed(v) for k, v in value.items()}
     return make(value.cls, closed(value.fields)) if isinstance(value, Record) else value
 
 

@@ -74,8 +74,9 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
     if name == "default_factory" and hasattr(owner, "factory") or name == "maxlen" and Queue in (type(owner), getattr(owner, "cls", None)):
         return getattr(owner, "factory", None)
-    if isinstance(owner, (tuple, list, dict, Growing)) and (cls := above("kinds").class_of(frame, owner)) in _CONTAINERS and not hasattr(cls, name):
-        missing = f"'{cls.__name__}' object has no attribute '{name}'"
+    lacks = isinstance(owner, (tuple, list, dict, Growing)) and above("kinds").agreed(frame, owner, lambda cls: cls in _CONTAINERS and not hasattr(cls, name))
+    if lacks:
+        missing = f"'{above('kinds').classes_of(frame, owner)[0].__name__}' object has no attribute '{name}'"
         raise errors.UndefinedNameError(missing, frame.loc(node) if node is not None else frame.builder.loc) from AttributeError(missing)
     if by_name or isinstance(owner, (list, dict, Growing)) or isinstance(owner, iteration.Range) and name in ("index", "count"):
         return Method(owner, name)

@@ -38,7 +38,7 @@ def asked(frame: Frame, found: Any, method: str, *args: Value) -> tuple[Value, b
 
 def _method(found: Any, name: str) -> types.FunctionType | None:
     """A method of a descriptor that is written in Python, and not in a library."""
-    if found is ABSENT or isinstance(found, (types.FunctionType, type, int, float, str, tuple, list, dict)) or root_of(type(found)) in LIBRARIES:
+    if found is ABSENT or root_of(type(found)) in LIBRARIES:
         return None
     function = look("raw", type(found), name)
     return function if isinstance(function, types.FunctionType) else None

@@ -29,6 +29,7 @@ from stgrad.frontend.values import (
     Chosen,
     Growing,
     Known,
+    ListOrTuple,
     Maybe,
     Method,
     Optional,
@@ -179,6 +180,9 @@ class Frame:
 
         `through`: lists of run-time length that hold it are told behind it. `constant`: it gets what is the same in each call, where nothing was.
         """
+        if isinstance(container, ListOrTuple):
+            message = "a change of what is a list on one path and a tuple on another is not supported"
+            raise errors.UnsupportedSyntaxError(message, self.builder.loc if node is None else self.loc(node), hint="make it one kind: list(...)")
         changing(self, container, through)
         passed.changing(self.builder, container)
         if isinstance(container, Attributes) and container.record is not None:

@@ -133,7 +133,7 @@ class Join:
         if a is b or same(a, b) and not apart(a, b):
             return a
         result = self._joined(a, b, what, fresh or isinstance(a, MUTABLE))
-        if isinstance(a, MUTABLE):
+        if isinstance(a, MUTABLE) or isinstance(result, ListOrTuple):
             merge(self.frame, result, (a, b), result)
         return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 from stgrad import errors
@@ -22,7 +23,6 @@ _SEEN: dict[type, type] = {
     Attributes: dict,
     RunTimeText: str,
     Closure: type(lambda: None),
-    Cursor: type(iter([])),
     iteration.Range: range,
     iteration.Enumerate: enumerate,
     iteration.Zip: zip,
@@ -32,27 +32,44 @@ _SEEN: dict[type, type] = {
     iteration.Combinations: itertools.combinations,
     iteration.Chain: itertools.chain,
 }
-_ONE_KIND = "make both paths give the same kind of value"
 _GENERATOR = type(_ for _ in ())
 _MADE_BY = {"mapped": map, "filtered": filter, "iterator": type(iter([]))}
 
 
-def class_of(frame: Frame, value: Value) -> Any:
-    """`type(value)` of what is no number and no array of the running program."""
+def classes_of(frame: Frame, value: Value) -> tuple[Any, ...]:
+    """What `type(value)` may be of what is no number and no array of the running program."""
     if id(value) in frame.builder.once:
-        return _GENERATOR
+        return _GENERATOR, filter, type(iter([]))
+    if isinstance(value, Record) and value.cls is Cursor:
+        return _GENERATOR, type(iter([]))
     if isinstance(value, ListOrTuple):
-        raise errors.TypeInferenceError("the class of what is a list on one path and a tuple on another is asked for", frame.builder.loc, hint=_ONE_KIND)
+        return list, tuple
     if isinstance(value, DictView):
-        return type(getattr({}, value.name)())
+        return (type(getattr({}, value.name)()),)
     if isinstance(value, Record) and value.cls is View:
-        return type(getattr({}, value.fields["name"])())
+        return (type(getattr({}, value.fields["name"])()),)
     if isinstance(value, Generator):
-        return _MADE_BY.get(value.source.name, _GENERATOR) if ours(value.source.function) else _GENERATOR
+        return (_MADE_BY.get(value.source.name, _GENERATOR) if ours(value.source.function) else _GENERATOR,)
     cls = value.cls if isinstance(value, (Record, Growing)) else type(value)
     if cls in _SEEN:
-        return _SEEN[cls]
-    return getattr(cls, "stands_for", cls) if isinstance(value, (Record, Growing)) else look("class", value)
+        return (_SEEN[cls],)
+    return (getattr(cls, "stands_for", cls) if isinstance(value, (Record, Growing)) else look("class", value),)
+
+
+def agreed(frame: Frame, value: Value, question: Callable[[Any], Any]) -> Any:
+    """What a question about the class of a value gives, which must be the same for all that it may be."""
+    classes = classes_of(frame, value)
+    first, *others = [question(cls) for cls in classes]
+    if any(other != first for other in others):
+        names = " or ".join(dict.fromkeys(cls.__name__ for cls in classes))
+        message = f"the class of what may be a {names} is asked for"
+        raise errors.TypeInferenceError(message, frame.builder.loc, hint="make it one kind on all paths: list(...) or tuple(...)")
+    return first
+
+
+def class_of(frame: Frame, value: Value) -> Any:
+    """`type(value)` of what is no number and no array of the running program."""
+    return agreed(frame, value, lambda cls: cls)
 
 
 def is_own(frame: Frame, value: Value) -> bool:
@@ -60,4 +77,4 @@ def is_own(frame: Frame, value: Value) -> bool:
     return id(value) in frame.builder.once or isinstance(value, (Record, Growing, DictView, Generator, ListOrTuple)) or type(value) in _SEEN
 
 
-__all__ = ["class_of", "is_own"]
+__all__ = ["agreed", "class_of", "classes_of", "is_own"]

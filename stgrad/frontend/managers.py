@@ -74,9 +74,9 @@ def with_statement(frame: Frame, node: Any) -> None:
     left = gast.Expr(leaving(*(constant(None) for _ in range(3))))
     if swallows:
         raised = frame.hidden_name("raised")
-        ask = leaving(gast.Call(load("type"), [load(raised)], []), load(raised), constant(None))
+        ask = leaving(gast.Call(constant(type), [load(raised)], []), load(raised), constant(None))
         again = gast.If(gast.UnaryOp(gast.Not(), ask), [gast.Raise(None, None)], [])
-        handler = gast.ExceptHandler(type=load("BaseException"), name=gast.Name(raised, gast.Store(), None, None), body=[again])
+        handler = gast.ExceptHandler(type=constant(BaseException), name=gast.Name(raised, gast.Store(), None, None), body=[again])
         frame.execute([at(node, gast.Try(node.body, [handler], [left], []))])
     else:
         frame.execute([at(node, gast.Try(node.body, [], [], [left]))])

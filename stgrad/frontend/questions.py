@@ -18,7 +18,7 @@ from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.identities import one_object
-from stgrad.frontend.kinds import class_of, is_own
+from stgrad.frontend.kinds import agreed, is_own
 from stgrad.frontend.numpy_calls import emit
 from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
@@ -31,7 +31,7 @@ from stgrad.lookups import ABSENT, called, look, ours
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if is_own(frame, value):
-            return called(issubclass, class_of(frame, value), classes)
+            return agreed(frame, value, lambda cls: called(issubclass, cls, classes))
         look("class", value)
         return called(isinstance, static_of(value), classes)
     return asked(frame, value, lambda example: isinstance(example, classes), _example(frame, value))
@@ -81,7 +81,7 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Sym):
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
     if is_own(frame, owner):
-        return hasattr(class_of(frame, owner), name)
+        return agreed(frame, owner, lambda cls: hasattr(cls, name))
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 

@@ -8,9 +8,10 @@ from stgrad import errors
 from stgrad.frontend import operations
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import view
+from stgrad.frontend.heap import containers
 from stgrad.frontend.items import Slot
 from stgrad.frontend.partly import whole
-from stgrad.frontend.values import Growing, Listed, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
+from stgrad.frontend.values import Growing, Listed, ListOrTuple, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
 
 
 def settled(frame: Frame, value: Value) -> Value:
@@ -25,6 +26,9 @@ def settled(frame: Frame, value: Value) -> Value:
         return Listed(_arrays(frame, v)) if isinstance(v, Growing) else v
 
     whole(value)
+    if any(isinstance(c, ListOrTuple) for c in containers(value)):
+        what = "a result that is a list on one path and a tuple on another"
+        raise errors.TypeInferenceError(what, frame.builder.loc, hint="return list(...) or tuple(...) of it")
     return map_leaves(leaf, value)
 
 

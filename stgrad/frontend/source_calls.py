@@ -7,7 +7,7 @@ import enum
 import functools
 import operator
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,14 +21,11 @@ from stgrad.frontend.joins import MOST
 from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Chosen, Growing, Method, Record, Sym, Value, is_number, is_static, static_of
 from stgrad.ir import Type
-from stgrad.lookups import called, look, root_of
+from stgrad.lookups import called, look
 from stgrad.source import is_dispatcher
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)  # known values, like texts
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
-
-
-_SETTINGS = ("configparser", "pathlib", "platform", "ipaddress", "zoneinfo")  # whose objects are asked for what stands in them
 
 
 def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
@@ -78,6 +75,11 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
         return inline_function(frame, function, args, kwargs)
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
+    _refuse_native(frame, function, args, kwargs)
+
+
+def _refuse_native(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> NoReturn:
+    """Refuse what has neither a rule nor Python code."""
     moving = [a for a in args if not is_static(static_of(a))]
     if moving and not kwargs and all(isinstance(a, Sym) and a.type.weak and a.type.dtype in ("int64", "bool") for a in moving):
         name = getattr(function, "__name__", "a function")
@@ -94,8 +96,6 @@ def _call_method(frame: Frame, function: types.MethodType, args: tuple[Value, ..
     """A method of an object from outside."""
     if isinstance(function.__self__, BaseException) and function.__name__ in ("__str__", "__repr__"):  # what its class keeps for that was not made
         return RunTimeText(UNKNOWN)
-    if root_of(type(function.__self__)) in _SETTINGS and is_static(static_of((args, kwargs))):
-        return computed(frame, function, static_of(args), {k: static_of(v) for k, v in kwargs.items()})
     owner = frame.look("attribute", function, "__self__") if holds_arrays(function.__self__) else function.__self__
     return frame.call(function.__func__, (owner, *args), kwargs)
 
