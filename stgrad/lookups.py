@@ -229,6 +229,11 @@ def look(kind: str, owner: Any, name: Any = None) -> Any:
     return value
 
 
+def gives(cls: type, name: str) -> bool:
+    """Whether a class of Python's gives its instances an attribute: what its own class gives it (`list.__name__`) they do not have."""
+    return any(name in vars(c) for c in cls.__mro__)
+
+
 def ours(function: Any) -> bool:
     """Whether a function is one of stgrad: what it looks for in modules cannot change."""
     return root_of(function) == "stgrad"

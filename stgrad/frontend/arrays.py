@@ -27,7 +27,7 @@ from stgrad.frontend.shapes import dtype_name
 from stgrad.frontend.text import known_text, known_texts
 from stgrad.frontend.values import Closure, DictView, Growing, Method, Queue, Record, Sym, Value, is_static, static_of
 from stgrad.ir import Type
-from stgrad.lookups import ABSENT, LIBRARIES, look, root_of
+from stgrad.lookups import ABSENT, LIBRARIES, gives, look, root_of
 from stgrad.rules import lookup
 from stgrad.syntax.refuse import OutsideNames
 
@@ -74,7 +74,7 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
     by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
     if name == "default_factory" and hasattr(owner, "factory") or name == "maxlen" and Queue in (type(owner), getattr(owner, "cls", None)):
         return getattr(owner, "factory", None)
-    lacks = isinstance(owner, (tuple, list, dict, Growing)) and above("kinds").agreed(frame, owner, lambda cls: cls in _CONTAINERS and not hasattr(cls, name))
+    lacks = isinstance(owner, (tuple, list, dict, Growing)) and above("kinds").agreed(frame, owner, lambda cls: cls in _CONTAINERS and not gives(cls, name))
     if lacks:
         missing = f"'{above('kinds').classes_of(frame, owner)[0].__name__}' object has no attribute '{name}'"
         raise errors.UndefinedNameError(missing, frame.loc(node) if node is not None else frame.builder.loc) from AttributeError(missing)

@@ -12,6 +12,7 @@ from stgrad.frontend.arrays import get
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import store
 from stgrad.frontend.values import Method, Record, Sym, Value, is_constant
+from stgrad.lookups import gives
 from stgrad.syntax.refuse import OutsideNames
 
 
@@ -39,7 +40,7 @@ def attribute_store(frame: Frame, owner: Value, name: str, value: Value, node: A
         what, why = f"`{owner.statement}` of a name that is assigned", f"`{name}` outlives the call"
     elif isinstance(owner, Sym) and name == "shape":
         why, hint = "all names of an array would have another shape", "make another view of it, and use that: y = x.reshape(...)"
-    if isinstance(owner, Sym) and not boxes.is_box(frame, owner) and not hasattr(np.ndarray if owner.type.array else float, name):
+    if isinstance(owner, Sym) and not boxes.is_box(frame, owner) and not gives(np.ndarray if owner.type.array else float, name):
         missing = f"'{'numpy.ndarray' if owner.type.array else 'float'}' object has no attribute '{name}'"
         raise errors.UndefinedNameError(missing, frame.loc(node)) from AttributeError(missing)
     refused = errors.UnsupportedSyntaxError(f"{what} is not supported", frame.loc(node), reason=why, hint=hint)

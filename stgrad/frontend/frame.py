@@ -141,7 +141,8 @@ class Frame:
             self.record = outer
 
     def loc(self, node: Any) -> Loc:
-        return self.source.loc(node)
+        """Where a node stands; code of ours stands for the line that calls it."""
+        return self.builder.loc if self.builder.loc is not None and _ours(self.source.function) else self.source.loc(node)
 
     def call(self, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """Call a value; see `stgrad.frontend.calls`."""

@@ -23,7 +23,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import LACKS, State
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Record, Sym, Value, a_kind, is_derived, is_static
-from stgrad.lookups import ABSENT, LIBRARIES, Lookup, lineage, look, read, root_of
+from stgrad.lookups import ABSENT, LIBRARIES, Lookup, gives, lineage, look, read, root_of
 
 _MISSING = object()
 _OPERATORS: dict[type, str] = {
@@ -61,6 +61,8 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     if isinstance(owner, Record) and isinstance(other, types.FunctionType):
         return frame.call(other, (record, name), {})
     missing, place = getattr(cls, "stands_for", cls).__name__, frame.loc(node) if node is not None else frame.builder.loc
+    if gives(getattr(cls, "stands_for", object), name) and not hasattr(cls, "instead"):  # Python's class has it, that which is read for it does not
+        raise errors.UnsupportedSyntaxError(f"`{missing}.{name}` is not supported", place)
     problem = errors.UndefinedNameError(f"a `{missing}` has no attribute `{name}` here", place, hint=getattr(cls, "instead", "set it in `__init__`"))
     raise problem from AttributeError(f"'{missing}' object has no attribute '{name}'")
 

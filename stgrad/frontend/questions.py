@@ -24,7 +24,7 @@ from stgrad.frontend.partly import lacks
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Method, Record, Sym, Value, is_static, static_of
-from stgrad.lookups import ABSENT, called, look, ours
+from stgrad.lookups import ABSENT, called, gives, look, ours
 
 
 @handles(isinstance)
@@ -76,12 +76,12 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Record):
         if isinstance(flag := lacks(owner, name), Sym):
             return frame.builder.call("not", (flag,), flag.type)
-        found = not flag or look("raw", owner.cls, name) is not ABSENT
+        found = not flag or look("raw", owner.cls, name) is not ABSENT or gives(getattr(owner.cls, "stands_for", object), name)
         return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
     if isinstance(owner, Sym):
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
     if is_own(frame, owner):
-        return agreed(frame, owner, lambda cls: hasattr(cls, name))
+        return agreed(frame, owner, lambda cls: gives(cls, name))
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 

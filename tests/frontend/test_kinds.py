@@ -114,6 +114,13 @@ EXPRESSIONS = [
     'hasattr(x,"shape")',
     'hasattr(np.ones(n),"shape")',
     'hasattr(rows,"append")',
+    'hasattr(rows,"__name__")',
+    'hasattr(d,"mro")',
+    'hasattr([1],"__call__")',
+    'hasattr((1,),"__name__")',
+    'hasattr("a","__name__")',
+    'hasattr(range(3),"__name__")',
+    'hasattr(g,"__call__")',
     'hasattr(tuple(rows),"append")',
     'hasattr(d.keys(),"append")',
     'hasattr(q,"appendleft")',
@@ -313,3 +320,22 @@ def returned(x):
 def test_what_only_one_of_them_does(f):
     with pytest.raises(stgrad.errors.StgradError):
         stgrad.jit(f)(1.5)
+
+
+def test_what_python_has_and_is_not_read():
+    """No AttributeError: Python raises none."""
+
+    def f(x):
+        counts = collections.Counter("aab")
+        try:
+            n = len(list(counts.elements()))
+        except AttributeError:
+            n = 7
+        return x * n
+
+    def g(x):
+        return x * (2.0 if hasattr(collections.Counter("aab"), "elements") else 3.0)
+
+    with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="Counter.elements"):
+        stgrad.grad(f)(1.5)
+    assert stgrad.grad(g)(1.5) == 2.0
