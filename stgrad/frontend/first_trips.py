@@ -60,7 +60,7 @@ def _read_behind(tree: Any, node: Any) -> set[str]:
 
 def must_run(frame: Frame, trip: Value) -> None:
     """A loop that makes no trip leaves a number where the program is written for an array."""
-    message = f"{errors.NO_TRIP}, and a name that it makes an array of stays a number"
+    message = f"{errors.NO_TRIP}, and a name that it makes an array of stays what it was"
     if isinstance(trip, Sym):
         branch(frame, trip, lambda: None, lambda: emit_raise(frame, "ValueError", message), "_t")
     elif not trip:
