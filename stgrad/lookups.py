@@ -204,13 +204,18 @@ def recorded() -> Iterator[dict[Any, Lookup]]:
         _records.reset(token)
 
 
-_KEEP_CLASS = frozenset({int, float, bool, complex, str, bytes, type(None), tuple, range, slice})  # whose objects keep their class
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: of classes that Python code made, or that are like them
+
+
+def _keeps_its_class(value: Any) -> bool:
+    """Whether nobody sets the `__class__` of a value: one of a class of C, or a tuple, which a program makes anew with what stands for its items."""
+    return isinstance(value, tuple) or not type(value).__flags__ & _HEAP_TYPE
 
 
 def note(kind: str, owner: Any, name: Any, value: Any) -> None:
     """Put a look-up on the record."""
     record, key = _records.get(), key_of(kind, owner, name)
-    if record is None or key in record or kind == "class" and type(owner) in _KEEP_CLASS:
+    if record is None or key in record or kind == "class" and _keeps_its_class(owner):
         return
     record[key] = Lookup(kind, owner, name, value)
     if is_numeric(value):
