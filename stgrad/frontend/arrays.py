@@ -86,6 +86,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
         return get(frame, frame.call(np.array, (owner,), {}), name, node)  # an array that was computed at compile time
     if isinstance(owner, Closure):
         frame.unsupported(node, "attributes of a nested function are not supported")
+    if isinstance(owner, BaseException):
+        above("exceptions").refuse_unknown(frame, owner, name)
     value = getattr(owner, name, ABSENT) if is_fixed(owner) else frame.look("attribute", owner, name)
     return _missing(frame, owner, name, node) if value is ABSENT else value
 

@@ -19,11 +19,11 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import objects
+from stgrad.frontend import exceptions
 from stgrad.frontend.certainties import RAISED, left, raised_by_python
 from stgrad.frontend.control import branch, growing
 from stgrad.frontend.departures import Leaves
-from stgrad.frontend.escapes import Escapes, raises, refused, tested, untested
+from stgrad.frontend.escapes import Escapes, exception_of, raises, refused, tested, untested
 from stgrad.frontend.frame import Frame, executes, same_type
 from stgrad.frontend.heap import Grows, State, contents, put, reachable
 from stgrad.frontend.operations import binary
@@ -119,8 +119,7 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
     except Leaves as leaves:
         if leaves.kind is None or not issubclass(leaves.kind, caught):
             raise
-        frame.builder.out.pop()  # the `raise` itself
-        return objects.exception(leaves.kind, leaves.message)
+        return exception_of(frame.builder.out.pop(), frame.builder)
     except errors.StgradError as error:
         cause = raised_by_python(error)
         if cause is None or not isinstance(cause, caught):
@@ -300,14 +299,13 @@ class _Attempt:
         handling.pop()
 
 
-def _exception(found: set[tuple[type[BaseException], str]]) -> Value:
+def _exception(found: dict[tuple[str, str], Exception]) -> Value:
     """What `except ... as name` binds; where it may be one of several, it cannot be read."""
-    kind, message = min(found, key=str)
-    exception = objects.exception(kind, message)  # type: ignore[arg-type]
+    exception = found[min(found)]
     if len(found) == 1:
         return exception
-    if all(other is kind for other, _ in found):
-        return objects.exception(kind, RunTimeText(UNKNOWN))  # type: ignore[arg-type]
+    if all(type(other) is type(exception) for other in found.values()):
+        return exceptions.made(type(exception), (RunTimeText(UNKNOWN),))
     return Maybe(exception, errors.UnsupportedSyntaxError("which exception was caught is not known here", None, hint="write an `except` for each"))
 
 

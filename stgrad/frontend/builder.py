@@ -66,7 +66,7 @@ class Builder:
     serial: int = 0  # of the last place
     hidden_names: int = 0  # how many local names were made that the user's code cannot use
     marks: list[int] = field(default_factory=list)  # the last place when each open statement began
-    raised: dict[tuple[str, str], type[BaseException]] = field(default_factory=dict)  # classes of users, by what the program raises in their place
+    raised: dict[tuple[str, str], Exception] = field(default_factory=dict)  # exceptions, by what the program raises in their place
     sure: dict[int, Stmt] = field(default_factory=dict)  # statements that never raise, by identity
     handling: list[Value] = field(default_factory=list)  # the exceptions whose handlers are being read
     moves: list[Stmt] = field(default_factory=list)  # what moves such items to a larger buffer

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.frontend import exceptions
 from stgrad.frontend.concessions import CONCESSIONS
 from stgrad.frontend.departures import Chooses, Leaves
 from stgrad.frontend.frame import Frame
@@ -55,9 +56,8 @@ def left(frame: Frame, error: Exception) -> Leaves:
     cause = raised_by_python(error)
     if cause is None:
         return _exit(frame, error)
-    kind = next(c for c in type(cause).__mro__ if c.__module__ == "builtins")
-    emit_raise(frame, kind.__name__, str(cause))
-    return Leaves(type(cause), str(cause))
+    exceptions.emit_raised(frame, cause)
+    return Leaves(type(cause))
 
 
 def _exit(frame: Frame, error: Exception) -> Leaves:

@@ -15,9 +15,9 @@ class Leaves(BaseException):
     `kind` is the class of the exception, None where it is one of several.
     """
 
-    def __init__(self, kind: type[Exception] | None, message: str = "") -> None:
-        super().__init__(message)
-        self.kind, self.message = kind, message
+    def __init__(self, kind: type[Exception] | None) -> None:
+        super().__init__()
+        self.kind = kind
 
 
 class Chooses(errors.TypeInferenceError):

@@ -20,6 +20,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.builder import Builder
+from stgrad.frontend.exceptions import made
 from stgrad.frontend.values import Sym
 from stgrad.ir import (
     Assign,
@@ -61,11 +62,20 @@ _MESSAGES = {
 }
 
 
-def class_of(effect: Effect, builder: Builder) -> type[BaseException]:
-    """The class of the exception that a `raise` of the program raises."""
-    kind, message = effect.args[0].value, effect.args[1].value  # type: ignore[union-attr]
-    own = builder.raised.get((kind, message))
-    return own if own is not None else np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
+def exception_of(effect: Effect, builder: Builder) -> Exception:
+    """The exception that a `raise` of the program raises."""
+    kind, shown = key = _key(effect)
+    cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
+    return builder.raised.get(key) or made(cls, (shown,) if shown else ())
+
+
+def class_of(effect: Effect, builder: Builder) -> type[Exception]:
+    """Its class."""
+    return type(exception_of(effect, builder))
+
+
+def _key(effect: Effect) -> tuple[str, str]:
+    return effect.args[0].value, effect.args[1].value  # type: ignore[union-attr]
 
 
 def raises(block: Sequence[Stmt], builder: Builder, catches: Catches) -> bool:
@@ -279,7 +289,7 @@ class Escapes:
     failed: Var
     which: Var
     chosen: Callable[[type[BaseException]], int | None]
-    caught: dict[int, set[tuple[type[BaseException], str]]] = field(default_factory=dict)
+    caught: dict[int, dict[tuple[str, str], Exception]] = field(default_factory=dict)
 
     def block(self, block: Block) -> tuple[Block, bool, bool]:
         """The block without the caught `raise`s; whether one may come up in it, and whether nothing comes to its end without one."""
@@ -320,11 +330,11 @@ class Escapes:
         return (stmt,), False, False
 
     def escape(self, stmt: Effect) -> tuple[Block, bool, bool]:
-        cls = class_of(stmt, self.builder)
-        at = self.chosen(cls)
+        exception = exception_of(stmt, self.builder)
+        at = self.chosen(type(exception))
         if at is None:
             return (stmt,), False, False
-        self.caught.setdefault(at, set()).add((cls, stmt.args[1].value))  # type: ignore[union-attr]
+        self.caught.setdefault(at, {})[_key(stmt)] = exception
         return (Assign((self.which,), "alias", (Const(at),), (), stmt.loc), self._raised(True)), True, True
 
     def _raised(self, value: bool) -> Assign:

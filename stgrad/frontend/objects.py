@@ -139,13 +139,6 @@ def drop(frame: Frame, record: Value, name: str, node: Any) -> None:
 # --------------------------------------------------------------------------- making one
 
 
-def exception(cls: type[Exception], message: str) -> Exception:
-    """An exception of a class that may have an `__init__` of its own, which does not run."""
-    made = cls.__new__(cls, message)
-    made.args = (message,)
-    return made
-
-
 def constructible(cls: Any) -> bool:
     """Whether instances of a class are made by Python code alone."""
     if not isinstance(cls, type) or issubclass(cls, BaseException) or type(cls).__call__ is not type.__call__:

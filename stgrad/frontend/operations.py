@@ -17,6 +17,7 @@ from stgrad.frontend.broadcasting import agreed, operands_of
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.casting import widened
 from stgrad.frontend.departures import Leaves
+from stgrad.frontend.exceptions import emit_raised
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast, by_example, elementwise_dtype
@@ -39,7 +40,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.frontend.varying import better_known
-from stgrad.ir import Const, Dim, Effect, Type
+from stgrad.ir import Const, Dim, Type
 from stgrad.ir.ops import operation as known_operation
 from stgrad.lookups import ABSENT, called, look
 from stgrad.rules import lookup, op_name
@@ -152,13 +153,12 @@ def _of_constants(frame: Frame, python: Callable[..., Any], *args: Any) -> Value
         if isinstance(problem, ArithmeticError) and frame.unroll and any(isinstance(a, float) for a in args):
             with np.errstate(all="ignore"):
                 return float(python(*map(np.float64, args)))
-        kind = type(problem)
         conditional = frame.builder.regions and frame.builder.regions[-1].conditional
-        if kind is TypeError and not conditional:
+        if isinstance(problem, TypeError) and not conditional:
             raise
-        frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(str(problem))), (), frame.builder.loc, frame.builder.note))
+        emit_raised(frame, problem)
         if conditional:
-            raise Leaves(kind, str(problem)) from None
+            raise Leaves(type(problem)) from None
         return 0.0 if any(isinstance(a, float) for a in args) else 0  # nothing behind it runs
 
 

@@ -15,13 +15,14 @@ from stgrad.frontend import boxes
 from stgrad.frontend.arrays import get, is_fixed
 from stgrad.frontend.builtins import handles
 from stgrad.frontend.control import branch
+from stgrad.frontend.exceptions import refuse_unknown, says_more
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.kinds import agreed, is_own
 from stgrad.frontend.numpy_calls import emit
 from stgrad.frontend.partly import lacks
-from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText, has_unknown
+from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Method, Record, Sym, Value, is_static, static_of
 from stgrad.lookups import ABSENT, called, gives, look, ours
@@ -82,6 +83,8 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))
     if is_own(frame, owner):
         return agreed(frame, owner, lambda cls: gives(cls, name))
+    if isinstance(owner, BaseException):
+        refuse_unknown(frame, owner, name)
     return hasattr(owner, name) if is_fixed(owner) else look("attribute", owner, name) is not ABSENT
 
 
@@ -148,7 +151,7 @@ def _currentframe(frame: Frame) -> None:
 @handles(repr)
 def _repr(frame: Frame, value: Value) -> Value:
     known = static_of(value)
-    return called(repr, known) if is_static(known) and not (isinstance(known, RunTimeText) or _says_more(known)) else RunTimeText(UNKNOWN)
+    return RunTimeText(UNKNOWN) if _is_unknown(known) else called(repr, known)
 
 
 @handles(str, format)
@@ -156,11 +159,11 @@ def _str(frame: Frame, value: Value = "", *spec: Value) -> Value:
     known = static_of(value)
     if isinstance(known, Sym) and not spec:
         return RunTimeText(NUMBERS)
-    if isinstance(known, RunTimeText) or not is_static(known) or _says_more(known):
+    if _is_unknown(known):
         return RunTimeText(UNKNOWN)
     return called(format, known, *spec) if spec else called(str, known)
 
 
-def _says_more(value: Any) -> bool:
-    """Whether the text of an exception is made of what its class keeps, or the program knows: exceptions are made without that."""
-    return isinstance(value, BaseException) and (not hasattr(type(value).__str__, "__objclass__") or has_unknown(value.args))
+def _is_unknown(value: Value) -> bool:
+    """Whether only the running program can tell the text of a value."""
+    return isinstance(value, RunTimeText) or not is_static(value) or isinstance(value, BaseException) and says_more(value)

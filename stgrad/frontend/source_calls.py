@@ -13,7 +13,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.contents import holds_arrays
-from stgrad.frontend import iterators, objects
+from stgrad.frontend import exceptions, iterators, objects
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.inlining import inline_function
@@ -133,8 +133,8 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
             return frame.builder.call("np.int64", (value,), Type("int64", value=value.type.value))
         return frame.builder.call("cast", (value, str(np.dtype(cls))), Type(str(np.dtype(cls))))
     if issubclass(cls, Exception):
-        parts = tuple(a if isinstance(a, str) else UNKNOWN for a in map(static_of, args))  # what an exception or a warning says is not computed
-        return objects.exception(cls, " ".join(parts))
+        known = tuple(a if is_static(a) else RunTimeText(UNKNOWN) for a in map(static_of, args))  # what an exception or a warning says is not computed
+        return exceptions.made(cls, known)
     if issubclass(cls, (enum.Enum, np.dtype, *DATES)) and is_static(static_of((args, kwargs))):  # a member that has a value
         return computed(frame, cls, static_of(args), static_of(kwargs))
     if issubclass(cls, enum.Enum) and len(args) == 1 and isinstance(args[0], Sym) and not args[0].type.rank and not kwargs:

@@ -19,6 +19,7 @@ from stgrad.frontend.certainties import RAISED
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
+from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Value, is_static, static_of
 from stgrad.registered import register_gradient
 
@@ -73,20 +74,20 @@ def say(frame: Frame, node: Any) -> None:
         said(frame, arg, frame.builder.out)
 
 
-def said(frame: Frame, node: Any, kept: list[Any] | None = None) -> str:
-    """A part of a message; what cannot be told, or not even be read, is dots: it has no derivative. `kept` gets what it does."""
+def said(frame: Frame, node: Any, kept: list[Any] | None = None) -> Value:
+    """A part of a message; what cannot be told, or not even be read, is not known: it has no derivative. `kept` gets what it does."""
     state = State(frame)
     try:
         with frame.builder.block() as block:
             found = static_of(frame.evaluate(node.value if isinstance(node, gast.Starred) else node))
     except (errors.StgradError, Leaves, *RAISED):
         state.restore()
-        return "..."
+        return RunTimeText(UNKNOWN)
     if kept is None:
         state.restore()
     else:
         kept.extend(block)
-    return found if isinstance(found, str) else str(found) if is_static(found) else "..."
+    return found if is_static(found) and not isinstance(node, gast.Starred) else RunTimeText(UNKNOWN)
 
 
 def _of_a_clock(y, y_bar):  # type: ignore[no-untyped-def]

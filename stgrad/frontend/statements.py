@@ -13,7 +13,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import axisless, boxes, growing, iterators, objects, operations, selection, sparse_objects, tables
+from stgrad.frontend import axisless, boxes, exceptions, growing, iterators, objects, operations, selection, sparse_objects, tables
 from stgrad.frontend.arrays import call_method
 from stgrad.frontend.attribute_stores import attribute_store
 from stgrad.frontend.broadcasting import fitted
@@ -48,7 +48,7 @@ from stgrad.frontend.values import (
     type_of,
 )
 from stgrad.ir import ALL, Effect, Store, Var, assigned, operand_vars, walk
-from stgrad.lookups import ABSENT, lineage
+from stgrad.lookups import ABSENT
 
 
 @executes(gast.Assign)
@@ -407,20 +407,15 @@ def raise_statement(frame: Frame, node: Any) -> None:
     exc = node.exc
     call = exc if isinstance(exc, gast.Call) else None
     kind = frame.evaluate(call.func if call is not None else exc) if exc is not None else _being_handled(frame)
-    parts = [said(frame, a) for a in call.args] if call is not None else []
-    if isinstance(kind, BaseException):
-        kind, parts = type(kind), [str(a) for a in kind.args]
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        kind = exceptions.made(kind, tuple(said(frame, a) for a in call.args) if call is not None else ())
+    if not isinstance(kind, Exception):
         frame.unsupported(node, "only `raise Class(message)` is supported")
-    message, order = " ".join(parts), lineage(kind)
     if not frame.builder.regions:
-        raise objects.exception(kind, message)
-    builtin = next(c for c in order if c.__module__ == "builtins")
-    shown = message if builtin is kind else f"{kind.__name__}: {message}"
-    emit_raise(frame, builtin.__name__, shown)
-    frame.builder.raised[builtin.__name__, shown] = kind
+        raise kind
+    exceptions.emit_raised(frame, kind)
     if frame.builder.regions[-1].conditional:
-        raise Leaves(kind, message)
+        raise Leaves(type(kind))
 
 
 def _being_handled(frame: Frame) -> Value:

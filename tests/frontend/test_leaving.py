@@ -82,7 +82,7 @@ def asks_an_error(a):
 
 
 def test_what_only_the_running_program_knows_is_refused():
-    with pytest.raises(stgrad.errors.UndefinedNameError, match="kept"):
+    with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="carries"):
         stgrad.grad(asks_an_error, jit=True)(3.0)
 
 

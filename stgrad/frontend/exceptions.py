@@ -1,0 +1,69 @@
+"""Exceptions that a program makes, raises and catches: what they say and carry, as far as that is known while the program is read.
+
+An exception is an object of its class with the arguments it was made with; what only the running program knows among them is a text that may be shown
+and no more. The `__init__` of a class that is written in Python does not run, so what such an exception carries is not known. Nor is what the
+interpreter adds on the way to a handler.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+
+from stgrad import errors
+from stgrad.frontend.frame import Frame
+from stgrad.frontend.text import has_unknown
+from stgrad.frontend.values import Value
+from stgrad.ir import Const, Effect
+from stgrad.lookups import ABSENT, lineage, look
+
+_ADDED = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceback__", "__notes__"})  # by the interpreter
+_WHOLE = "_stgrad_whole"  # in what exceptions of programs hold: whether they carry what they do in Python
+
+
+def made(cls: type[Exception], args: tuple[Value, ...]) -> Exception:
+    """`cls(*args)` as a program makes it."""
+    whole = not has_unknown(args) and not _made_in_python(cls)
+    exception = cls(*args) if whole else cls.__new__(cls, *args)
+    exception.args = args
+    vars(exception)[_WHOLE] = whole
+    return exception
+
+
+def _made_in_python(cls: type) -> bool:
+    return any(isinstance(look("raw", cls, name), (FunctionType, staticmethod)) for name in ("__init__", "__new__", "__setattr__", "__getattribute__"))
+
+
+def said(exception: BaseException) -> str:
+    """The text of an exception that the running program raises, which has one argument at most."""
+    args = exception.args
+    return str(args if len(args) > 1 else args[0] if args else "")
+
+
+def says_more(exception: BaseException) -> bool:
+    """Whether the text of an exception is made of what its class keeps, or the program knows."""
+    return not vars(exception).get(_WHOLE, True) or not hasattr(type(exception).__str__, "__objclass__") or has_unknown(exception.args)
+
+
+def refuse_unknown(frame: Frame, exception: BaseException, name: str) -> None:
+    """Refuse an attribute of an exception of which reading knows nothing: what the class has for all is known."""
+    what = f"`{name}` of an exception is not supported" if name in _ADDED else f"what a `{type(exception).__name__}` carries is not known here"
+    if name in _ADDED or not vars(exception).get(_WHOLE, True) and not _of_the_class(exception, name):
+        raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="bind what the handler needs to a name before the exception is raised")
+
+
+def _of_the_class(exception: BaseException, name: str) -> bool:
+    found = look("raw", type(exception), name)
+    return found is not ABSENT and (callable(found) or isinstance(found, property) or not hasattr(type(found), "__get__"))
+
+
+def emit_raised(frame: Frame, exception: Exception) -> None:
+    """The `raise` of the running program, of the class of Python's that is next to that of the exception."""
+    cls, text = type(exception), said(exception)
+    kind = next(c for c in lineage(cls) if c.__module__ == "builtins")
+    shown = text if kind is cls else f"{cls.__name__}: {text}"
+    frame.builder.raised[kind.__name__, shown] = exception
+    frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(shown)), (), frame.builder.loc, frame.builder.note))
+
+
+
+__all__ = ["emit_raised", "made", "refuse_unknown", "said", "says_more"]
