@@ -70,6 +70,8 @@ def get(frame: Frame, owner: Value, name: str, node: Any) -> Value:
             return _missing(frame, owner, name, node) if value is ABSENT else value
     if isinstance(owner, tuple) and is_static(owner) and hasattr(type(owner), "n_sequence_fields") and hasattr(owner, name):
         return getattr(owner, name)  # `sys.float_info.max`
+    if isinstance(owner, tuple) and name in ("_fields", "_field_defaults") and hasattr(type(owner), name):
+        return frame.look("attribute", type(owner), name)
     of_set = isinstance(owner, set) and name in _CHANGING or isinstance(owner, (set, frozenset)) and name in ASKS
     by_name = of_set or isinstance(owner, tuple) and name not in getattr(owner, "_fields", ())
     if name == "default_factory" and hasattr(owner, "factory") or name == "maxlen" and Queue in (type(owner), getattr(owner, "cls", None)):
@@ -386,14 +388,14 @@ def _growing_method(frame: Frame, owner: Growing, name: str, *args: Value) -> Va
 
 def _known_list_method(frame: Frame, owner: list[Value], name: str, *args: Value) -> Value:
     known = [static_of(a) if i == 0 and name in ("pop", "insert") else frame.keep(a) for i, a in enumerate(args)]
+    if name in ("pop", "insert") and known and isinstance(known[0], Sym) and (owner or known[1:]):
+        return _growing_method(frame, above("growth").of_run_time(frame, owner, *known[1:]), name, *known)
     if name == "insert":
         frame.grow(owner, known[-1])
     elif name in ("pop", "clear") and owner:
         frame.grow(owner, owner[-1])
     else:
         frame.mutate(owner)
-    if name in ("pop", "insert") and known and isinstance(known[0], Sym):
-        raise errors.NeedStaticError(f"the index of `{name}` must be known at compile time", frame.builder.loc)
     try:
         return getattr(owner, name)(*known)
     except IndexError as problem:

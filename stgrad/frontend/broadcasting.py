@@ -175,7 +175,10 @@ def must_be_equal(frame: Frame, array: Sym, others: Sequence[Dim], like: Callabl
     """
     extents = frame.builder.extents
     for axis, (dim, other) in enumerate(zip(array.type.dims, others, strict=True)):
-        if not frame.builder.agreeing and extents.find(dim) != extents.find(other):
+        found, wanted = extents.find(dim), extents.find(other)
+        if found.symbol is None and wanted.symbol is None and found != wanted:
+            raise errors.TypeInferenceError(what, frame.builder.loc, hint="keep arrays of one shape in a list, or put their numbers into one array")
+        if not frame.builder.agreeing and found != wanted:
             sides = operand_of(extent(frame, array, axis)), operand_of(like(axis))
             frame.builder.emit(Effect("check_equal", (*sides, _placed(frame, what)), (), frame.builder.loc))
             extents.unite(dim, other)

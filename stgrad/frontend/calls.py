@@ -353,12 +353,14 @@ def _is_native_of_scipy(function: Any) -> bool:
     return native and (getattr(function, "__module__", "") or "").startswith("scipy.")
 
 
+_OF_CONSTANTS = (int, float, bytes)  # whose class methods make constants
 _PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingProxyType, np.dtype, *DATES)
 
 
 def _is_text_method(function: Any) -> bool:
-    """A method of a string or another plain value that is known: `mode.startswith("a")`."""
-    return isinstance(getattr(function, "__self__", None), _PLAIN) and isinstance(function, types.BuiltinFunctionType)
+    """A method of a string or another plain value that is known, or of its class: `mode.startswith("a")`, `float.fromhex("0x1p2")`."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(function, types.BuiltinFunctionType) and (isinstance(owner, _PLAIN) or owner in _OF_CONSTANTS)
 
 
 def _of_library(function: Any) -> bool:

@@ -17,6 +17,7 @@ from stgrad import errors
 from stgrad.frontend import instance_dicts, objects, operations, places
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import again, buffers, copy, detached, get_item, item, loaded, make_room, set_item_at
+from stgrad.frontend.growth import of_run_time
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.indexing import load, store, table_for
 from stgrad.frontend.items import fits
@@ -45,6 +46,14 @@ def place_of_value(values: Any, wanted: Any) -> Any:
         if values[k] == wanted:
             return k
     raise ValueError("the value is not in the list")
+
+
+def place_to_remove(values: Any, wanted: Any) -> Any:
+    """Where `values.remove(wanted)` finds the value."""
+    for k in range(len(values)):
+        if values[k] == wanted:
+            return k
+    raise ValueError("list.remove(x): x not in list")
 
 
 def number_of(values: Any, wanted: Any) -> Any:
@@ -95,7 +104,7 @@ def drop(frame: Frame, growing: Growing, index: Value) -> None:
 
 def remove(frame: Frame, growing: Growing, value: Value) -> None:
     """`xs.remove(value)`."""
-    drop(frame, growing, frame.call(place_of_value, (growing, value), {}))
+    drop(frame, growing, frame.call(place_to_remove, (growing, value), {}))
 
 
 def _item_at(frame: Frame, growing: Growing, index: Value, message: str) -> Value:
@@ -181,7 +190,8 @@ def delete(frame: Frame, owner: Value, index: Value, node: Any) -> None:
         instance_dicts.changed(frame, owner, lambda held: delete(frame, held, known, node), node)
         return
     if isinstance(owner, list) and owner and not is_static(known):
-        frame.grow(owner, owner[-1])
+        drop(frame, of_run_time(frame, owner), known)
+        return
     table = None if is_static(known) else table_for(frame, owner, known)
     if table is not None:
         delete(frame, table, index, node)

@@ -47,6 +47,15 @@ HANDLERS[operator.not_] = lambda frame, a: unary_not(frame, operations.truth(fra
 HANDLERS[operator.truth] = lambda frame, a: operations.flag(frame, operations.truth(frame, a))
 
 
+@handles(tuple.__new__)
+def _new_tuple(frame: Frame, cls: Any, values: Value = ()) -> Value:
+    """What `_make` of named tuples calls."""
+    items = known_items(frame, values, None)
+    if items is None or not issubclass(cls, tuple):
+        raise errors.NeedStaticError("the length of a tuple must be known at compile time", frame.builder.loc)
+    return tuple.__new__(cls, items)
+
+
 @handles(operator.is_)
 def _is(frame: Frame, a: Value, b: Value) -> Value:
     from stgrad.frontend.expressions import identity

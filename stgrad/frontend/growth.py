@@ -70,6 +70,13 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
     return made
 
 
+def of_run_time(frame: Frame, owner: list[Value], *items: Value) -> Growing:
+    """A list of known items as one of run-time length from here on: the program decides which of them it keeps, or where another one comes."""
+    examples = [*owner[:1], *items]
+    frame.grow(owner, examples[-1])
+    return begin(frame, [Growth(owner, examples, False)])[0]
+
+
 def widen(frame: Frame, growing: Growing, *items: Value) -> None:
     """Let a list that was filled in a loop hold items like these, too: other texts, floats beside integers."""
     have = shape = map_leaves(lambda b, _: row_type(b), growing.structure)

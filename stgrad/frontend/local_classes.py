@@ -1,7 +1,8 @@
 """Classes that a function makes: made while it is read, by the code that Python has compiled for their bodies.
 
-Their methods are read as those of other classes are. What the body of a class computes, and what its methods see of the function around, has to
-be known then and to stay: constants, other classes and functions of the module, but no value of the running program, and nothing that can change.
+Their methods are read as those of other classes are. What the body of a class computes has to be known then and to stay: constants, other classes and
+functions of the module, but no value of the running program, and nothing that can change. What its methods see of the function around may be
+anything: they find it there when they are called, as nested functions do (`Around`). A class whose methods do so belongs to one reading.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import builtins
 from collections.abc import Iterator, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import gast
 
@@ -33,13 +34,14 @@ def local_class(frame: Frame, written: LocalClass) -> type:
     code = next((c for c in _codes(function.__code__) if c.co_name == node.name and c.co_firstlineno == written.first_line), None)
     if code is None:
         raise errors.UnsupportedSyntaxError(f"the class `{node.name}` is not in the code of its function", frame.loc(node), hint=_HINT)
-    seen = {name: _seen(frame, name, written) for name in code.co_freevars if name != node.name}
+    evaluated = (*node.bases, *(k.value for k in node.keywords), *node.decorator_list, *_evaluated(frame, node))
+    at_once = {n.id for e in evaluated for n in gast.walk(e) if isinstance(n, gast.Name)}
+    seen = {name: _seen(frame, name, written, name in at_once) for name in code.co_freevars if name != node.name}
     own = {n for n, _ in binders(node.body)} | seen.keys()
     for decorator in node.decorator_list:
         _may_be_called(frame, decorator.func if isinstance(decorator, gast.Call) else decorator, own)
-    around = (*node.bases, *(k.value for k in node.keywords), *node.decorator_list)
-    values = (function.__globals__, *(v for e in (*around, *_evaluated(frame, node)) for v in _settled(frame, e, own)), *seen.values())
-    known = _made.setdefault(code, {})
+    values = (function.__globals__, *(v for e in evaluated for v in _settled(frame, e, own)), *seen.values())
+    known = {} if any(isinstance(v, Around) for v in seen.values()) else _made.setdefault(code, {})
     key = tuple(map(id, values))
     if key not in known:
         cells = {name: CellType(value) for name, value in seen.items()} | {node.name: CellType()}
@@ -51,6 +53,39 @@ def local_class(frame: Frame, written: LocalClass) -> type:
         cells[node.name].cell_contents = made
         known[key] = made, values
     return known[key][0]
+
+
+class Around:
+    """What stands in a cell of a method for a name of the function around."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        self.frame: ReferenceType[Frame] = ref(frame)
+        self.name = name
+
+    def _stgrad_value_(self) -> Value:
+        """What the name stands for now."""
+        frame = self.frame()
+        if frame is None:
+            raise errors.UnsupportedSyntaxError(f"a class that outlives its function reads `{self.name}` of it", None, hint=_HINT)
+        return frame.lookup(self.name)
+
+
+def reads_around(cls: type) -> bool:
+    """Whether methods of a class, or of one that it is made from, see values of the running program."""
+    functions = (f for c in cls.__mro__ for v in vars(c).values() for f in _functions(v))
+    return any(isinstance(cell.cell_contents, Around) for f in functions for cell in f.__closure__ or () if _is_filled(cell))
+
+
+def _functions(found: Any) -> Iterator[FunctionType]:
+    parts = (found.fget, found.fset, found.fdel) if isinstance(found, property) else (getattr(found, "__func__", getattr(found, "func", found)),)
+    yield from (p for p in parts if isinstance(p, FunctionType))
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -123,22 +158,21 @@ def _value(frame: Frame, node: Any) -> Any:
     return value
 
 
-def _seen(frame: Frame, name: str, written: LocalClass) -> Any:
-    """What a name of the function around stands for."""
+def _seen(frame: Frame, name: str, written: LocalClass, at_once: bool) -> Any:
+    """What a name of the function around stands for, `at_once` where the body of the class itself asks."""
     node = written.node
-    value: Value = static_of(frame.lookup(name, node))
     around: Frame | None = frame
     while around is not None and name not in around.counts:
         around = around.parent
-    if isinstance(value, (Closure, *MUTABLE)) or not is_static(value):
-        why = "a class is made while the function is read, and sees what does not change"
-    elif around is not None and around.counts[name] + (name in written.parameters) > 1:
-        why = "the name is bound more than once, and methods see the last of its values"
-    else:
+    bound_again = around is not None and around.counts[name] + (name in written.parameters) > 1
+    if not at_once and (around is not None and name not in around.env or bound_again):
+        return Around(frame, name)
+    value: Value = static_of(frame.lookup(name, node))
+    stays = is_static(value) and not isinstance(value, (Closure, *MUTABLE))
+    if stays and not bound_again:
         return value
-    raise errors.UnsupportedSyntaxError(
-        f"the class `{node.name}` reads `{name}` of the function around it",
-        frame.loc(node),
-        reason=why,
-        hint="pass it to the instances, or define the class at module level",
-    )
+    if not at_once:
+        return Around(frame, name)
+    why = "the name is bound more than once" if stays else "a class is made while the function is read, and its body uses what is known then"
+    what = f"the body of the class `{node.name}` reads `{name}` of the function around it"
+    raise errors.UnsupportedSyntaxError(what, frame.loc(node), reason=why, hint="set it in `__init__`, or read it in a method")

@@ -55,7 +55,7 @@ def attribute(frame: Frame, owner: Record | Super, name: str, node: Any) -> Valu
     if name == "__dict__":
         return frame.call(vars, (owner,), {})
     found = _behind(owner, name) if isinstance(owner, Super) else Lookup("raw", cls, name, look("raw", cls, name))
-    if found.value is not ABSENT:
+    if not partly.nothing(found.value):
         return descriptors.given(frame, record, cls, found)
     other = look("raw", cls, "__getattr__")
     if isinstance(owner, Record) and isinstance(other, types.FunctionType):
@@ -103,7 +103,9 @@ def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> N
         return
     params = look("raw", record.cls, "__dataclass_params__")
     if params is not ABSENT and params.frozen:
-        frame.unsupported(node, f"`{record.cls.__name__}` is frozen", hint="use dataclasses.replace(...)")
+        place = frame.loc(node) if node is not None else frame.builder.loc
+        problem = errors.TypeInferenceError(f"`{record.cls.__name__}` is frozen", place, hint="use dataclasses.replace(...)")
+        raise problem from dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
     if record.cls is not types.SimpleNamespace and look("raw", record.cls, "__setattr__") is not object.__setattr__:
         frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
     set_field(frame, record, name, value)

@@ -183,8 +183,7 @@ def _of_heap(body: Any) -> Any:
 
     def handler(frame: Frame, heap: Value, *args: Value) -> Value:
         if isinstance(heap, list) and heap:
-            frame.grow(heap, heap[0])
-            (heap,) = growth.begin(frame, [growth.Growth(heap, [heap[0]], False)])
+            heap = growth.of_run_time(frame, heap)
         return frame.call(body, (heap, *args), {})
 
     return handler

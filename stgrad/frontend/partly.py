@@ -38,7 +38,7 @@ def together(record: Value, a: Fields, b: Fields) -> tuple[Fields, Fields] | Non
                 return None
             side[name] = value
             if name in flagged:
-                side[LACKS + name] = fields.get(LACKS + name, False) if name in fields else _nothing(look("raw", record.cls, name))
+                side[LACKS + name] = fields.get(LACKS + name, False) if name in fields else nothing(look("raw", record.cls, name))
     return new
 
 
@@ -47,12 +47,12 @@ def left_out(record: Record, name: str, other: Value) -> Value:
     if look("raw", record.cls, "__getattr__") is not ABSENT:
         return ABSENT
     found = look("raw", record.cls, name)
-    if _nothing(found):
+    if nothing(found):
         return other
     return found if is_number(found) or found is None or isinstance(found, str) else ABSENT
 
 
-def _nothing(found: Any) -> bool:
+def nothing(found: Any) -> bool:
     """Whether what a class has under a name is no value of the attribute: nothing, or its place among `__slots__`."""
     return found is ABSENT or isinstance(found, MemberDescriptorType)
 

@@ -21,7 +21,7 @@ from stgrad.frontend.heap import State
 from stgrad.frontend.identities import one_object
 from stgrad.frontend.kinds import agreed, is_own
 from stgrad.frontend.numpy_calls import emit
-from stgrad.frontend.partly import lacks
+from stgrad.frontend.partly import lacks, nothing
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Method, Record, Sym, Value, is_static, static_of
@@ -77,7 +77,7 @@ def _hasattr(frame: Frame, owner: Value, name: Value) -> Value:
     if isinstance(owner, Record):
         if isinstance(flag := lacks(owner, name), Sym):
             return frame.builder.call("not", (flag,), flag.type)
-        found = not flag or look("raw", owner.cls, name) is not ABSENT or gives(getattr(owner.cls, "stands_for", object), name)
+        found = not flag or not nothing(look("raw", owner.cls, name)) or gives(getattr(owner.cls, "stands_for", object), name)
         return found or look("raw", owner.cls, "__getattr__") is not ABSENT and _gives(frame, owner, name)
     if isinstance(owner, Sym):
         return asked(frame, owner, lambda example: hasattr(example, name), _example(frame, owner))

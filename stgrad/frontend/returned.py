@@ -10,6 +10,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.growing import view
 from stgrad.frontend.heap import containers
 from stgrad.frontend.items import Slot
+from stgrad.frontend.local_classes import reads_around
 from stgrad.frontend.partly import whole
 from stgrad.frontend.values import Growing, Listed, ListOrTuple, Nested, Record, Sym, Value, leaves, map_leaves, rebuild
 
@@ -26,7 +27,12 @@ def settled(frame: Frame, value: Value) -> Value:
         return Listed(_arrays(frame, v)) if isinstance(v, Growing) else v
 
     whole(value)
-    if any(isinstance(c, ListOrTuple) for c in containers(value)):
+    held = list(containers(value))
+    own = next((c.cls for c in held if isinstance(c, Record) and reads_around(c.cls)), None)
+    if own is not None:
+        what = f"a result that is a `{own.__name__}`, a class of the function whose methods read names of it"
+        raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="return what is in it")
+    if any(isinstance(c, ListOrTuple) for c in held):
         what = "a result that is a list on one path and a tuple on another"
         raise errors.TypeInferenceError(what, frame.builder.loc, hint="return list(...) or tuple(...) of it")
     return map_leaves(leaf, value)

@@ -12,6 +12,7 @@ from stgrad import errors
 from stgrad.frontend import edits
 from stgrad.frontend.comparisons import equal
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.growth import of_run_time
 from stgrad.frontend.iteration import Range
 from stgrad.frontend.values import Growing, Value, is_static, static_of
 
@@ -29,6 +30,8 @@ def search(frame: Frame, owner: Value, name: str, *args: Value) -> Value:
         known, wanted = [equal(frame, None, item, args[0]) for item in owner], [True, *wanted[1:]]
     if not is_static(known) and name in _SEARCHES and len(args) == 1:
         return frame.call(_SEARCHES[name], (owner, *args), {})
+    if name == "remove" and isinstance(owner, list) and owner and not is_static(known):
+        return edits.remove(frame, of_run_time(frame, owner), *args)
     if not is_static(known) or not is_static(wanted):
         raise errors.NeedStaticError(f"`{name}` of a list needs items that are known at compile time", frame.builder.loc)
     at = known.index(wanted[0]) if name == "remove" and wanted[0] in known else 0

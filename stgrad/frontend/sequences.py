@@ -1,8 +1,9 @@
-"""NumPy's objects that are indexed, iterated over or called: `np.r_`, `np.c_`, `np.mgrid`, `np.ndindex`, `np.vectorize`, `x.flat`; and `np.broadcast`."""
+"""What is indexed, iterated over or called: `np.r_`, `np.c_`, `np.mgrid`, `np.ndindex`, `np.vectorize`, `x.flat`, `np.broadcast`, `itertools.compress`."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import string
@@ -22,6 +23,17 @@ from stgrad.frontend.iteration import Mapped, Range, Zip
 from stgrad.frontend.operations import shape_of
 from stgrad.frontend.values import Growing, Sym, Value, is_static, static_of, type_of
 from stgrad.rules.products import parsed
+
+
+@handles(itertools.compress)
+def _compress(frame: Frame, data: Value, selectors: Value) -> Value:
+    return frame.call(_compressed, (data, selectors), {})
+
+
+def _compressed(data, selectors):  # type: ignore[no-untyped-def]
+    for value, wanted in zip(data, selectors, strict=False):
+        if wanted:
+            yield value
 
 
 def indexed(frame: Frame, owner: Any, index: Value) -> Value:
