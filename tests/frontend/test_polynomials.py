@@ -44,4 +44,4 @@ def test_polynomials(text):
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     scope = {"np": np, "OUTSIDE": OUTSIDE, "Polynomial": Polynomial, "Chebyshev": Chebyshev, "Legendre": Legendre, "Hermite": Hermite}
     exec(compile(source, file, "exec"), scope)  # noqa: S102
-    check_gradient(scope["f"], (COEFFICIENTS,))
+    check_gradient(scope["f"], (COEFFICIENTS,), order=1 + (PROGRAMS.index(text) % 3 == 0))
