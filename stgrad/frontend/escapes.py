@@ -66,7 +66,8 @@ def exception_of(effect: Effect, builder: Builder) -> Exception:
     """The exception that a `raise` of the program raises."""
     kind, shown = key = _key(effect)
     cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
-    return builder.raised.get(key) or made(cls, (shown,) if shown else ())
+    known = builder.raised.get(key)
+    return made(cls, (shown,) if shown else ()) if known is None else known
 
 
 def class_of(effect: Effect, builder: Builder) -> type[Exception]:
