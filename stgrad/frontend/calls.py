@@ -221,6 +221,8 @@ _LAZY = {next, iter, enumerate, zip, map, filter, itertools.islice, itertools.fi
 def _as_read(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """The arguments as what is not written in Python reads them: numbers out of their boxes, and items of those that it asks for items."""
     plain = numbers_in if _reads_numbers(function) else unwrapped
+    if isinstance(function, Method) or root_of(function) == "numpy":
+        args, kwargs = tuple(map(numba_calls.in_numpy, args)), {k: numba_calls.in_numpy(v) for k, v in kwargs.items()}
     args, kwargs = tuple(plain(frame, a) for a in args), {k: plain(frame, v) for k, v in kwargs.items()}
     if callable(function) and root_of(function) in ("numpy", "scipy") and not objects.constructible(function):
         args, kwargs = tuple(array_inside(frame, a) for a in args), {k: array_inside(frame, v) for k, v in kwargs.items()}

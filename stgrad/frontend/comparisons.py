@@ -40,17 +40,24 @@ from stgrad.lookups import called
 
 def equal_objects(frame: Frame, node: Any, left: Value, right: Value) -> Value:
     """`==` where no class says what it means, or a dataclass does; and for `!=`, of which Python makes `not ==`."""
-    found = objects.operator(frame, gast.Eq, left, right)
+    declined: list[Value] = []
+    found = objects.operator(frame, gast.Eq, left, right, declined=declined)
     if found is not objects.NO_OPERATOR:
         return truth(frame, found)
     names = [objects.compared_fields(v.cls) if isinstance(v, Record) else None for v in (left, right)]
     if names[0] is not None and isinstance(right, Record) and left.cls is right.cls:
         return compared_items(frame, node, gast.Eq, *(tuple(v.fields[n] for n in names[0]) for v in (left, right)))
-    if all(v is None or n is not None or objects.equal_by_identity(v) for v, n in zip((left, right), names, strict=True)):
+    sides = zip((left, right), names, strict=True)
+    if all(n is not None or objects.equal_by_identity(v) or _knows_no_object(v) or any(v is d for d in declined) for v, n in sides):
         if may_be_one_object(frame.builder, left, right):
             frame.unsupported(node, "comparing an object that is one of several is not supported", hint="compare what they hold, or a number of each")
         return left is right
     return objects.NO_OPERATOR
+
+
+def _knows_no_object(value: Value) -> bool:
+    """Whether `==` of a value with any object gives NotImplemented: a number, text or container of Python's."""
+    return value is None or isinstance(value, Sym) and value.type.weak or type(value) in (bool, int, float, complex, str, bytes, *_CONTAINERS)
 
 
 def among(frame: Frame, node: Any, value: Value, items: Iterable[Value]) -> Value:
@@ -265,8 +272,11 @@ def _whole(left: Value, right: Value) -> bool:
 
 def overloaded(frame: Frame, node: Any, kind: type, *operands: Value) -> Value:
     """An operator that a class defines."""
-    result = objects.operator(frame, kind, *operands)
+    declined: list[Value] = []
+    result = objects.operator(frame, kind, *operands, declined=declined)
     if result is objects.NO_OPERATOR:
+        if kind is gast.NotEq and declined:  # `__ne__` of its own
+            return not frame.call(operator.is_, operands, {})
         if kind in (gast.Eq, gast.NotEq) and (same := equal_objects(frame, node, *operands)) is not objects.NO_OPERATOR:
             return same if kind is gast.Eq else unary_not(frame, same)
         owner = next(v for v in operands if isinstance(v, (Record, tuple)))

@@ -21,6 +21,7 @@ from stgrad.frontend.growth import of_run_time
 from stgrad.frontend.heap import contents, put
 from stgrad.frontend.indexing import load, store, table_for
 from stgrad.frontend.items import fits
+from stgrad.frontend.iteration import known_items
 from stgrad.frontend.list_sums import concatenated
 from stgrad.frontend.values import Growing, Record, Value, is_static, static_of
 
@@ -159,6 +160,15 @@ def store_slice(frame: Frame, growing: Growing, index: slice, values: Value) -> 
         kept = get_item(frame, growing, part, None)
         new = concatenated(frame, *((kept, new) if first else (new, kept)))
     _replace(frame, growing, new)
+
+
+def items_for(frame: Frame, owner: list[Value], index: slice, values: Value, node: Any) -> Value:
+    """The items that `owner[index] = values` puts into a list of known items; None where only the program knows how many, which has put them there."""
+    items = values if isinstance(values, (list, tuple)) else known_items(frame, values, node)
+    if items is None and owner and index.step in (None, 1):
+        store_slice(frame, of_run_time(frame, owner), index, values)
+        return None
+    return values if items is None else items
 
 
 def reverse(frame: Frame, growing: Growing) -> None:

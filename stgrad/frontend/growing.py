@@ -390,9 +390,14 @@ def as_array(frame: Frame, value: Value) -> Value:
     raise errors.TypeInferenceError(f"a list is no array whose items are like {a_kind(whole)}", frame.builder.loc, hint="append numbers or arrays")
 
 
+def is_of_numpy(value: Value) -> bool:
+    """Whether a value is an array or a scalar of NumPy."""
+    return isinstance(value, Sym) and (value.type.array or not value.type.weak) or isinstance(value, (np.ndarray, np.generic))
+
+
 def beside_arrays(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
     """Two operands: what is listed beside an array is an array, and `x.flat` always."""
-    if any(isinstance(v, Sym) and v.type.array or is_flat(v) for v in (left, right)):
+    if any(isinstance(v, (Sym, np.ndarray)) and is_of_numpy(v) and type_of(v).array or is_flat(v) for v in (left, right)):
         return as_array(frame, left), as_array(frame, right)
     return left, right
 

@@ -67,7 +67,7 @@ def load(frame: Frame, owner: Value, index: Value, node: Any) -> Value:
 
 def _element(frame: Frame, owner: Sym, index: Value, node: Any) -> Value:
     """What an index picks from an array, or from a NumPy scalar."""
-    if not owner.type.array and index == ():
+    if not owner.type.array and isinstance(index, tuple) and not index:
         return owner
     if owner.type.rank or owner.type.array or not owner.type.weak or boxes.is_box(frame, owner):
         as_array = above("axisless").load(frame, owner, index)
@@ -424,6 +424,8 @@ def _store_item(frame: Frame, owner: Value, index: Value, value: Value, node: An
             above("selection").select(frame, owner, index, lambda key: _store_item(frame, owner, key, value, node), _no_new_key(frame, node))
             return
         raise errors.NeedStaticError("the index of a list or dict must be known at compile time", frame.loc(node), hint="use an array")
+    if isinstance(owner, list) and isinstance(index, slice) and (value := above("edits").items_for(frame, owner, index, value, node)) is None:
+        return
     there = index in owner if isinstance(owner, dict) else not isinstance(index, slice)
     empty = owner[index] is None if there else isinstance(owner, dict)
     frame.mutate(owner, node, through=there, constant=empty and is_constant(value))

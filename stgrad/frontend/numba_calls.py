@@ -34,6 +34,8 @@ def meaning(function: Any) -> Callable[..., Value] | None:
     """The handler of what Numba defines; None for other functions."""
     if type(getattr(getattr(function, "__self__", None), "_numba_type_", None)).__name__ == "ClassInstanceType":
         return _refused_method(function.__name__)
+    if type(function).__name__ == "_Intrinsic":
+        return _intrinsic(function)
     function = getattr(function, "__func__", function)
     if not module_of(function).startswith("numba."):
         return None
@@ -41,6 +43,23 @@ def meaning(function: Any) -> Callable[..., Value] | None:
         made = Stencil(function.kernel_ir.func_id.func, {**function.options, "neighborhood": function.neighborhood})
         return lambda frame, *args, **kwargs: made._stgrad_call_(frame, args, kwargs)
     return _MEANS.get(f"{function.__module__}.{getattr(function, '__qualname__', '')}")
+
+
+def in_numpy(value: Value) -> Value:
+    """What NumPy takes for a type of Numba's: `np.zeros(n, dtype=numba.float64)`."""
+    if not type(value).__module__.startswith("numba.core.types") or not hasattr(value, "bitwidth") and str(value) not in ("bool", "boolean"):
+        return value
+    from numba.np.numpy_support import as_dtype
+
+    return as_dtype(value)
+
+
+def _intrinsic(function: Any) -> Callable[..., Value]:
+    def refuse(frame: Frame, *args: Any, **kwargs: Any) -> Value:
+        what, why = f"`{getattr(function, '_name', 'a function')}` is an intrinsic of Numba", "it writes LLVM's code itself"
+        raise errors.UnknownFunctionError(what, frame.builder.loc, reason=why, hint="write a rule for it (`stgrad help extending`)")
+
+    return refuse
 
 
 def _refused_method(name: str) -> Callable[..., Value]:

@@ -236,21 +236,42 @@ def fill(frame: Frame, record: Record, cls: type, args: tuple[Value, ...], kwarg
 # --------------------------------------------------------------------------- operators and builtins
 
 
-def operator(frame: Frame, kind: type, *operands: Value) -> Value:
-    """`a + b`, `-a`, `a < b` where an operand is an instance; `_MISSING` if its class has no such operator."""
+def operator(frame: Frame, kind: type, *operands: Value, declined: list[Value] | None = None) -> Value:
+    """`a + b`, `-a`, `a < b` where an operand is an instance; `_MISSING` if no class has such an operator, or says NotImplemented.
+
+    Args:
+        declined: gets the operands that say so.
+    """
     name = _OPERATORS.get(kind)
     if name is None:
         return _MISSING
-    attempts = [(operands[0], f"__{name}__", operands[1:])]
-    if len(operands) == 2:
-        attempts.append((operands[1], f"__{_REFLECTED.get(name, 'r' + name)}__", operands[:1]))
-    for owner, method, others in attempts:
+    for owner, method, others in _asked_in_turn(name, *operands):
         function = own_method(owner, method)
         if function is not None and not (method == "__eq__" and _generated(function)):
             if owner is not operands[0]:
                 _check_precedence(frame, operands[0], owner)
-            return frame.call(function, (owner, *others), {})
+            found = frame.call(function, (owner, *others), {})
+            if found is not NotImplemented:
+                return found
+            if declined is not None:
+                declined.append(owner)
     return _MISSING
+
+
+def _asked_in_turn(name: str, left: Value, *others: Value) -> list[tuple[Value, str, tuple[Value, ...]]]:
+    """Whose methods Python asks for an operator: the right side first where its class is derived from that of the left one and means something else.
+
+    Source: the Python language reference, "Emulating numeric types" (`__radd__`) and "Value comparisons".
+    """
+    attempts = [(left, f"__{name}__", others)]
+    for right in others:
+        reflected, compares = f"__{_REFLECTED.get(name, 'r' + name)}__", name in _REFLECTED
+        first, second = (v.cls if isinstance(v, Record) else type(v) for v in (left, right))
+        if first is not second or compares or isinstance(left, Sym):
+            attempts.append((right, reflected, (left,)))
+        if first is not second and issubclass(second, first) and (compares or own_method(right, reflected) is not own_method(left, reflected)):
+            attempts.reverse()
+    return attempts
 
 
 def _check_precedence(frame: Frame, array: Value, owner: Value) -> None:
@@ -358,7 +379,8 @@ def check_order(frame: Frame, items: Iterable[Value]) -> None:
 def in_place(frame: Frame, kind: type, owner: Value, value: Value) -> Value:
     """`owner += value` where the class of an instance defines `__iadd__`."""
     function = own_method(owner, f"__i{_OPERATORS.get(kind)}__")
-    return frame.call(function, (owner, value), {}) if function is not None else _MISSING
+    found = frame.call(function, (owner, value), {}) if function is not None else NotImplemented
+    return _MISSING if found is NotImplemented else found
 
 
 def _generated(function: types.FunctionType) -> bool:

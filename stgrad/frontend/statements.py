@@ -49,6 +49,7 @@ from stgrad.frontend.values import (
 )
 from stgrad.ir import ALL, Effect, Store, Var, assigned, operand_vars, walk
 from stgrad.lookups import ABSENT
+from stgrad.rules.core import NotCovered
 
 
 @executes(gast.Assign)
@@ -255,8 +256,10 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
     """What `old op= value` leaves: the same container, changed, or a new value."""
     boxes.changing(frame, old)
     if (isinstance(old, list) or isinstance(old, Growing) and issubclass(old.cls, list)) and kind is gast.Add:
-        call_method(frame, Method(old, "extend"), (value,), {})
-        return old
+        found = _added_by(frame, old, value, node)
+        if found is objects.NO_OPERATOR:
+            call_method(frame, Method(old, "extend"), (value,), {})
+        return old if found is objects.NO_OPERATOR else found
     if isinstance(old, dict) and kind is gast.BitOr or isinstance(old, set) and kind in SET_METHODS:
         call_method(frame, Method(old, SET_METHODS[kind]), (value,), {})
         return old
@@ -270,6 +273,15 @@ def _changed(frame: Frame, kind: type, old: Value, value: Value, node: Any) -> V
         if found is not objects.NO_OPERATOR:
             return found
     return binary_operator(frame, node, kind, old, value)
+
+
+def _added_by(frame: Frame, old: Value, value: Value, node: Any) -> Value:
+    """What the right side makes of `old += value`, which Python asks before a list extends itself: arrays and NumPy's scalars add item by item."""
+    if growing.is_of_numpy(value):
+        return binary_operator(frame, node, gast.Add, old, value)
+    if isinstance(value, Record):
+        return objects.operator(frame, gast.Add, old, value)
+    return objects.operator_from_outside(frame, gast.Add, old, value)
 
 
 def update(frame: Frame, owner: Sym, index: Value, kind: type, value: Value, node: Any) -> None:
@@ -411,7 +423,7 @@ def raise_statement(frame: Frame, node: Any) -> None:
         kind = exceptions.made(kind, tuple(said(frame, a) for a in call.args) if call is not None else ())
     if not isinstance(kind, Exception):
         frame.unsupported(node, "only `raise Class(message)` is supported")
-    if not frame.builder.regions:
+    if not frame.builder.regions or isinstance(kind, NotCovered):
         raise kind
     exceptions.emit_raised(frame, kind)
     if frame.builder.regions[-1].conditional:
