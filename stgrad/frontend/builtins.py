@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins as python
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -158,7 +159,7 @@ def _pow(frame: Frame, base: Value, exp: Value, mod: Value = None) -> Value:
         if all(map(is_static, known)):
             return called(pow, *known)
         raise errors.UnknownFunctionError("`pow` with a modulus is not supported", frame.builder.loc, hint="write base**exp % mod, or a loop")
-    return operations.binary(frame, gast.Pow, base, exp)
+    return frame.call(operator.pow, (base, exp), {})
 
 
 @handles(divmod)

@@ -25,6 +25,7 @@ from stgrad.frontend import (
     numba_calls,
     objects,
     operations,
+    protocols,
     solvers,
     sparse_objects,
     ufuncs,
@@ -196,6 +197,8 @@ def call(frame: Frame, function: Value, args: tuple[Value, ...], kwargs: dict[st
     if _hashable(function) and function in builtins.SEQUENCES and args and isinstance(args[0], Growing):
         return _of_rows(frame, function, (growing.as_array(frame, args[0]), *args[1:]), kwargs)
     args, kwargs = _with_arrays_for_lists(frame, function, args, kwargs)
+    if protocols.asks(function, args):
+        return protocols.answer(frame, function, *args, *kwargs.values())  # type: ignore[arg-type]
     handler = builtins.HANDLERS.get(function) or builtins.on_console(function) if _hashable(function) else None
     if handler is not None:
         args, kwargs = as_named(frame, function, handler, args, kwargs) if kwargs else (args, kwargs)

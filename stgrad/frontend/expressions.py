@@ -9,7 +9,7 @@ import gast
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend import growing, list_sums, objects, passed, sparse_objects, tables
+from stgrad.frontend import growing, list_sums, objects, passed, protocols, sparse_objects, tables
 from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.bindings import WALRUS, binding_counts
 from stgrad.frontend.choices import split
@@ -204,7 +204,7 @@ def _is_flag(frame: Frame, node: Any, asked: Sym, const: Any, wanted: bool) -> V
 
 def membership(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     if isinstance(right, Record):
-        found = objects.special(frame, right, "__contains__", (left,), "is no container")
+        found = protocols.contains(frame, right, left)
         return found if kind is gast.In else unary_not(frame, found)
     if isinstance(right, (range, Range)) and isinstance(left, Sym) and not left.type.rank and not left.type.dtype.startswith("complex"):
         found = in_range(frame, left, right)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 import gast
@@ -15,12 +14,13 @@ from stgrad.frontend.cursors import is_cursor, refuse_spent
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import above, load
+from stgrad.frontend.iterated_objects import asked, gives_items
 from stgrad.frontend.loops import counted_loop
 from stgrad.frontend.operations import binary, extent
 from stgrad.frontend.text import known_text
 from stgrad.frontend.values import Generator, Growing, Method, Record, Sym, Value, Waiting, a_kind, is_static, operand_of, static_of
 from stgrad.ir import Const, Effect, If
-from stgrad.lookups import ABSENT, called, look
+from stgrad.lookups import called
 
 COLLECT: list[Callable[..., Value]] = []  # the items of a generator, by `stgrad.frontend.generators`
 SHORT = 16  # comprehensions of so few items are written out
@@ -118,26 +118,9 @@ def iterated(frame: Frame, value: Value, *, whole: bool = True) -> Value:
     refuse_spent(frame, value)
     if whole and is_cursor(value):
         return value
-    if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
-        return _asked(frame, value)
+    if isinstance(value, Record) and gives_items(value.cls):
+        return asked(frame, value)
     return value
-
-
-def _asked(frame: Frame, value: Record) -> Value:
-    """What `__iter__` of an instance gives: of one that is its own iterator, the items that its `__next__` gives until it raises StopIteration."""
-    given = frame.call(look("raw", value.cls, "__iter__"), (value,), {})
-    if isinstance(given, Record) and not is_cursor(given) and isinstance(look("raw", given.cls, "__next__"), FunctionType):
-        return frame.call(_stepped, (given,), {})
-    return given
-
-
-def _stepped(values):  # type: ignore[no-untyped-def]
-    while True:
-        try:
-            item = next(values)
-        except StopIteration:
-            return
-        yield item
 
 
 def rows(frame: Frame, array: Sym, count: int | None, message: str, node: Any) -> list[Value] | None:
@@ -184,8 +167,8 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         value.fields["at"] += len(rest)
         frame.mutate(value)
         return list(rest)
-    if isinstance(value, Record) and look("raw", value.cls, "__iter__") is not ABSENT:
-        return known_items(frame, _asked(frame, value), node)
+    if isinstance(value, Record) and gives_items(value.cls):
+        return known_items(frame, asked(frame, value), node)
     if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
         return called(list, value)
     number = isinstance(value, (int, float, complex)) or value is None  # Python's own error is certain of these
