@@ -22,6 +22,7 @@ _WHOLE = "_stgrad_whole"  # in what exceptions of programs hold: whether they ca
 
 def made(cls: type[Exception], args: tuple[Value, ...]) -> Exception:
     """`cls(*args)` as a program makes it."""
+    lineage(cls)  # which decides whose handlers catch it
     whole = not has_unknown(args) and not _made_in_python(cls)
     exception = cls(*args) if whole else cls.__new__(cls, *args)
     exception.args = args
