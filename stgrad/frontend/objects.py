@@ -97,20 +97,6 @@ def _behind(owner: Super, name: str) -> Lookup:
     return Lookup("own", object, name, ABSENT)
 
 
-def store(frame: Frame, record: Record, name: str, value: Value, node: Any) -> None:
-    """`record.name = value`."""
-    if descriptors.asked(frame, look("raw", record.cls, name), "__set__", record, value)[1]:
-        return
-    params = look("raw", record.cls, "__dataclass_params__")
-    if params is not ABSENT and params.frozen:
-        place = frame.loc(node) if node is not None else frame.builder.loc
-        problem = errors.TypeInferenceError(f"`{record.cls.__name__}` is frozen", place, hint="use dataclasses.replace(...)")
-        raise problem from dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-    if record.cls is not types.SimpleNamespace and look("raw", record.cls, "__setattr__") is not object.__setattr__:
-        frame.unsupported(node, f"`{record.cls.__name__}` sets attributes in its own way")
-    set_field(frame, record, name, value)
-
-
 def set_field(frame: Frame, record: Record, name: str, value: Value) -> None:
     """Give an object an attribute, whatever its class does."""
     there = name in record.fields
@@ -433,15 +419,8 @@ def _replace(frame: Frame, record: Value, **changes: Value) -> Value:
     return construct(frame, record.cls, (), {**init, **changes})
 
 
-@handles(setattr)
-def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
-    if not isinstance(record, Record) or not isinstance(name, str):
-        raise errors.UnsupportedSyntaxError("`setattr` needs an object of the program and a known name", frame.builder.loc)
-    store(frame, record, name, value, None)
-
-
 NO_OPERATOR = _MISSING
 __all__ = [
     "NO_OPERATOR", "Super", "attribute", "check_order", "check_tuple", "construct", "constructible", "derived_operator", "fill", "from_outside", "item",
-    "operator", "operator_from_outside", "own_method", "special", "store", "with_generated_init",
+    "operator", "operator_from_outside", "own_method", "set_field", "special", "with_generated_init",
 ]  # fmt: skip

@@ -200,7 +200,7 @@ def updates_a_transpose(x):
 UPDATES = [
     (updates_an_item_of_a_tuple, errors.TypeInferenceError, "'tuple' object does not support item assignment"),
     (updates_a_named_tuple, errors.UnsupportedSyntaxError, "attribute `a`"),
-    (updates_a_frozen_object, errors.UnsupportedSyntaxError, "`Frozen` is frozen"),
+    (updates_a_frozen_object, errors.TypeInferenceError, "`Frozen` is frozen"),
     (updates_a_transpose, errors.UnsupportedSyntaxError, "`.T`"),
 ]
 
