@@ -15,7 +15,7 @@ from stgrad.frontend.alternatives import may_be_one_object
 from stgrad.frontend.choices import passed
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.growing import beside_arrays
+from stgrad.frontend.growing import as_array, beside_arrays, is_of_numpy
 from stgrad.frontend.iteration import Range
 from stgrad.frontend.operations import COMPARE, binary, truth
 from stgrad.frontend.text import known_texts
@@ -242,6 +242,8 @@ _CONTAINERS = (tuple, list, dict, set, frozenset)
 def compared(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`left <kind> right` of any two values that stand for one thing each."""
     left, right = beside_arrays(frame, left, right)
+    if _numbers_beside_a_scalar(left, right) or _numbers_beside_a_scalar(right, left):
+        left, right = as_array(frame, left), as_array(frame, right)
     if isinstance(left, Record) or isinstance(right, Record):
         return overloaded(frame, node, kind, left, right)
     found = (objects.operator if isinstance(left, tuple) or isinstance(right, tuple) else objects.derived_operator)(frame, kind, left, right)
@@ -263,6 +265,11 @@ def compared(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> 
     if isinstance(left, (tuple, list, Growing)) and isinstance(right, (tuple, list, Growing)) and _sequence(left) is _sequence(right):
         return frame.call(_in_order_of_items, (left, right, COMPARE[kind][0]), {})
     return called(COMPARE[kind][0], left, right)
+
+
+def _numbers_beside_a_scalar(listed: Value, other: Value) -> bool:
+    """Whether a list or tuple of numbers is compared with a scalar of NumPy: item by item."""
+    return type(listed) in (list, tuple) and is_of_numpy(other) and all(comparable(v) for v in listed)
 
 
 def _whole(left: Value, right: Value) -> bool:

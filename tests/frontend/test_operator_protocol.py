@@ -182,6 +182,7 @@ PROGRAMS = {
     "sums": lambda x: sum([Left(x), Right(x * x)], start=Left(x)).p,
     "list and scalar": lambda x: ([1.0, x] + np.float64(2.0))[1] * ((1.0, x) - np.array([x, 3.0])[0])[0],
     "scalar and list": lambda x: (np.float64(2.0) + [1.0, x])[1] * ([x, 2.0] ** np.int64(2))[0],
+    "compared item by item": lambda x: np.sum(np.float64(x) != [3.0, 5.0 * x]) * x + np.sum((1.0, x) < np.array([x, 2.0])[1]) * x * x,
     "repeated": lambda x: sum([x, 2.0] * np.int64(2)) + sum(np.int64(2) * [x, 2.0]),
     **{
         f.__name__: f
