@@ -90,6 +90,13 @@ def _setattr(frame: Frame, record: Value, name: Value, value: Value) -> None:
     _store(frame, record, name, value, None)
 
 
+@handles(delattr)
+def _delattr(frame: Frame, record: Value, name: Value) -> None:
+    if not isinstance(record, Record) or not isinstance(name, str):
+        raise errors.UnsupportedSyntaxError("`delattr` needs an object of the program and a known name", frame.builder.loc)
+    objects.drop(frame, record, name, None)
+
+
 def _module_variable(frame: Frame, name: str, value: Value, node: Any) -> None:
     """`global name`, `name = value`: it has to be put back before the program ends."""
     try:

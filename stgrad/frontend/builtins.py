@@ -439,5 +439,4 @@ def _refused(what: str, why: str, instead: str) -> Callable[..., Value]:
 _STATE = "it looks at or changes the state of the running Python program"
 for _outside in (input, open):
     HANDLERS[_outside] = _refused(_outside.__name__, "it would run once, while the function is compiled", "read outside, and pass the data in")
-for _name in ("breakpoint", "delattr"):
-    HANDLERS[getattr(python, _name)] = _refused(_name, _STATE, "do it outside of the function")
+HANDLERS[breakpoint] = _refused("breakpoint", _STATE, "do it outside of the function")

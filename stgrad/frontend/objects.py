@@ -216,7 +216,8 @@ def fill(frame: Frame, record: Record, cls: type, args: tuple[Value, ...], kwarg
             record.fields[f.name] = frame.call(look("attribute", f, "default_factory"), (), {})
     after = look("raw", record.cls, "__post_init__")
     if after is not ABSENT and "__post_init__" in look("raw", cls, "__init__").__code__.co_names:
-        frame.call(after, (record,), {})
+        passed = [f for f in cls.__dataclass_fields__.values() if f._field_type.name == "_FIELD_INITVAR"]  # type: ignore[attr-defined]
+        frame.call(after, (record, *(given[f.name] if f.name in given else frame.look("attribute", f, "default") for f in passed)), {})
 
 
 # --------------------------------------------------------------------------- operators and builtins

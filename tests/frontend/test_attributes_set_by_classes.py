@@ -84,6 +84,24 @@ class Property:
         object.__setattr__(self, name, value)
 
 
+@dataclasses.dataclass
+class Passed:
+    a: float
+    factor: dataclasses.InitVar[float] = 2.0
+    shift: dataclasses.InitVar[float] = 0.5
+    b: float = dataclasses.field(init=False, default=0.0)
+
+    def __post_init__(self, factor, shift):
+        self.b = self.a * factor + shift
+
+
+def deleted_by_name(x):
+    o = Property(x)
+    o.extra = x
+    delattr(o, "extra")
+    return x * x * (1 + hasattr(o, "extra"))
+
+
 def logged(x):
     o = Logs(x)
     o.p = x * x
@@ -127,6 +145,7 @@ def on_one_path(x):
 
 
 PROGRAMS = [logged, kept_elsewhere, refused_by_the_class, by_a_property, in_place, on_one_path]
+PROGRAMS += [deleted_by_name, lambda x: Passed(x, x).b * Passed(x).b * Passed(x, shift=x).b]
 PROGRAMS += [lambda x: Doubles(x).p, lambda x: Made(x).q * Made(x).p, lambda x: Bound(x).p * x]
 
 
