@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins as python
 import operator
 import sys
 from collections.abc import Callable, Sequence
