@@ -17,6 +17,7 @@ from stgrad import errors
 from stgrad import source as sources
 from stgrad.frontend import (  # noqa: F401  (they register their handlers)
     attempts,
+    averages,
     calls,
     complex_functions,
     copies,

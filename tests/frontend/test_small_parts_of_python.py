@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import statistics
 from typing import NamedTuple
 
 import numpy as np
@@ -75,3 +76,27 @@ def test_right(f, jit):
     value, slope = stgrad.value_and_grad(f, jit=jit)(1.3)
     assert np.isclose(value, f(1.3))
     assert np.isclose(slope, (f(1.3 + 1e-6) - f(1.3 - 1e-6)) / 2e-6)
+
+
+AVERAGES = {
+    "mean": lambda x: statistics.mean([x, 2.0, x * x]) + statistics.mean(v * x for v in (1.0, x)),
+    "fmean and median": lambda x: statistics.fmean([x, 2.0, x * x]) + statistics.median([x, 3.0, 0.5]),
+    "variance": lambda x: statistics.variance([x, 2.0, x * x]) + statistics.pvariance((x, 1.0), 0.5) + statistics.variance([x, 1.0, 2.0], xbar=x),
+    "deviation": lambda x: statistics.stdev(np.array([x, 2.0, x * x])) + statistics.pstdev([x, 1.0]),
+    "other means": lambda x: statistics.geometric_mean([x, 2.0]) + statistics.harmonic_mean([x, 2.0]),
+    "regression": lambda x: statistics.linear_regression([1.0, 2.0, x], [x, 2.0, 3.0]).slope + statistics.linear_regression([1.0, x], [x, 2.0]).intercept,
+    "proportional": lambda x: statistics.linear_regression([1.0, x], [x, 2.0], proportional=True)[0],
+}
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("f", [pytest.param(f, id=name) for name, f in AVERAGES.items()])
+def test_averages(f, jit):
+    value, slope = stgrad.value_and_grad(f, jit=jit)(1.3)
+    assert np.isclose(value, f(1.3), rtol=1e-12)
+    assert np.isclose(slope, (f(1.3 + 1e-6) - f(1.3 - 1e-6)) / 2e-6)
+
+
+def test_an_average_of_nothing():
+    with pytest.raises(statistics.StatisticsError, match="mean requires at least one data point"):
+        stgrad.grad(lambda x: statistics.mean([]) * x, jit=False)(1.0)
