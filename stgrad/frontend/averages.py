@@ -23,9 +23,24 @@ def mean(data):
 @means(statistics.geometric_mean)
 def geometric_mean(data):
     values = list(data)
-    if len(values) == 0 or not all([v > 0.0 for v in values]):
+    if len(values) == 0 or not all(v > 0.0 for v in values):
         raise statistics.StatisticsError("geometric mean requires a non-empty dataset containing positive numbers")
     return math.exp(math.fsum([math.log(v) for v in values]) / len(values))
+
+
+@means(statistics.harmonic_mean)
+def harmonic_mean(data, weights=None):
+    values = list(data)
+    if len(values) == 0:
+        raise statistics.StatisticsError("harmonic_mean requires at least one data point")
+    shares = [1.0] * len(values) if weights is None else list(weights)
+    if len(shares) != len(values):
+        raise statistics.StatisticsError("Number of weights does not match data size")
+    if any(v < 0.0 for v in values) or any(w < 0.0 for w in shares):
+        raise statistics.StatisticsError("harmonic mean does not support negative values")
+    if any(v == 0.0 for v in values):
+        return 0.0
+    return math.fsum(shares) / math.fsum([w / v for w, v in zip(shares, values, strict=True)])
 
 
 @means(statistics.variance)
@@ -77,4 +92,4 @@ def _squares(values, centre):
     return sum([(v - middle) ** 2 for v in values])
 
 
-__all__ = ["geometric_mean", "linear_regression", "mean", "pstdev", "pvariance", "stdev", "variance"]
+__all__ = ["geometric_mean", "harmonic_mean", "linear_regression", "mean", "pstdev", "pvariance", "stdev", "variance"]

@@ -83,7 +83,7 @@ AVERAGES = {
     "fmean and median": lambda x: statistics.fmean([x, 2.0, x * x]) + statistics.median([x, 3.0, 0.5]),
     "variance": lambda x: statistics.variance([x, 2.0, x * x]) + statistics.pvariance((x, 1.0), 0.5) + statistics.variance([x, 1.0, 2.0], xbar=x),
     "deviation": lambda x: statistics.stdev(np.array([x, 2.0, x * x])) + statistics.pstdev([x, 1.0]),
-    "other means": lambda x: statistics.geometric_mean([x, 2.0]) + statistics.harmonic_mean([x, 2.0]),
+    "other means": lambda x: statistics.geometric_mean([x, 2.0]) + statistics.harmonic_mean([x, 2.0]) * statistics.harmonic_mean([x, 2.0], weights=[3.0, x]),
     "regression": lambda x: statistics.linear_regression([1.0, 2.0, x], [x, 2.0, 3.0]).slope + statistics.linear_regression([1.0, x], [x, 2.0]).intercept,
     "proportional": lambda x: statistics.linear_regression([1.0, x], [x, 2.0], proportional=True)[0],
 }
