@@ -62,6 +62,9 @@ class Builder:
     rules: list[Any] = field(default_factory=list)  # the calls whose derivative rules are being read
     places: list[Any] = field(default_factory=list)  # of containers in lists of run-time length (see `stgrad.frontend.places`)
     loose: dict[int, Value] = field(default_factory=dict)  # containers that may be in such lists, at places that are not known
+    loose_of: dict[int, set[int]] = field(default_factory=dict)  # the lists in which such a container may be
+    stale: dict[int, Value] = field(default_factory=dict)  # such containers that may lack a change of an item
+    read_in_loops: set[tuple[int, int]] = field(default_factory=set)  # containers that names stood for in an outermost loop
     doubled: dict[int, Value] = field(default_factory=dict)  # such lists, where one container may have two places
     serial: int = 0  # of the last place
     hidden_names: int = 0  # how many local names were made that the user's code cannot use
@@ -303,6 +306,7 @@ class Builder:
         tested, library, readonly = set(self.tested), set(self.library), set(self.readonly)
         boxed, tabled, things = dict(self.boxed), dict(self.tabled), dict(self.things)
         places, loose, doubled = list(self.places), dict(self.loose), dict(self.doubled)
+        loose_of, stale = {k: set(v) for k, v in self.loose_of.items()}, dict(self.stale)
         out, statements, pinned = self.out, list(self.out), len(self.pinned)
 
         def rollback() -> None:
@@ -316,6 +320,7 @@ class Builder:
             self.tested, self.library, self.readonly = set(tested), set(library), set(readonly)
             self.boxed, self.tabled, self.things = dict(boxed), dict(tabled), dict(things)
             self.places[:], self.loose, self.doubled = places, dict(loose), dict(doubled)
+            self.loose_of, self.stale = {k: set(v) for k, v in loose_of.items()}, dict(stale)
             out[:] = statements
             self.out = out
 

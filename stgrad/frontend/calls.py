@@ -365,7 +365,7 @@ _PLAIN = (str, bytes, int, float, complex, range, set, frozenset, types.MappingP
 def _is_text_method(function: Any) -> bool:
     """A method of a string or another plain value that is known, or of its class: `mode.startswith("a")`, `float.fromhex("0x1p2")`."""
     owner = getattr(function, "__self__", None)
-    return isinstance(function, types.BuiltinFunctionType) and (isinstance(owner, _PLAIN) or owner in _OF_CONSTANTS)
+    return isinstance(function, types.BuiltinFunctionType) and (isinstance(owner, _PLAIN) or isinstance(owner, type) and owner in _OF_CONSTANTS)
 
 
 def _of_library(function: Any) -> bool:

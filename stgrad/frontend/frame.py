@@ -23,7 +23,7 @@ from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.departures import Chooses, Unreached
 from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable, refuse_circles
-from stgrad.frontend.places import changing
+from stgrad.frontend.places import changing, note_read
 from stgrad.frontend.values import (
     UNDEFINED,
     Chosen,
@@ -266,6 +266,8 @@ class Frame:
             self.env[name] = value = value.value
         if value is UNDEFINED:
             self.unassigned(name, node)
+        if isinstance(value, MUTABLE):
+            note_read(self, value, name)
         return value
 
     def note_earlier(self, name: str) -> bool:

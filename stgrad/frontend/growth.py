@@ -72,6 +72,10 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
 
 def of_run_time(frame: Frame, owner: list[Value], *items: Value) -> Growing:
     """A list of known items as one of run-time length from here on: the program decides which of them it keeps, or where another one comes."""
+    first, *others = [described(frame, v) for v in (*owner, *items)]
+    if not all(same_kind(first, other) and same_kind(other, first) for other in others):
+        what = "which of the items of a list a place means must be known at compile time, where they are of several kinds"
+        raise errors.NeedStaticError(what, frame.builder.loc, hint="keep items of one kind in a list: floats, integers, arrays of one shape")
     examples = [*owner[:1], *items]
     frame.grow(owner, examples[-1])
     return begin(frame, [Growth(owner, examples, False)])[0]

@@ -9,6 +9,7 @@ into such a list, or taken out of it, is therefore tied to its place, and three 
     q.x = 5.0                   # whatever else is tied to the list is read again: p may be q
 
 Where an object has no one place, a change is refused: it stands in the list twice, was put in by some paths only, or is one of several objects.
+Items that move leave objects of which nobody knows the place. When an item of their list is changed then, it may be one of them: they are not read again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from stgrad import errors
-from stgrad.frontend.heap import MUTABLE, contents, key, reachable
+from stgrad.frontend.heap import MUTABLE, containers, contents, frames_of, key, reachable
 from stgrad.frontend.heap import put as hold
-from stgrad.frontend.values import Growing, Record, Value, rebuild
+from stgrad.frontend.values import Growing, Maybe, Record, Value, rebuild
 
 REASON = "a list whose length the program decides keeps the numbers of each item, and not the item itself"
 
@@ -80,6 +81,7 @@ def _tie(frame: Any, holder: Value, owner: Growing, index: Value, path: tuple[An
 
 def _loosen(builder: Any, holder: Value) -> None:
     builder.loose[id(holder)] = holder
+    builder.loose_of.setdefault(id(holder), set()).update(id(p.owner) for p in builder.places if p.holder is holder)
     builder.places[:] = [p for p in builder.places if p.holder is not holder]
 
 
@@ -126,6 +128,31 @@ def changing(frame: Any, container: Value, through: bool) -> None:
             _refuse(frame, "an item of a list is changed that may stand in two places", "make a copy of each item first")
         if id(place.owner) not in known:
             _refuse(frame, "an item is changed of a list that no name means any more", "keep the list under one name")
+    _outdate(frame, container, {id(p.owner) for p in places})
+
+
+def _outdate(frame: Any, container: Value, owners: set[int]) -> None:
+    """An item of lists is changed: those who may be the same object, and are tied to no place, do not see it."""
+    builder = frame.builder
+    for other in list(builder.loose.values()):
+        if other is container or owners.isdisjoint(builder.loose_of.get(id(other), ())):
+            continue
+        values = [v.value if isinstance(v, Maybe) else v for one in frames_of(frame) for v in one.env.values()]
+        held = any(c is other for value in values if value is not other for c in containers(value))
+        read = bool(builder.loops) and (id(builder.loops[0]), id(other)) in builder.read_in_loops
+        if held or read:
+            what = "an item of a list is changed that may be another object of the program"
+            _refuse(frame, what, "change it by the name that is read, or put a copy into the list")
+        builder.stale[id(other)] = other
+
+
+def note_read(frame: Any, value: Value, name: str) -> None:
+    """A name is read that stands for a container."""
+    builder = frame.builder
+    if id(value) in builder.stale:
+        _refuse(frame, f"`{name.split('@')[0]}` may be an item of a list that was changed behind its back", "read the item from the list")
+    if builder.loops and (builder.places or builder.loose):
+        builder.read_in_loops.add((id(builder.loops[0]), id(value)))
 
 
 def wrote(frame: Any, container: Value, entry: Any, value: Value, write: Callable[..., None], read: Callable[..., Value]) -> None:
