@@ -54,7 +54,7 @@ def left_out(record: Record, name: str, other: Value) -> Value:
 
 def nothing(found: Any) -> bool:
     """Whether what a class has under a name is no value of the attribute: nothing, or its place among `__slots__`."""
-    return found is ABSENT or isinstance(found, MemberDescriptorType)
+    return found is ABSENT or isinstance(found, MemberDescriptorType) and found.__name__ != "__dict__"  # as which namespaces have theirs
 
 
 def lacks(record: Record, name: str) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import statistics
+import types
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +68,12 @@ def constants_by_class_methods(x):
     return x * float.fromhex("0x1p2") + x * x * int.from_bytes(b"\x01\x00", "big") + bytes.fromhex("03")[0]
 
 
-PROGRAMS = [slots_that_are_not_set, a_slot_that_is_asked_too_early, a_frozen_object, a_named_tuple_of_items, compressed, constants_by_class_methods]
+def a_namespace_has_a_dict(x):
+    o = types.SimpleNamespace(p=x)
+    return x * hasattr(o, "__dict__") + o.p * hasattr(o, "q")
+
+
+PROGRAMS = [a_namespace_has_a_dict, slots_that_are_not_set, a_slot_that_is_asked_too_early, a_frozen_object, a_named_tuple_of_items, compressed, constants_by_class_methods]
 
 
 @pytest.mark.parametrize("jit", [False, True])
