@@ -73,7 +73,15 @@ def a_namespace_has_a_dict(x):
     return x * hasattr(o, "__dict__") + o.p * hasattr(o, "q")
 
 
-PROGRAMS = [a_namespace_has_a_dict, slots_that_are_not_set, a_slot_that_is_asked_too_early, a_frozen_object, a_named_tuple_of_items, compressed, constants_by_class_methods]
+PROGRAMS = [
+    a_namespace_has_a_dict,
+    slots_that_are_not_set,
+    a_slot_that_is_asked_too_early,
+    a_frozen_object,
+    a_named_tuple_of_items,
+    compressed,
+    constants_by_class_methods,
+]
 
 
 @pytest.mark.parametrize("jit", [False, True])
