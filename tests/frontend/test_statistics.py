@@ -93,7 +93,7 @@ def function_of(expression):
 COMPILED = 5  # one program in so many
 
 
-@pytest.mark.parametrize(("position", "expression"), enumerate(EXPRESSIONS + MATRICES), ids=EXPRESSIONS + MATRICES)
+@pytest.mark.parametrize(("position", "expression"), list(enumerate(EXPRESSIONS + MATRICES)), ids=EXPRESSIONS + MATRICES)
 def test_gradients(position, expression):
     function, step = function_of(expression), 1e-6 * np.eye(8)
     differences = [(function(X + h) - function(X - h)) / 2e-6 for h in step]
