@@ -17,7 +17,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
-gc.set_threshold(50_000, 20, 100)  # a compiler makes many small objects that live: searching for cycles among them took an eighth of the time
+gc.set_threshold(50_000, 20, 100)  # a compiler makes many small objects that live: searching for cycles among them took a tenth of the time and more
 
 settings.register_profile("stgrad", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("stgrad")

@@ -41,20 +41,12 @@ def place_between(index: Any, count: Any) -> Any:
     return max(index + count, 0) if index < 0 else min(index, count)
 
 
-def place_of_value(values: Any, wanted: Any) -> Any:
+def place_of_value(values: Any, wanted: Any, message: str = "the value is not in the list") -> Any:
     """`values.index(wanted)`."""
     for k in range(len(values)):
         if values[k] == wanted:
             return k
-    raise ValueError("the value is not in the list")
-
-
-def place_to_remove(values: Any, wanted: Any) -> Any:
-    """Where `values.remove(wanted)` finds the value."""
-    for k in range(len(values)):
-        if values[k] == wanted:
-            return k
-    raise ValueError("list.remove(x): x not in list")
+    raise ValueError(message)
 
 
 def number_of(values: Any, wanted: Any) -> Any:
@@ -105,7 +97,7 @@ def drop(frame: Frame, growing: Growing, index: Value) -> None:
 
 def remove(frame: Frame, growing: Growing, value: Value) -> None:
     """`xs.remove(value)`."""
-    drop(frame, growing, frame.call(place_to_remove, (growing, value), {}))
+    drop(frame, growing, frame.call(place_of_value, (growing, value, "list.remove(x): x not in list"), {}))
 
 
 def _item_at(frame: Frame, growing: Growing, index: Value, message: str) -> Value:

@@ -66,8 +66,9 @@ def exception_of(effect: Effect, builder: Builder) -> Exception:
     """The exception that a `raise` of the program raises."""
     kind, shown = key = _key(effect)
     cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
-    known = builder.raised.get(key)
-    return made(cls, (shown,) if shown else ()) if known is None else known
+    if key not in builder.raised:
+        builder.raised[key] = made(cls, (shown,) if shown else ())
+    return builder.raised[key]
 
 
 def class_of(effect: Effect, builder: Builder) -> type[Exception]:

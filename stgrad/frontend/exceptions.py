@@ -14,7 +14,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.text import has_unknown
 from stgrad.frontend.values import Value
 from stgrad.ir import Const, Effect
-from stgrad.lookups import ABSENT, lineage, look
+from stgrad.lookups import ABSENT, LIBRARIES, lineage, look, read, root_of
 
 _ADDED = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceback__", "__notes__"})  # by the interpreter
 _WHOLE = "_stgrad_whole"  # in what exceptions of programs hold: whether they carry what they do in Python
@@ -31,10 +31,11 @@ def made(cls: type[Exception], args: tuple[Value, ...]) -> Exception:
 
 
 def _made_in_python(cls: type) -> bool:
-    return any(isinstance(look("raw", cls, name), (FunctionType, staticmethod)) for name in ("__init__", "__new__", "__setattr__", "__getattribute__"))
+    ask = read if root_of(cls) in LIBRARIES else look
+    return any(isinstance(ask("raw", cls, name), (FunctionType, staticmethod)) for name in ("__init__", "__new__", "__setattr__", "__getattribute__"))
 
 
-def said(exception: BaseException) -> str:
+def text_of(exception: BaseException) -> str:
     """The text of an exception that the running program raises, which has one argument at most."""
     args = exception.args
     return str(args if len(args) > 1 else args[0] if args else "")
@@ -59,12 +60,11 @@ def _of_the_class(exception: BaseException, name: str) -> bool:
 
 def emit_raised(frame: Frame, exception: Exception) -> None:
     """The `raise` of the running program, of the class of Python's that is next to that of the exception."""
-    cls, text = type(exception), said(exception)
+    cls, text = type(exception), text_of(exception)
     kind = next(c for c in lineage(cls) if c.__module__ == "builtins")
     shown = text if kind is cls else f"{cls.__name__}: {text}"
     frame.builder.raised[kind.__name__, shown] = exception
     frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(shown)), (), frame.builder.loc, frame.builder.note))
 
 
-
-__all__ = ["emit_raised", "made", "refuse_unknown", "said", "says_more"]
+__all__ = ["emit_raised", "made", "refuse_unknown", "says_more", "text_of"]

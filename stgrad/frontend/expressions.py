@@ -94,8 +94,8 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
 
 def container_operator(frame: Frame, node: Any, kind: type, left: Value, right: Value) -> Value:
     """`+` and `*` of tuples and lists; with an array, the container is one too."""
-    by_item = kind is not gast.Mult and (growing.is_of_numpy(left) or growing.is_of_numpy(right))  # a product with an integer repeats the list
-    arrays = (growing.as_array(frame, left), growing.as_array(frame, right)) if by_item else growing.beside_arrays(frame, left, right)
+    beside = growing.beside_arrays if kind is gast.Mult else growing.beside_numpy  # a product with an integer of NumPy's repeats the list
+    arrays = beside(frame, left, right)
     if not any(map(growing.listed, arrays)):
         return binary(frame, kind, *arrays)
     if any(isinstance(v, Growing) for v in (left, right)) and kind is gast.Add:

@@ -397,9 +397,16 @@ def is_of_numpy(value: Value) -> bool:
 
 def beside_arrays(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
     """Two operands: what is listed beside an array is an array, and `x.flat` always."""
-    if any(isinstance(v, (Sym, np.ndarray)) and is_of_numpy(v) and type_of(v).array or is_flat(v) for v in (left, right)):
+    if any(isinstance(v, Sym) and v.type.array or isinstance(v, np.ndarray) or is_flat(v) for v in (left, right)):
         return as_array(frame, left), as_array(frame, right)
     return left, right
+
+
+def beside_numpy(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
+    """Two operands: what is listed beside a scalar of NumPy is an array, too."""
+    if is_of_numpy(left) or is_of_numpy(right):
+        return as_array(frame, left), as_array(frame, right)
+    return beside_arrays(frame, left, right)
 
 
 def rows_of(frame: Frame, value: Value) -> Value:

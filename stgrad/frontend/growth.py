@@ -70,10 +70,17 @@ def begin(frame: Frame, growths: list[Growth], trips: Any = None) -> list[Growin
     return made
 
 
-def of_run_time(frame: Frame, owner: list[Value], *items: Value) -> Growing:
-    """A list of known items as one of run-time length from here on: the program decides which of them it keeps, or where another one comes."""
+def of_run_time(frame: Frame, owner: list[Value], *items: Value, mixed: bool = False) -> Growing:
+    """A list of known items as one of run-time length from here on: the program decides which of them it keeps, or where another one comes.
+
+    Args:
+        frame: the activation.
+        owner: the list.
+        items: what it gets.
+        mixed: whether integers among floats may become floats.
+    """
     first, *others = [described(frame, v) for v in (*owner, *items)]
-    if not all(same_kind(first, other) and same_kind(other, first) for other in others):
+    if not mixed and not all(same_kind(first, other) and same_kind(other, first) for other in others):
         what = "which of the items of a list a place means must be known at compile time, where they are of several kinds"
         raise errors.NeedStaticError(what, frame.builder.loc, hint="keep items of one kind in a list: floats, integers, arrays of one shape")
     examples = [*owner[:1], *items]

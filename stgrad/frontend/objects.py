@@ -254,7 +254,7 @@ def _asked_in_turn(name: str, left: Value, *others: Value) -> list[tuple[Value, 
     for right in others:
         reflected, compares = f"__{_REFLECTED.get(name, 'r' + name)}__", name in _REFLECTED
         first, second = (v.cls if isinstance(v, Record) else type(v) for v in (left, right))
-        if first is not second or compares or isinstance(left, Sym):
+        if first is not second or compares:
             attempts.append((right, reflected, (left,)))
         if first is not second and issubclass(second, first) and (compares or own_method(right, reflected) is not own_method(left, reflected)):
             attempts.reverse()

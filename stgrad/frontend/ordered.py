@@ -183,7 +183,7 @@ def _of_heap(body: Any) -> Any:
 
     def handler(frame: Frame, heap: Value, *args: Value) -> Value:
         if isinstance(heap, list) and heap:
-            heap = growth.of_run_time(frame, heap)
+            heap = growth.of_run_time(frame, heap, mixed=True)
         return frame.call(body, (heap, *args), {})
 
     return handler
