@@ -131,7 +131,8 @@ def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Ca
         return function
     scope = dict(function.__globals__)
     for name, unit in units.items():
-        scope[name] = numba.njit(**(OPTIONS | options | {"parallel": False}), pipeline_class=Compiler)(_in_scope(unit, scope))
+        inner = {"parallel": False, "no_cpython_wrapper": True}  # nobody calls it but its module
+        scope[name] = numba.njit(**(OPTIONS | options | inner), pipeline_class=Compiler)(_in_scope(unit, scope))
     return _in_scope(function, scope)
 
 

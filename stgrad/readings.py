@@ -14,6 +14,7 @@ from stgrad.transforms.cells import cells, check_looks
 from stgrad.transforms.motion import move_integers
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.own_kinds import Items
+from stgrad.transforms.decided import decide
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.values import Sym, Value, leaves, map_leaves
@@ -66,6 +67,6 @@ def _with_cells(reading: Reading) -> Reading:
 
 def _guarded(reading: Reading, *, everything: bool) -> Function:
     """The program with tests of what Python would refuse, or compute differently."""
-    fn = guard_positions(move_integers(reading.function), reading.tested)  # the first: a line that may raise keeps tests behind it
+    fn = guard_positions(move_integers(decide(reading.function)), reading.tested)  # the first: a line that may raise keeps tests behind it
     fn = guard_integers(fn, reading.tested)
     return refuse(fn, reading.tested | reading.library, Items(reading.items, reading.listed), everything=everything)

@@ -24,6 +24,7 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import BaseNativeLowering, NativeLowering
 from numba.core.untyped_passes import ReconstructSSA
 
+from stgrad.inner_code import InnerLibrary, simplified
 from stgrad.kept_stores import keep_stores
 from stgrad.renaming import Renaming
 from stgrad.resolutions import remembered
@@ -146,7 +147,8 @@ class Lowering(BaseNativeLowering):  # type: ignore[misc]
 
     def run_pass(self, state: Any) -> bool:
         if state.library is None:
-            state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
+            made = InnerLibrary if state.flags.no_cpython_wrapper else Library
+            state.library = made(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         return bool(super().run_pass(state))
 
@@ -159,7 +161,7 @@ class Compiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler with this lowering, our renaming, typing and lifetimes; loops over threads, and code for debuggers, are lowered as they always are."""
 
     def _compile_core(self) -> Any:
-        with found_where_read(), remembered():
+        with found_where_read(), remembered(), simplified():
             return super()._compile_core()
 
     def define_pipelines(self) -> list[Any]:

@@ -17,7 +17,7 @@ ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
     {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types", "renaming"},
-    {"rules", "budgets", "resolutions", "variable_lifetimes", "kept_stores", "decompiled"},
+    {"rules", "budgets", "resolutions", "inner_code", "variable_lifetimes", "kept_stores", "decompiled"},
     {"ir", "lookups", "native", "generated", "stack_slots"},
     {"source", "printer", "runtime", "verify", "values"},
     {"loader", "registered", "shipping"},

@@ -10,7 +10,7 @@ moved along (`i += 1`). A loop forgets at its start all that its body assigns. S
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Affine, named, number
@@ -144,6 +144,9 @@ class Known:
                 return a.scaled(-1)
             case ("alias" | "int" | "stop_gradient"), _, [Affine() as a]:
                 return a
+            case ("max" | "np.maximum" | "min" | "np.minimum") as op, _, [Affine() as a, Affine() as b]:
+                larger = a if self.proves(a - b) else b if self.proves(b - a) else None
+                return larger if larger is None or op in ("max", "np.maximum") else a if larger == b else b
         return None
 
     def _said(self, stmt: Assign, parts: list[Affine | None]) -> Facts:
@@ -175,9 +178,11 @@ class Known:
                 ahead, less = b - a if symbol[0] == "<" else a - b, len(symbol) - 2
                 return (ahead + number(less),), (number(-1 - less) - ahead,)
             case "np.equal", [Affine() as a, Affine() as b]:
-                return (a - b, b - a), ()
+                return (a - b, b - a), self._apart(a, b)
             case "np.not_equal", [Affine() as a, Affine() as b]:
-                return (), (a - b, b - a)
+                return self._apart(a, b), (a - b, b - a)
+            case "np.logical_and", _:
+                return self._both([self.truths.get(a.name) if isinstance(a, Var) else None for a in stmt.args])
         argument = stmt.args[0] if stmt.args else None
         if stmt.op == "alias" and isinstance(argument, Const) and isinstance(argument.value, bool):
             return ((), None) if argument.value else (None, ())
@@ -186,12 +191,30 @@ class Known:
         true, false = self.truths[argument.name]
         return (false, true) if stmt.op == "not" else (true, false) if stmt.op in ("alias", "bool") else None
 
+    def _apart(self, a: Affine, b: Affine) -> Facts:
+        """What follows where two sums are not equal of which one is at least the other."""
+        return tuple(ahead - number(1) for ahead in (a - b, b - a) if self.proves(ahead))
+
+    def _both(self, truths: Sequence[Truth | None]) -> Truth:
+        """Of `a and b`: where it is true, all that holds where both are."""
+        true = [t[0] for t in truths if t is not None]
+        return (None if None in true else _united((), tuple(f for facts in true for f in facts or ()))), ()
+
     def where(self, condition: Operand, holds: bool) -> Known:
         """What is known in the branch in which a condition holds, or does not."""
         there = self.copy()
         if isinstance(condition, Var) and condition.name in self.truths:
             there.facts = _united(there.facts, self.truths[condition.name][0 if holds else 1] or ())
         return there
+
+    def excludes(self, condition: Operand, holds: bool) -> bool:
+        """Whether a condition never holds here, or always does: what would be so contradicts what is known."""
+        if isinstance(condition, Const):
+            return bool(condition.value) is not holds
+        if not isinstance(condition, Var) or condition.name not in self.truths:
+            return False
+        said = self.truths[condition.name][0 if holds else 1]
+        return said is None or any(self.proves(number(-1) - fact) for fact in said)
 
     def join(self, a: Known, b: Known) -> None:
         """Take over what both branches of an `if` end with."""
