@@ -94,7 +94,8 @@ def simplified() -> Iterator[None]:
     if JITCPUCodegen._library_class is InnerLibrary:
         yield
         return
-    library, flags_of, set_env = JITCPUCodegen._library_class, dispatcher._FunctionCompiler._customize_flags, JITCPUCodegen.set_env
+    compilers: Any = vars(dispatcher)["_FunctionCompiler"]
+    flags_of, set_env = compilers._customize_flags, JITCPUCodegen.set_env
 
     def without_wrappers(self: Any, flags: Any) -> Any:
         flags = flags_of(self, flags)
@@ -106,8 +107,18 @@ def simplified() -> Iterator[None]:
         if self._engine.is_symbol_defined(env_name):
             set_env(self, env_name, env)
 
-    JITCPUCodegen._library_class, dispatcher._FunctionCompiler._customize_flags, JITCPUCodegen.set_env = InnerLibrary, without_wrappers, set_where_emitted
+    with _put(JITCPUCodegen, _library_class=InnerLibrary, set_env=set_where_emitted), _put(compilers, _customize_flags=without_wrappers):
+        yield
+
+
+@contextmanager
+def _put(owner: Any, **members: Any) -> Iterator[None]:
+    """Members of a class that are others for a while."""
+    before = {name: getattr(owner, name) for name in members}
+    for name, value in members.items():
+        setattr(owner, name, value)
     try:
         yield
     finally:
-        JITCPUCodegen._library_class, dispatcher._FunctionCompiler._customize_flags, JITCPUCodegen.set_env = library, flags_of, set_env
+        for name, value in before.items():
+            setattr(owner, name, value)

@@ -11,10 +11,10 @@ from stgrad.errors import AliasingError
 from stgrad.frontend import Reading, result_operand
 from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
+from stgrad.transforms.decided import decide
 from stgrad.transforms.motion import move_integers
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.own_kinds import Items
-from stgrad.transforms.decided import decide
 from stgrad.transforms.positions import guard_positions
 from stgrad.transforms.refusals import refuse
 from stgrad.values import Sym, Value, leaves, map_leaves
