@@ -82,11 +82,17 @@ INTERNALS = {
         "event: how long the stages of a compilation take; cgutils, types, lowering: writing native code"
     ),
     "numba.core.caching": "FunctionCache: native code on disk, in files of our own",
-    "numba.core.codegen": "JITCodeLibrary: what LLVM makes of a module, and when; JITCPUCodegen: the class of libraries, environments; RuntimeLinker: functions that call themselves",
+    "numba.core.codegen": (
+        "JITCodeLibrary: what LLVM makes of a module, and when; JITCPUCodegen: the class of libraries, environments; "
+        "RuntimeLinker: functions that call themselves"
+    ),
     "numba.core.compiler": "CompilerBase, DefaultPassBuilder: Numba's own passes, two of them replaced, and _compile_core, which runs them",
     "numba.core.compiler_lock": "global_compiler_lock: one thread writes native code at a time",
     "numba.core.compiler_machinery": "register_pass: of the pass that is put in its place",
-    "numba.core.dispatcher": "Dispatcher: functions that the user has compiled, their overloads and options; _FunctionCompiler: flags of functions inside of a program",
+    "numba.core.dispatcher": (
+        "Dispatcher: functions that the user has compiled, their overloads and options; "
+        "_FunctionCompiler: flags of functions inside of a program"
+    ),
     "numba.core.errors": "what a compilation raises, and how an overload asks for a literal",
     "numba.core.imputils": "impl_ret_borrowed: a result that somebody else owns",
     "numba.core.ir_utils": "build_definitions: which statements define a variable, once it has other names; alias_analysis_extensions: stores to keep",
