@@ -12,6 +12,7 @@ part), or such lists themselves. Of texts the buffer holds numbers: which of tho
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -301,8 +302,8 @@ def get_item(frame: Frame, growing: Growing, index: Value, node: Any) -> Value:
     known = static_of(index)
     if isinstance(known, slice):
         places.copied(frame, growing)
-        cut = map_leaves(lambda b, _: _same_items(frame, load(frame, b, index, node)) if isinstance(b, Sym) else b, view(frame, growing))
-        first = next(v for v in leaves(cut) if isinstance(v, Sym))
+        cut = map_leaves(_each(lambda b: _same_items(frame, load(frame, b, index, node))), view(frame, growing))
+        first = next(b.buffer if isinstance(b, Nested) else b for b in leaves(cut) if isinstance(b, (Sym, Nested)))
         part = Growing(cut, operations.extent(frame, first, 0), cls=growing.cls)
         places.copied(frame, part)
         return part
@@ -344,15 +345,19 @@ def set_item(frame: Frame, growing: Growing, index: Value, value: Value, node: A
 
 def view(frame: Frame, growing: Growing) -> Value:
     """The structure with the first `count` items of each buffer."""
-
-    def cut(buffer: Value, _: str) -> Value:
-        if isinstance(buffer, Nested):
-            return Nested(cut(buffer.buffer, _))
-        if not isinstance(buffer, Sym) or _full(growing, buffer):
-            return buffer
-        return load(frame, buffer, slice(None, growing.count, None), None)
-
+    cut = _each(lambda b: b if _full(growing, b) else load(frame, b, slice(None, growing.count, None), None))
     return map_leaves(cut, growing.structure)
+
+
+def _each(change: Callable[[Sym], Value]) -> Callable[[Value, str], Value]:
+    """What a leaf of a structure becomes where its buffer is changed, that of lists as items, too."""
+
+    def one(buffer: Value, path: str) -> Value:
+        if isinstance(buffer, Nested):
+            return Nested(one(buffer.buffer, path))
+        return change(buffer) if isinstance(buffer, Sym) else buffer
+
+    return one
 
 
 def _full(growing: Growing, buffer: Sym) -> bool:
@@ -416,13 +421,7 @@ def rows_of(frame: Frame, value: Value) -> Value:
 
 def copy(frame: Frame, growing: Growing) -> Growing:
     """A list with the same items."""
-
-    def one(b: Value, path: str) -> Value:
-        if isinstance(b, Nested):
-            return Nested(one(b.buffer, path))
-        return _same_items(frame, b) if isinstance(b, Sym) else b
-
-    new = Growing(map_leaves(one, view(frame, growing)), growing.count, cls=growing.cls)
+    new = Growing(map_leaves(_each(lambda b: _same_items(frame, b)), view(frame, growing)), growing.count, cls=growing.cls)
     places.copied(frame, growing, new)
     return new
 

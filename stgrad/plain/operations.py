@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stgrad.analysis.overlaps import refusal
 from stgrad.calls.calling import overlaps_itself
 from stgrad.errors import InternalError, StgradError, TypeInferenceError
 from stgrad.plain.tape import Buffer, Places
@@ -384,6 +385,7 @@ def item(t: Tracked, key: Any) -> Any:
 def write(t: Tracked, key: Any, value: Any) -> None:
     """`t[key] = value`."""
     key, new = plain(key), _stored(value)
+    see_order(t.value[key] if np.may_share_memory(t.value, plain(new)) else None, plain(new), lambda: operator.setitem(t.value, key, plain(new)))
     t.value[key] = plain(new)
     target = t.buffer, t.places[key]
     if not t.buffer.active and not is_active(new):
@@ -392,6 +394,28 @@ def write(t: Tracked, key: Any, value: Any) -> None:
     shape = np.shape(plain(new))
     shape = shape[max(0, len(shape) - np.ndim(target[1])) :]
     running().add([target], [(s.buffer, s.places.reshape(shape)) for s in read], lambda bars: [_unbroadcast(bars[0], shape)] * len(read))
+
+
+def see_order(view: Any, source: Any, store: Callable[[], Any]) -> None:
+    """See that a store into a view gives what it would give from a copy of its source, where both share memory: it is tried with numbers that all differ.
+
+    Raises AliasingError where NumPy reads items that it has just written; the memory is what it was.
+    """
+    if type(view) is not np.ndarray or type(source) is not np.ndarray or not np.may_share_memory(view, source) or not source.flags.writeable:
+        return
+    arrays = view, source
+    before = [a.copy() for a in arrays]
+    try:
+        for array, start in zip(arrays, (0, view.size), strict=True):
+            array[...] = np.arange(start, start + array.size).reshape(array.shape)
+        wanted = source.copy()
+        store()
+        in_order = np.array_equal(view, np.broadcast_to(wanted, view.shape))
+    finally:
+        for array, values in zip(arrays, before, strict=True):
+            array[...] = values
+    if not in_order:
+        raise refusal(None)
 
 
 def _stored(value: Any) -> Any:
@@ -410,6 +434,8 @@ def change(function: Callable[..., Any], data: tuple[int, ...], args: tuple[Any,
     numbers = _numbered(sources)
     shown = [_numbers_for(a, numbers) if i in data else plain(a) for i, a in enumerate(args)]
     order = shown[0] = np.array(shown[0])
+    if function is np.copyto and not kwargs:
+        see_order(plain(target), plain(args[1]), lambda: np.copyto(plain(target), plain(args[1])))
     function(*shown, **plain(kwargs))
     function(*plain(args), **plain(kwargs))
     if is_active(sources):

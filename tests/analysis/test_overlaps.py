@@ -8,36 +8,72 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.analysis.overlaps import _cut, _in_order, _Line
+from stgrad.analysis.affine import number
+from stgrad.analysis.definitions import Definitions, definitions
+from stgrad.analysis.extents import Extents
+from stgrad.analysis.integers import Integers
+from stgrad.analysis.overlaps import _Cut, _View, _Views
 from stgrad.errors import AliasingError
-from stgrad.ir import NONE, Const, Slice
+from stgrad.ir import NONE, Const, Operand, Pack, Slice
+from stgrad.ir.text import parse
+from stgrad.names import Names
 
 SLICES = [slice(a, b, s) for a, b, s in itertools.product((None, 0, 1, 2, 5, -3), (None, 4, 7, -1), (None, 1, 2, 3))]
+ENTRIES = [0, 1, 3, -1, slice(None), slice(1, None), slice(0, 3), slice(None, None, 2), slice(2, 5)]
 
 
-def _line(cut: slice, extent: int | None) -> _Line | None:
-    lower, upper, step = (NONE if p is None else Const(p) for p in (cut.start, cut.stop, cut.step))
-    return _cut(_Line("x", (), 0, 1, extent), Slice(lower, upper, step))
+def _operand(entry: int | slice) -> Operand:
+    if isinstance(entry, int):
+        return Const(entry)
+    return Slice(*(NONE if p is None else Const(p) for p in (entry.start, entry.stop, entry.step)))
+
+
+def _views() -> _Views:
+    known: Definitions = definitions(parse("def f(x: float64['n']):\n    return x"))
+    return _Views(Integers({}, known, Extents(Names(), {})), known)
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
-    in_order = 0
+    views, in_order = _views(), 0
     for n, to, source in itertools.product((6, 9), SLICES, SLICES):
         x = np.arange(float(n))
         if x[to].shape != x[source].shape:
             continue
-        a, b = _line(to, n if known else None), _line(source, n if known else None)
-        assert a is not None and b is not None
+        whole = _View("x", (_Cut(number(0), 1, number(n) if known else None),), (0,))
+        a, b = views.at(whole, _operand(to)), views.at(whole, _operand(source))
         expected = x.copy()
         expected[to] = x[source]
         x[to] = x[source]
-        if _in_order(a, b):
+        if views.in_order(a, b):
             in_order += 1
             np.testing.assert_array_equal(x, expected)
         else:
             assert not known or not np.array_equal(x, expected)
     assert in_order > 100
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_rows_and_columns(known: bool) -> None:
+    views, in_order, refused = _views(), 0, 0
+    extent = number(5) if known else None
+    whole = _View("a", (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
+    lines = [key for key in itertools.product(ENTRIES, ENTRIES) if sum(isinstance(e, slice) for e in key) == 1]
+    for to, source in itertools.product(lines, lines):
+        a = np.arange(25.0).reshape(5, 5)
+        if a[to].shape != a[source].shape:
+            continue
+        mine, other = (views.at(whole, Pack(tuple(map(_operand, key)))) for key in (to, source))
+        expected = a.copy()
+        expected[to] = a[source].copy()
+        a[to] = a[source]
+        if views.in_order(mine, other):
+            in_order += 1
+            np.testing.assert_array_equal(a, expected, str((to, source)))
+        else:
+            refused += 1
+    assert in_order > 300
+    assert refused > 50
 
 
 def spread(x):  # type: ignore[no-untyped-def]
@@ -65,9 +101,45 @@ def packed(x):  # type: ignore[no-untyped-def]
     return np.sum(x * np.arange(n))
 
 
+def column_of_a_row(x):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x)
+    a[:, 2] = a[1]
+    return np.sum(a * a)
+
+
+def row_of_a_turned_one(x):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x)
+    r, c = a[1], a.T[-1]
+    r[:] = c
+    return np.sum(a * a)
+
+
+def flattened(x):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x)
+    a.reshape(-1)[5:10] = a[:, 2]
+    return np.sum(a * a)
+
+
+def of_one_row(x):  # type: ignore[no-untyped-def]
+    y = np.outer(x, x)[0]
+    y[::2] = y[:3]
+    return np.sum(y)
+
+
+def copied(x):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x)
+    np.copyto(a[:, -1], a[1])
+    return np.sum(a)
+
+
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("jit", [False, True])
-def test_an_order_that_matters_is_refused(jit: bool) -> None:
-    for f, x in ((spread, np.arange(5.0)), (through_views, np.arange(6.0))):
+def test_an_order_that_matters_is_refused(jit: bool, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STGRAD_PLAIN", str(int(plain)))
+    five = np.array([1.0, 2.0, 4.0, -1.0, 0.5])
+    lines = (column_of_a_row, row_of_a_turned_one, flattened, of_one_row, copied)
+    programs = [(spread, np.arange(5.0)), (through_views, np.arange(6.0)), *((f, five) for f in lines)]
+    for f, x in programs:
         with pytest.raises(AliasingError, match="overlap, with different steps"):
             stgrad.grad(f, jit=jit)(x)
 
@@ -79,6 +151,28 @@ def test_copies_in_order_are_differentiated(jit: bool) -> None:
     direction, step = np.cos(a), 1e-6
     slope = (rows(a + step * direction) - rows(a - step * direction)) / (2 * step)
     np.testing.assert_allclose(np.sum(stgrad.grad(rows, jit=jit)(a) * direction), slope, rtol=1e-7)
+
+
+def filled(x, n):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x**2)
+    for i in range(n):
+        a[i + 1 :, i] = a[i, i + 1 :]
+        a[i, :i] = a[:i, i]
+    a[:, 0] = a[0]
+    a[-1] = a[:, -1]
+    a[2:, 0] = a[1, 2:]
+    a[::2, 1] = a[0, ::2] * 1.0
+    a[::-1, 2] = a[1]
+    return np.sum(a * np.arange(25.0).reshape(5, 5))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_rows_and_columns_that_do_not_meet_or_meet_in_time(jit: bool) -> None:
+    x = np.array([1.0, 2.0, 4.0, -1.0, 0.5])
+    value, slope = stgrad.value_and_grad(filled, jit=jit)(x, 5)
+    assert np.isclose(value, filled(x, 5))
+    differences = [(filled(x + 1e-6 * e, 5) - filled(x - 1e-6 * e, 5)) / 2e-6 for e in np.eye(5)]
+    np.testing.assert_allclose(slope, differences, rtol=1e-6)
 
 
 def _forth_and_back(x, a, b, c, d):

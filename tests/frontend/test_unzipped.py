@@ -48,6 +48,12 @@ def stacked(m):
     return sum([np.sum(np.diagonal(np.stack([m, m * m]), j, 1, 2) ** 2) for j in range(1 - m.shape[0], m.shape[1])])
 
 
+def parts_of_columns(x):
+    pairs = list(zip(*[[a + b for b in x[0]] for a in x[:2, 0]]))
+    first, *rest = pairs
+    return first[0] * 2.0 + rest[1][1] ** 2 + pairs[1:][0][1] * x[0, 1] + pairs[-1:][0][0]
+
+
 def largest(x):
     flat, found = x.flat, 0.0
     for i in range(len(flat)):
@@ -63,7 +69,8 @@ def directed(f, x, *rest, h=1e-6):
 
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize(
-    ("f", "args"), [(sorted_pairs, (X, Y)), (kept_pairs, (X,)), (columns, (M,)), (turned, (M,)), (lists, (M,)), (means, (M,)), (stacked, (M,)), (largest, (M,))]
+    ("f", "args"),
+    [(sorted_pairs, (X, Y)), (kept_pairs, (X,)), *((f, (M,)) for f in (columns, parts_of_columns, turned, lists, means, stacked, largest))],
 )
 def test_first_and_second_derivatives(f, args, jit):
     gradient = stgrad.grad(f, jit=jit)

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from stgrad.ir import Assign, Const, Dim, Operand, Pack, Slice, Store, Type, Var
-from stgrad.transforms.lower.nest import Axis, Call, Entry, Gather, Index, Kernel, Load, Position
+from stgrad.ir import NONE, Assign, Const, Dim, Operand, Pack, Slice, Store, Type, Var
+from stgrad.transforms.lower.nest import Axis, Call, Entry, Gather, Given, Index, Kernel, Load, Position
 from stgrad.transforms.lower.numeric import as_dtype, element
 from stgrad.transforms.lower.scalarise import Scalariser
-from stgrad.transforms.lower.views import compose, items_of
+from stgrad.transforms.lower.views import compose, items_of, position_of
 
 
 def gather(state: Scalariser, stmt: Assign, source: Var, index: Operand) -> bool:
@@ -66,58 +66,74 @@ def _kept(state: Scalariser, stmt: Store, value: object, dims: tuple[Dim, ...], 
 # ------------------------------------------------------------------- positions
 
 
-def _arrays(state: Scalariser, items: Sequence[Operand]) -> list[int]:
-    return [k for k, i in enumerate(items) if isinstance(i, Var) and state.types[i.name].array]
+@dataclass(frozen=True)
+class _Form:
+    """The items of an index: integer arrays, and numbers among them, which NumPy reads as arrays of one; `rank` axes of the result are theirs.
+
+    They stand where the first of them is, or before all others where slices part them.
+    """
+
+    items: list[Operand]
+    arrays: tuple[int, ...]
+    slices: tuple[int, ...]
+    before: int  # slices whose axes come before those of the arrays
+    rank: int = 0
+
+    def axis(self, k: int) -> int:
+        """The axis of the result that a slice gives."""
+        place = self.slices.index(k)
+        return place if place < self.before else place + self.rank
+
+
+def _form(state: Scalariser, index: Operand, rank: int) -> _Form | None:
+    """The form of an index with integer arrays; None where it has something else among them."""
+    items = items_of(index, rank)
+    if items is None or NONE in items:
+        return None
+    arrays = tuple(k for k, i in enumerate(items) if isinstance(i, Var) and state.types[i.name].array)
+    slices = tuple(k for k, i in enumerate(items) if isinstance(i, Slice))
+    if not arrays or any(np.dtype(state.types[items[k].name].dtype).kind not in "iu" for k in arrays):  # type: ignore[union-attr]
+        return None
+    advanced = [k for k in range(len(items)) if k not in slices]
+    together = advanced == list(range(advanced[0], advanced[-1] + 1))
+    gathered = state.broadcast([items[k] for k in arrays])
+    return _Form(items, arrays, slices, sum(k < advanced[0] for k in slices) if together else 0, len(gathered))
 
 
 def _result_dims(state: Scalariser, source: Var, index: Operand) -> tuple[Dim, ...] | None:
-    """The extents of `x[index]`; None where the index has no simple form: integer arrays side by side, slices around them."""
+    """The extents of `x[index]`; None where the index has no simple form."""
     view = state.view(source.name)
-    items = items_of(index, len(view.dims))
-    if items is None:
+    form = _form(state, index, len(view.dims))
+    if form is None:
         return None
-    arrays = _arrays(state, items)
-    if not arrays or arrays != list(range(arrays[0], arrays[-1] + 1)):
+    parts = [state.slice_of(form.items[k], view.dims[k], 0) for k in form.slices]  # type: ignore[arg-type]
+    sliced = [part[1] for part in parts if part is not None]
+    if len(sliced) < len(parts):
         return None
-    if any(np.dtype(state.types[items[k].name].dtype).kind not in "iu" for k in arrays):  # type: ignore[union-attr]
-        return None
-    dims: list[Dim] = []
-    for k, item in enumerate(items):
-        if k in arrays:
-            dims += state.broadcast([items[a] for a in arrays]) if k == arrays[0] else ()
-        elif isinstance(item, Slice):
-            part = state.slice_of(item, view.dims[k], 0)
-            if part is None:
-                return None
-            dims.append(part[1])
-        else:
-            return None
-    return tuple(dims)
+    return (*sliced[: form.before], *state.broadcast([form.items[k] for k in form.arrays]), *sliced[form.before :])
 
 
 def _positions(state: Scalariser, source: Var, index: Operand, dims: tuple[Dim, ...]) -> Index | None:
     """Where the element at the loops' position stands in the base of `source`."""
     view = state.view(source.name)
-    items = items_of(index, len(view.dims)) or []
-    arrays = _arrays(state, items)
-    rank = len(dims) - (len(items) - len(arrays))
+    form = _form(state, index, len(view.dims))
+    if form is None:
+        return None
     _, places = state.layout(dims)
-    inner = places[arrays[0] : arrays[0] + rank]
-    gathered = dims[arrays[0] : arrays[0] + rank]
+    mine = slice(form.before, form.before + form.rank)
     at: list[Entry] = []
-    for k, item in enumerate(items):
+    for k, (item, extent) in enumerate(zip(form.items, view.dims, strict=True)):
         if isinstance(item, Slice):
-            axis = k if k < arrays[0] else k - len(arrays) + rank
-            part = state.slice_of(item, view.dims[k], 0)
-            moved = compose((part[0],), [places[axis]]) if part is not None else None
+            part = state.slice_of(item, extent, 0)
+            moved = compose((part[0],), [places[form.axis(k)]]) if part is not None else None
             if moved is None:
                 return None
             at += moved
-        else:
-            entry = _gathered(state, item, gathered, inner, view.dims[k])
-            if entry is None or isinstance(entry, Gather) and not state.whole(view, k):
-                return None
-            at.append(entry)
+            continue
+        entry = _gathered(state, item, dims[mine], places[mine], extent) if k in form.arrays else position_of(item, extent, state.types, state)
+        if entry is None or isinstance(entry, (Gather, Given)) and not state.whole(view, k):
+            return None
+        at.append(entry)
     return compose(view.index, at)
 
 

@@ -118,7 +118,7 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type], reader: Rea
             places.append(part[0])
             dims.append(part[1])
         else:
-            place = _position(item, extent, types, reader)
+            place = position_of(item, extent, types, reader)
             if place is None or isinstance(place, Given) and not reader.whole(view, axis - 1):
                 return None
             places.append(place)
@@ -126,7 +126,8 @@ def subscript(view: View, index: Operand, types: Mapping[str, Type], reader: Rea
     return None if composed is None else View(view.base, composed, tuple(dims))
 
 
-def _position(item: Operand, extent: Dim, types: Mapping[str, Type], reader: Reader) -> Entry | None:
+def position_of(item: Operand, extent: Dim, types: Mapping[str, Type], reader: Reader) -> Entry | None:
+    """Where a number points on an axis of an extent; None where it has no form."""
     if isinstance(item, Const) and isinstance(item.value, int) and not isinstance(item.value, bool):
         if item.value >= 0:
             return Fixed(Dim(None, item.value))
