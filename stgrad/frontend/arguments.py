@@ -172,6 +172,8 @@ def canonical(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict
         args = (kwargs.pop("start" if "start" in kwargs else "stop"), *args)
     if function is np.arange and len(args) > 1 - ("stop" in kwargs) and static_of(args[1] if len(args) > 1 else kwargs["stop"]) is None:
         args, kwargs = (0, args[0], *args[2:]), {k: v for k, v in kwargs.items() if k != "stop"}  # without an end, the first number is the end
+    if isinstance(said := static_of(kwargs.get("dtype")), (str, np.dtype)) and np.dtype(said).isnative and np.dtype(said).kind in "fciub":
+        kwargs = kwargs | {"dtype": np.dtype(said).type}  # "d" and np.dtype(float) are np.float64
     if signature is None or any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()):
         return args, dict(kwargs)
     try:

@@ -18,7 +18,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value
+from stgrad.frontend.values import Sym, Value, type_of
 from stgrad.ir import Const, Dim, Effect, If, Loc, Type, Var
 
 _COUNTING: set[Callable[..., Any]] = {np.mean, np.var, np.std, np.average, np.median, np.quantile, np.percentile, np.nanmean, np.nanvar, np.nanstd}
@@ -47,6 +47,23 @@ def assured(frame: Frame, dim: Dim) -> bool:
         _test(frame, owner, dim)
     else:
         builder.extents.least[dim.symbol] = least
+    return True
+
+
+def natural(frame: Frame, stop: Value, dim: Dim) -> bool:
+    """Whether so many numbers stand before `stop`: the program tests that there are not fewer than none, or need not.
+
+    Those of an array's extent are counted as the items of a slice are, where they are used.
+    """
+    if dim.symbol is None or _owner(frame, dim.symbol) is not None:
+        return dim.offset >= 0 or not ASSUMPTION.get().run_time
+    if ASSUMPTION.get().run_time or not isinstance(stop, Sym):
+        return False
+    ASSUMPTION.get().note(inside=any(region.conditional for region in frame.builder.regions))
+    below = frame.builder.call("np.less", (stop, (type_of(stop).value or dim).offset - dim.offset), Type("bool", weak=True))
+    assert isinstance(below, Sym)
+    message = errors.with_line("fewer numbers than none are counted", frame.builder.loc)
+    frame.builder.emit(If(below.operand, (Effect("raise", (Const("ValueError"), Const(message))),), (), frame.builder.loc))
     return True
 
 

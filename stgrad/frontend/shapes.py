@@ -15,7 +15,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.infer import broadcast
-from stgrad.frontend.lengths import assured
+from stgrad.frontend.lengths import assured, natural
 from stgrad.frontend.values import Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Dim, Type
 from stgrad.rules.broadcasting import shrink, stretch
@@ -113,10 +113,18 @@ def _arange(frame: Frame, *args: Value, dtype: Value = None) -> Type | None:
         problem = TypeError("only 0-dimensional arrays can be converted to Python scalars")
         raise errors.TypeInferenceError("`np.arange` of an array", frame.builder.loc, reason="it takes numbers", hint="pass an item of it") from problem
     default = str(np.result_type(*[type_of(a).dtype for a in args]))
-    single = len(args) == 1 or (len(args) == 2 and static_of(args[0]) == 0)
-    value = type_of(args[len(args) - 1]).value if single else None
-    dim = value if value is not None and default == "int64" else frame.builder.fresh_dim()
-    return Type(dtype_of(frame, dtype, default), (dim,), array=True)
+    return Type(dtype_of(frame, dtype, default), (_steps(frame, args),), array=True)
+
+
+def _steps(frame: Frame, args: tuple[Value, ...]) -> Dim:
+    """How many numbers stand between two, with a step of 1: as many as a slice between them has items."""
+    start = 0 if len(args) == 1 else static_of(args[0])
+    stop = type_of(args[0] if len(args) == 1 else args[1])
+    whole = isinstance(start, (int, float)) and not isinstance(start, bool) and start == int(start) >= 0 and (len(args) < 3 or static_of(args[2]) == 1)
+    if not whole or stop.dtype != "int64" or stop.value is None:
+        return frame.builder.fresh_dim()
+    dim = Dim(stop.value.symbol, stop.value.offset - int(start))
+    return dim if natural(frame, args[0 if len(args) == 1 else 1], dim) else frame.builder.fresh_dim()
 
 
 @shaped(np.linspace)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var, entries_of
 from stgrad.ir.ops import TABLE
 from stgrad.transforms.lower.indexing import gather
-from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Extent, Fixed, Kernel, Lit, Load, Position
-from stgrad.transforms.lower.numeric import element, literal, typed
+from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Expr, Extent, Fixed, Kernel, Lit, Load, Position
+from stgrad.transforms.lower.numeric import as_dtype, element, literal, typed
 from stgrad.transforms.lower.scalarise import (
     HANDLERS,
     ONE,
@@ -298,13 +299,25 @@ def match_axes(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> list[Entry]:
 
 @handles("np.arange")
 def arange(state: Scalariser, stmt: Assign) -> bool:
-    """`np.arange(n)`, integers."""
+    """`np.arange(n)` and `np.arange(1.0, n)`, with steps of 1."""
     type_ = state.types[stmt.target.name]
-    if len(stmt.args) != 1 or type_.dtype != "int64":
+    start, stop = (Const(0), stmt.args[0]) if len(stmt.args) == 1 else stmt.args[:2]
+    plain = isinstance(start, Const) and isinstance(start.value, (int, float)) and start.value == int(start.value) >= 0
+    if not plain or stmt.args[2:] not in ((), (Const(1),)) or type_.dtype not in ("int64", "float64"):
         return False
-    dims = state.shape_of(stmt.args[0])
+    last = state.shape_of(stop)[0] if not isinstance(stop, Const) else None
+    if last is None:
+        return False
+    dims = (replace(last, offset=last.offset - int(start.value)),)  # type: ignore[union-attr]
+    if type_.dims[0].symbol is None or type_.dims[0].symbol.startswith("~") and not state.integers.nonnegative(state.integers.of(dims[0])):
+        return False  # there may be fewer numbers than none
     _, places = state.layout(dims)
-    return isinstance(places[0], Axis) and state.define(stmt.target.name, Position(places[0]), dims, stmt)
+    if not isinstance(places[0], Axis):
+        return False
+    place: Expr = Position(places[0])
+    if start.value:  # type: ignore[union-attr]
+        place = typed("np.add", (place, Lit(Const(int(start.value)), "int64")), "int64")  # type: ignore[union-attr]
+    return state.define(stmt.target.name, as_dtype(place, type_.dtype), dims, stmt)
 
 
 @handles("np.outer")
