@@ -8,6 +8,7 @@ from typing import Any
 from stgrad import errors
 from stgrad.frontend import Reading, outlining, read, read_closure
 from stgrad.frontend.boxes import read_twice
+from stgrad.frontend.inlining import IN_PLACE
 from stgrad.frontend.units import RECURSIVE
 from stgrad.ir import Assign, Effect, Function, walk
 from stgrad.ir.ops import operation
@@ -45,19 +46,27 @@ def read_with_units(function: Any, specs: Mapping[str, Any], checked: bool | Non
 
 
 def _read(function: Any, specs: Mapping[str, Any]) -> Reading:
-    """The program of a function; functions that call themselves too deeply to be read in place become units beside it."""
-    recursive = RECURSIVE.get()
+    """The program of a function; functions that call themselves too deeply, or too often, to be read in place become units beside it.
+
+    Those that end there, but cannot be units, are read in place however often they call themselves.
+    """
+    recursive, in_place, first = RECURSIVE.get(), IN_PLACE.get(), None
     while True:
-        token = RECURSIVE.set(recursive)
+        tokens = RECURSIVE.set(recursive), IN_PLACE.set(in_place)
         try:
             found: Reading = read_twice(lambda: read_closure(function, specs) if isinstance(function, Closure) else read(function, specs))
             return found
-        except errors.RecursionDepthError as problem:
-            if id(problem.tree) in recursive:
-                raise
-            recursive |= {id(problem.tree)}
+        except errors.StgradError as problem:
+            more = {id(problem.tree)} - recursive if isinstance(problem, errors.RecursionDepthError) else set()
+            if more - in_place:
+                recursive |= more
+            elif in_place >= recursive:
+                raise first or problem from None
+            else:
+                first, in_place, recursive = problem, in_place | recursive, RECURSIVE.get()
         finally:
-            RECURSIVE.reset(token)
+            RECURSIVE.reset(tokens[0])
+            IN_PLACE.reset(tokens[1])
 
 
 def seen(fn: Function) -> bool:

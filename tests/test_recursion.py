@@ -164,3 +164,55 @@ def test_what_recurs_is_blamed_not_what_it_calls(monkeypatch):
     gradient = stgrad.grad(quadrature, jit=False)(1.3)
     assert set(blamed) == {"halves"} and len(blamed) <= 2
     assert np.isclose(gradient, (quadrature(1.3 + 1e-6) - quadrature(1.3 - 1e-6)) / 2e-6)
+
+
+def simpson(f, left, right, eps, depth=0):
+    middle, h = (left + right) / 2, right - left
+    once = h / 6 * (f(left) + 4 * f(middle) + f(right))
+    twice = h / 12 * (f(left) + 4 * f((left + middle) / 2) + 2 * f(middle) + 4 * f((middle + right) / 2) + f(right))
+    if abs(once - twice) < eps or depth > 6:
+        return twice
+    return simpson(f, left, middle, eps / 2, depth + 1) + simpson(f, middle, right, eps / 2, depth + 1)
+
+
+def adaptive(a):
+    return simpson(lambda t: math.exp(-a * t * t), 0.0, 1.0, 1e-6)
+
+
+def fourier(x):
+    n = len(x)
+    if n == 1:
+        return x * (1.0 + 0.0j)
+    even, odd = fourier(x[::2]), fourier(x[1::2])
+    turned = np.exp(-2j * np.pi * np.arange(n // 2) / n) * odd
+    return np.concatenate((even + turned, even - turned))
+
+
+def spectrum(x):
+    return np.sum(np.abs(fourier(x)) ** 2 * np.arange(len(x)))
+
+
+def grown(depth):
+    """A tree of pairs with numbers at its ends."""
+    return (grown(depth - 1), grown(depth - 1)) if depth else 0.3
+
+
+TREE = grown(6)
+
+
+def folded(tree, x):
+    return np.sin(tree * x) if not isinstance(tree, tuple) else folded(tree[0], x) * x + folded(tree[1], x * x)
+
+
+def over_a_tree(x):
+    return folded(TREE, x)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize(("f", "x", "lines"), [(adaptive, 2.0, 250), (spectrum, np.cos(np.arange(64.0)), 400), (over_a_tree, 0.8, 1000)])
+def test_what_calls_itself_often_is_a_function(f, x, lines, jit):
+    gradient = stgrad.grad(f, jit=jit, mode="reverse")
+    way = np.cos(np.arange(np.size(x))).reshape(np.shape(x))
+    slope = np.sum(gradient(x) * way)
+    assert np.isclose(slope, (f(x + 1e-6 * way) - f(x - 1e-6 * way)) / 2e-6, rtol=1e-6)
+    assert len(gradient.source().splitlines()) < lines

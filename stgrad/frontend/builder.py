@@ -44,6 +44,7 @@ class Builder:
     given: dict[str, tuple[str, int | None]] = field(default_factory=dict)  # symbols of arguments: the argument and its axis, none for an integer
     asked: dict[tuple[Dim, Dim], Const] = field(default_factory=dict)  # extents of arguments that must be equal, and what to say if not
     cut: dict[Dim, Loc | None] = field(default_factory=dict)  # where extents below that of the array were first said
+    copies: dict[int, int] = field(default_factory=dict)  # how often functions that call themselves were read in place, by their trees
     clipped: set[Dim] = field(default_factory=set)  # extents that count as 0 where they are below it, and are used as numbers
     pinned: dict[str, Type] = field(default_factory=dict)  # hidden parameters: known from their first reading on
     carried: dict[str, float] = field(default_factory=dict)  # those for floats, and what these are now (see `stgrad.frontend.varying`)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -14,14 +14,16 @@ from stgrad.frontend.flags import begin
 from stgrad.frontend.formulas import with_formulas
 from stgrad.frontend.frame import MAX_DEPTH, Frame
 from stgrad.frontend.outlining import noted, outlined
-from stgrad.frontend.units import call_unit, is_unit
+from stgrad.frontend.units import call_unit, is_unit, structure_of
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read
 from stgrad.rules.core import NotCovered
 from stgrad.syntax import desugar
 
 _DESUGARED: dict[Any, Any] = {}
-_OPEN: ContextVar[tuple[Any, ...]] = ContextVar("open_trees", default=())  # the functions that are being read in place, in their order
+COPIES = 40  # of a function within itself, behind which it is rather a function beside the program
+IN_PLACE: ContextVar[frozenset[int]] = ContextVar("in_place", default=frozenset())  # trees of functions that can be no functions beside it
+_OPEN: ContextVar[tuple[Any, ...]] = ContextVar("open_trees", default=())  # the functions that are being read in place, in their order, and their arguments
 MAKE_GENERATOR: list[Callable[..., Value]] = []  # `stgrad.frontend.generators.made`, which is built on this module
 
 
@@ -92,13 +94,15 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
         return MAKE_GENERATOR[0](frame, tree, source, parent, given, unroll)
     if is_unit(tree):
         return call_unit(frame, tree, source, parent, given)
+    if not unroll and not ours(source.function):
+        _count(frame, tree, given)
     own = parent is None and not unroll and not ours(source.function)
     if own and (found := outlined(frame, tree, source, given)):
         return found[0]
     counts, later = binding_counts(tree), counters_read_later(tree)
     inner = Frame(frame.builder, source, dict(given), parent, counts, frame.depth + 1, unroll, None, frame.captured, {}, later)
     begin(inner, tree)
-    token = _OPEN.set((*_OPEN.get(), tree))
+    token = _OPEN.set((*_OPEN.get(), (tree, given)))
     try:
         with inner.active(), noted(frame, tree, given) if own else nullcontext():
             inner.execute(tree.body)
@@ -109,10 +113,20 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
     return inner.result
 
 
+def _count(frame: Frame, tree: Any, given: Mapping[str, Value]) -> None:
+    """Count the copies of a function within itself, for arguments of the same structure: one that calls itself twice, seven levels deep, has 255."""
+    if any(t is tree and structure_of(g) == structure_of(given) for t, g in _OPEN.get()):
+        copies = frame.builder.copies
+        copies[id(tree)] = copies.get(id(tree), 0) + 1
+        if copies[id(tree)] > COPIES and id(tree) not in IN_PLACE.get():
+            raise too_deep(frame, tree)
+
+
 def too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:
     """The refusal of the function that calls itself: what it calls at the depth where reading stops, itself once only, is not to blame."""
-    around = [id(t) for t in _OPEN.get()]
-    tree = next((t for t in (tree, *reversed(_OPEN.get())) if around.count(id(t)) > 1), tree)
+    trees = [t for t, _ in _OPEN.get()]
+    around = [id(t) for t in trees]
+    tree = next((t for t in (tree, *reversed(trees)) if around.count(id(t)) > 1), tree)
     return errors.RecursionDepthError(  # with the integers among the arguments compiled in, it may end
         f"`{tree.name}` calls itself too deeply",
         frame.builder.loc,

@@ -119,18 +119,18 @@ def _operands(given: Mapping[str, Value]) -> list[Operand]:
 
 def _alike(params: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
     """Whether a unit with these parameters takes these arguments."""
-    if _structure(dict(params)) != _structure(dict(given)):
+    if structure_of(params) != structure_of(given):
         return False
     return all(_fits(a, b) for a, b in zip(leaves(dict(params)), leaves(dict(given)), strict=True))
 
 
-def _structure(value: Value) -> Any:
+def structure_of(value: Value) -> Any:
     """The kinds of containers, without what is in them."""
     if isinstance(value, (tuple, list)):
-        return type(value), [_structure(v) for v in value]
-    if isinstance(value, (dict, Record)):
-        inner = value if isinstance(value, dict) else value.fields
-        return getattr(value, "cls", dict), [(k, _structure(v)) for k, v in inner.items()]
+        return type(value), [structure_of(v) for v in value]
+    if isinstance(value, (Mapping, Record)):
+        inner = value.fields if isinstance(value, Record) else value
+        return getattr(value, "cls", dict), [(k, structure_of(v)) for k, v in inner.items()]
     return None
 
 
