@@ -23,6 +23,7 @@ _METHOD = "methods other than BFGS of scipy.optimize.minimize are not supported"
 _OWN = "leave `method` out; or stop at the minimum: stgrad.custom_root(stgrad.grad(f), x0, solve) takes any solver"
 _LIMITS = "bounds and constraints of scipy.optimize.minimize are not supported: whether one holds the minimum decides its derivative"
 _FREE = "substitute variables that keep them (x = exp(t) for x > 0), or give the equations of the minimum to stgrad.custom_root"
+_ROUNDING = 1e-15  # of values near the minimum, where their differences tell nothing any more, but slopes do (Hager & Zhang 2005)
 _LOST = "the minimum is not found: the line search makes no progress, or `maxiter` iterations do not do"
 _DONE = "Optimization terminated successfully."
 _DECREASE, _CURVATURE = 1e-4, 0.9  # Wolfe's conditions, as in SciPy
@@ -111,7 +112,7 @@ def _searched(f, gradient, x, p, start, slope, first):
     while not found:
         at = x + t * p
         value, d = f(at), np.sum(gradient(at) * p)
-        trial, enough, count = t, start + t * limit, count + 1
+        trial, enough, count = t, start + t * limit + _ROUNDING * abs(start), count + 1
         if value <= enough and abs(d) <= -_CURVATURE * slope:
             found = True
         elif count >= 99 or between and (t <= nearest or t >= farthest or farthest - nearest <= 1e-14 * farthest) or not np.isfinite(t):

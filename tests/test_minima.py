@@ -176,3 +176,13 @@ def test_a_minimum_that_is_not_alone_is_an_error(jit):
     """Every x on a line is one."""
     with pytest.raises(np.linalg.LinAlgError):
         stgrad.grad(lambda a: optimize.minimize(lambda x: (x[0] + x[1] - a) ** 2, np.zeros(2)).x[0], jit=jit)(1.0)
+
+
+def test_slopes_decide_where_values_are_rounded() -> None:
+    def found(p):
+        objective = lambda x: (x[0] - p) ** 2 + (1.5 * x[1] - 1.0) ** 4 + x[1] ** 2  # noqa: E731
+        return optimize.minimize(objective, [0.0, 0.0], method="BFGS", options={"gtol": 1e-12}).x[1] * p
+
+    value, slope = stgrad.value_and_grad(found, jit=False, mode="reverse")(0.5)
+    assert np.isclose(value, found(0.5), atol=1e-8)
+    assert np.isclose(slope, 2.0 * value)

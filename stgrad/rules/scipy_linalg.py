@@ -409,9 +409,9 @@ def eigvalsh(a, b=None, *, lower=True):
 
 @composite(sl.block_diag)
 def block_diag(*arrs):
-    rows = offset(arrs, len(arrs), 0)
-    padded = tuple(np.pad(a, ((offset(arrs, i, 0), rows - offset(arrs, i + 1, 0)), (0, 0))) for i, a in enumerate(arrs))
-    return np.concatenate(padded, axis=1)
+    blocks = [np.atleast_2d(a) for a in arrs]
+    rows = offset(blocks, len(blocks), 0)
+    return np.concatenate([np.pad(a, ((offset(blocks, i, 0), rows - offset(blocks, i + 1, 0)), (0, 0))) for i, a in enumerate(blocks)], axis=1)
 
 
 @composite(sl.toeplitz)
