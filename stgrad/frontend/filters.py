@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
-"""`scipy.signal.lfilter` from a given state as plain Python, read in place of its calls; SciPy's `filtfilt` stands on it.
+"""`scipy.signal.lfilter` from a given state, and `sosfilt`, as plain Python, read in place of their calls; SciPy's `filtfilt` and `sosfiltfilt` stand on them.
 
 With Y the transform of the output, a Y = b X + Z: the state Z goes in like samples of an input of its own, and is found again, behind the last sample,
 as what the filter still gives, times a.
@@ -27,3 +27,18 @@ def lfilter(b, a, x, axis=-1, zi=None):
     y = driven + left
     after = from_rest(a / a[0], np.ones(1), y[..., samples:])
     return np.moveaxis(y[..., :samples], -1, axis), np.moveaxis(after, -1, axis)
+
+
+def sosfilt(sos, x, axis=-1, zi=None):
+    sections, x = np.atleast_2d(np.asarray(sos)), np.asarray(x)
+    if sections.ndim != 2 or sections.shape[1] != 6:
+        raise ValueError("sos array must be shape (n_sections, 6)")
+    if zi is None:
+        for k in range(len(sections)):
+            x = from_rest(sections[k, :3], sections[k, 3:], x, axis)
+        return x
+    states = []
+    for k in range(len(sections)):
+        x, state = lfilter(sections[k, :3], sections[k, 3:], x, axis, zi[k])
+        states.append(state)
+    return x, np.array(states)

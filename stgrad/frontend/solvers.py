@@ -226,6 +226,7 @@ MEANS: dict[str, Any] = {
     "scipy.optimize._minimize.minimize_scalar": "stgrad.scalar_minima.minimize_scalar",
     **{f"scipy.optimize._optimize.{name}": f"stgrad.scalar_minima.{name}" for name in ("brent", "fminbound")},
     "scipy.signal._signaltools.lfilter": "stgrad.frontend.filters.lfilter",
+    "scipy.signal._signaltools.sosfilt": "stgrad.frontend.filters.sosfilt",
     "scipy.integrate._odepack_py.odeint": "stgrad.frontend.ode.odeint",
     **{f"scipy.stats._kde.gaussian_kde.{name}": f"stgrad.frontend.kernel_densities.{name}" for name in ("evaluate", "logpdf")},
     **{f"scipy.spatial.distance.{name}": f"stgrad.frontend.distances.{name}" for name in ("cdist", "pdist", "squareform")},

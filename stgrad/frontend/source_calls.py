@@ -14,6 +14,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.contents import holds_arrays
 from stgrad.frontend import exceptions, iterators, objects
+from stgrad.frontend.constant_calls import read_or_run
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.inlining import inline_function
@@ -72,7 +73,7 @@ def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if args and isinstance(args[0], Record) and (cls := objects.with_generated_init(args[0], function)) is not None:
         return objects.fill(frame, args[0], cls, args[1:], kwargs)
     if isinstance(function, types.FunctionType):
-        return inline_function(frame, function, args, kwargs)
+        return read_or_run(frame, function, args, kwargs, lambda: inline_function(frame, function, args, kwargs))
     if isinstance(getattr(type(function), "__call__", None), types.FunctionType):  # noqa: B004
         return frame.call(look("raw", look("class", function), "__call__"), (function, *args), kwargs)
     _refuse_native(frame, function, args, kwargs)

@@ -33,7 +33,21 @@ def there_and_back(x):
     return np.sum(ss.filtfilt(B, A, np.tile(x, 3)) ** 2)
 
 
-@pytest.mark.parametrize("f", [state_in_and_out, fewer_samples_than_states, columns])
+def sections(x):
+    return np.sum(ss.sosfilt(ss.butter(4, 0.2, output="sos"), x) ** 2)
+
+
+def sections_from_a_state(p):
+    sos = np.array([[1.0, p[0], 0.3, 1.0, 0.2, p[1]], [0.5, 0.1, p[2], 1.0, -0.3, 0.1]])
+    y, after = ss.sosfilt(sos, np.reshape(p[:8], (2, 4)), axis=1, zi=np.ones((2, 2, 2)) * p[3])
+    return np.sum(y**2) + after[0, 1] @ after[1, 0]
+
+
+def sections_there_and_back(x):
+    return np.sum(ss.sosfiltfilt(ss.butter(2, 0.3, output="sos"), np.tile(x, 3)) ** 2)
+
+
+@pytest.mark.parametrize("f", [state_in_and_out, fewer_samples_than_states, columns, sections, sections_from_a_state, sections_there_and_back])
 def test_from_a_state(f):
     check_gradient(f, (RANDOM.normal(size=8),))
 
