@@ -17,7 +17,7 @@ from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.inequalities import contradictory
 from stgrad.analysis.integers import EXTENT, Integers
 from stgrad.analysis.intervals import LIMIT, Interval
-from stgrad.ir import Assign, Const, For, Operand, Var
+from stgrad.ir import Assign, Const, For, If, Operand, Var, raises
 from stgrad.ir.ops import operation
 
 MANY = 30  # facts that one proof looks at
@@ -225,9 +225,22 @@ class Known:
         self.truths = {n: (_less(true, held), _less(false, held)) for n, (true, false) in either.items()}
         self.inside = a.inside & b.inside
 
+    def behind(self, branch: If, ends: Sequence[Known]) -> None:
+        """Take over what the branches of an `if` end with that do not raise."""
+        going_on = [end for end, block in zip(ends, (branch.then, branch.orelse), strict=True) if not raises(block)] or ends
+        self.join(going_on[0], going_on[-1])
+
     def take(self, other: Known) -> None:
         """What is known is what another one knows."""
         self.join(other, other)
+
+    def body(self, loop: For, changed: set[str]) -> Known:
+        """What is known in the body of a loop that assigns these names; what is left here holds behind it."""
+        bounds = [self.value(end) for end in (loop.start, loop.stop)]
+        self.forget(changed)
+        inside = self.copy()
+        inside.enter(loop, *(None if t is None or self.names(t) & changed else t for t in bounds))
+        return inside
 
     def enter(self, loop: For, start: Affine | None, stop: Affine | None) -> None:
         """In the body of a loop, whose bounds are what they were before it."""

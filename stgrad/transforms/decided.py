@@ -88,18 +88,14 @@ class _Walk:
             blocks.append(self.block(block))
             ends.append(self.known)
         self.known = around
-        going_on = [end for end, block in zip(ends, blocks, strict=True) if not raises(block)] or ends
-        around.join(going_on[0], going_on[-1])
-        return (replace(stmt, then=blocks[0], orelse=blocks[1]),)
+        new = replace(stmt, then=blocks[0], orelse=blocks[1])
+        around.behind(new, ends)
+        return (new,)
 
     def loop(self, loop: For) -> Stmt:
-        around, changed = self.known, assigned((loop,))
-        bounds = [around.value(end) for end in (loop.start, loop.stop)]
-        around.forget(changed)
-        self.known = around.copy()
-        loops = self.known.integers.loops
+        around, loops = self.known, self.known.integers.loops
+        self.known = around.body(loop, assigned((loop,)))
         self.known.integers.loops = (*loops, loop)
-        self.known.enter(loop, *(None if t is None or self.known.names(t) & changed else t for t in bounds))
         body = self.block(loop.body)
         self.known.integers.loops = loops
         self.known = around

@@ -61,7 +61,6 @@ from stgrad.ir import (
     While,
     assigned,
     entries_of,
-    raises,
     stored,
     walk,
 )
@@ -160,13 +159,11 @@ class _Search:
         start, stop = around.value(loop.start), around.value(loop.stop)
         raises = any(isinstance(s, Effect) and s.op == "raise" for s in walk(loop.body))
         level = _Level(loop, self.bounds(loop, start, stop, changed), around.copy(), changed, raises)
-        around.forget(changed)
         self.written_to(loop.body)
-        self.known = around.copy()
+        self.known = around.body(loop, changed)
         self.chain.append(level)
         loops = self.known.integers.loops
         self.known.integers.loops = (*loops, loop)
-        self.known.enter(loop, *(None if t is None or self.known.names(t) & changed else t for t in (start, stop)))
         body = self.block(loop.body)
         self.known.integers.loops = loops
         self.chain.pop()
@@ -199,8 +196,7 @@ class _Search:
             blocks.append(self.conditional(block))
             ends.append(self.known)
         self.known = around
-        leaves = [raises(b) for b in (stmt.then, stmt.orelse)]
-        around.join(*(ends if not any(leaves) else [ends[leaves.index(False)]] * 2 if not all(leaves) else ends))
+        around.behind(stmt, ends)
         return replace(stmt, then=blocks[0], orelse=blocks[1])
 
     def conditional(self, block: Block) -> Block:
