@@ -14,7 +14,7 @@ from stgrad.frontend.flags import begin
 from stgrad.frontend.formulas import with_formulas
 from stgrad.frontend.frame import MAX_DEPTH, Frame
 from stgrad.frontend.outlining import noted, outlined
-from stgrad.frontend.units import call_unit, is_unit, structure_of
+from stgrad.frontend.units import call_unit, is_unit, same_structure
 from stgrad.frontend.values import Closure, Value
 from stgrad.lookups import Lookup, look, ours, read
 from stgrad.rules.core import NotCovered
@@ -114,12 +114,14 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
 
 
 def _count(frame: Frame, tree: Any, given: Mapping[str, Value]) -> None:
-    """Count the copies of a function within itself, for arguments of the same structure: one that calls itself twice, seven levels deep, has 255."""
-    if any(t is tree and structure_of(g) == structure_of(given) for t, g in _OPEN.get()):
-        copies = frame.builder.copies
-        copies[id(tree)] = copies.get(id(tree), 0) + 1
-        if copies[id(tree)] > COPIES and id(tree) not in IN_PLACE.get():
-            raise too_deep(frame, tree)
+    """Count the copies of a function within itself: one that calls itself twice, seven levels deep, has 255.
+
+    What goes down a structure, whose parts have other structures, ends with it, and stays in place.
+    """
+    around = [arguments for t, arguments in _OPEN.get() if t is tree]
+    copies = frame.builder.copies[id(tree)] = frame.builder.copies.get(id(tree), 0) + bool(around)
+    if copies > COPIES and id(tree) not in IN_PLACE.get() and any(same_structure(arguments, given) for arguments in around):
+        raise too_deep(frame, tree)
 
 
 def too_deep(frame: Frame, tree: Any) -> errors.NeedStaticError:

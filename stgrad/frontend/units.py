@@ -119,18 +119,26 @@ def _operands(given: Mapping[str, Value]) -> list[Operand]:
 
 def _alike(params: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
     """Whether a unit with these parameters takes these arguments."""
-    if structure_of(params) != structure_of(given):
+    if not same_structure(params, given):
         return False
     return all(_fits(a, b) for a, b in zip(leaves(dict(params)), leaves(dict(given)), strict=True))
 
 
-def structure_of(value: Value) -> Any:
+def same_structure(a: Value, b: Value) -> bool:
+    """Whether two values have containers of the same kinds; False of objects that hold themselves."""
+    try:
+        return bool(_structure(a) == _structure(b))
+    except errors.UnsupportedSyntaxError:
+        return False
+
+
+def _structure(value: Value) -> Any:
     """The kinds of containers, without what is in them."""
     if isinstance(value, (tuple, list)):
-        return type(value), [structure_of(v) for v in value]
+        return type(value), [_structure(v) for v in value]
     if isinstance(value, (Mapping, Record)):
         inner = value.fields if isinstance(value, Record) else value
-        return getattr(value, "cls", dict), [(k, structure_of(v)) for k, v in inner.items()]
+        return getattr(value, "cls", dict), [(k, _structure(v)) for k, v in inner.items()]
     return None
 
 
@@ -298,4 +306,4 @@ def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand]) -> 
     return value
 
 
-__all__ = ["RECURSIVE", "Made", "call_made", "call_unit", "is_unit", "make"]
+__all__ = ["RECURSIVE", "Made", "call_made", "call_unit", "is_unit", "make", "same_structure"]
