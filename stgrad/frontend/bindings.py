@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import gast
@@ -60,6 +61,17 @@ def binding_counts(tree: Any) -> dict[str, int]:
     for statement in tree.body:
         visit(statement, 1)
     return counts
+
+
+_told: weakref.WeakKeyDictionary[Any, tuple[dict[str, int], set[str]]] = weakref.WeakKeyDictionary()
+
+
+def told(tree: Any) -> tuple[dict[str, int], set[str]]:
+    """`binding_counts` and `counters_read_later` of a function that is read in place of many calls."""
+    if tree not in _told:
+        _told[tree] = binding_counts(tree), counters_read_later(tree)
+    counts, later = _told[tree]
+    return dict(counts), set(later)
 
 
 def bound_names(nodes: list[Any]) -> set[str]:

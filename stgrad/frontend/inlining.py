@@ -9,7 +9,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
-from stgrad.frontend.bindings import binding_counts, counters_read_later
+from stgrad.frontend.bindings import told
 from stgrad.frontend.flags import begin
 from stgrad.frontend.formulas import with_formulas
 from stgrad.frontend.frame import MAX_DEPTH, Frame
@@ -99,7 +99,7 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
     own = parent is None and not unroll and not ours(source.function)
     if own and (found := outlined(frame, tree, source, given)):
         return found[0]
-    counts, later = binding_counts(tree), counters_read_later(tree)
+    counts, later = told(tree)
     inner = Frame(frame.builder, source, dict(given), parent, counts, frame.depth + 1, unroll, None, frame.captured, {}, later)
     begin(inner, tree)
     token = _OPEN.set((*_OPEN.get(), (tree, given)))
