@@ -34,15 +34,19 @@ Place = _Cut | Affine | None  # of an axis: a cut, one position, or nobody knows
 
 @dataclass(frozen=True)
 class _View:
-    """A look at an array: where on each of its axes, and which of these are the axes of the view; None where that has no such form."""
+    """A look at an array: where on each of its axes, and which of these are the axes of the view; None where that has no such form.
 
+    `root` is the array whose memory it is: `array` itself, or one that it looks into in some other way.
+    """
+
+    root: str
     array: str
     places: tuple[Place, ...] = ()
     order: tuple[int, ...] | None = None
 
     @property
     def lost(self) -> _View:
-        return _View(self.array)
+        return _View(self.root, self.array)
 
 
 def refusal(loc: Loc | None) -> AliasingError:
@@ -65,7 +69,7 @@ def unordered(fn: Function) -> Iterator[Store]:
         for stmt in block:
             if isinstance(stmt, Store) and stmt.mode == "set" and isinstance(stmt.value, Var) and fn.types[stmt.value.name].rank == 1:
                 to, source = views.at(views.of(stmt.target), stmt.index), views.of(stmt.value)
-                if to.array == source.array and (to.order is None or len(to.order) == 1) and not views.in_order(to, source):
+                if to.root == source.root and (to.order is None or len(to.order) == 1) and not views.in_order(to, source):
                     yield stmt
             around = integers.loops
             integers.loops = (*around, stmt) if isinstance(stmt, For) else around
@@ -95,12 +99,12 @@ class _Views:
             if made.op == "np.transpose":
                 return _turned(self.of(source), made)
             if operation(made.op).sharing:
-                return self.of(source).lost
+                return self.whole(var, self.of(source).root)
         return self.whole(var)
 
-    def whole(self, var: Var) -> _View:
+    def whole(self, var: Var, root: str | None = None) -> _View:
         rank = self.integers.types[var.name].rank
-        return _View(var.name, tuple(_Cut(number(0), 1, self.integers.shape(var.name, k)) for k in range(rank)), tuple(range(rank)))
+        return _View(root or var.name, var.name, tuple(_Cut(number(0), 1, self.integers.shape(var.name, k)) for k in range(rank)), tuple(range(rank)))
 
     def at(self, view: _View, index: Operand) -> _View:
         """The part of a view that an index tells."""
@@ -151,7 +155,7 @@ class _Views:
 
     def in_order(self, to: _View, source: _View) -> bool:
         """Whether every item is read before it is written, or none is both."""
-        if to.order is None or source.order is None:
+        if to.array != source.array or to.order is None or source.order is None:
             return False
         (mine,), (other,) = to.order, source.order
         a, b = to.places[mine], source.places[other]

@@ -40,7 +40,7 @@ def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
         x = np.arange(float(n))
         if x[to].shape != x[source].shape:
             continue
-        whole = _View("x", (_Cut(number(0), 1, number(n) if known else None),), (0,))
+        whole = _View("x", "x", (_Cut(number(0), 1, number(n) if known else None),), (0,))
         a, b = views.at(whole, _operand(to)), views.at(whole, _operand(source))
         expected = x.copy()
         expected[to] = x[source]
@@ -57,7 +57,7 @@ def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
 def test_rows_and_columns(known: bool) -> None:
     views, in_order, refused = _views(), 0, 0
     extent = number(5) if known else None
-    whole = _View("a", (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
+    whole = _View("a", "a", (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
     lines = [key for key in itertools.product(ENTRIES, ENTRIES) if sum(isinstance(e, slice) for e in key) == 1]
     for to, source in itertools.product(lines, lines):
         a = np.arange(25.0).reshape(5, 5)
