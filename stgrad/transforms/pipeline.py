@@ -25,7 +25,6 @@ from stgrad.transforms.halves import Halves, halves, repeated
 from stgrad.transforms.handovers import handed_over
 from stgrad.transforms.inverses import inverses
 from stgrad.transforms.libm import libm
-from stgrad.transforms.located import located
 from stgrad.transforms.lower import lowering
 from stgrad.transforms.lower.carried import carried
 from stgrad.transforms.lower.invariants import invariants
@@ -192,7 +191,7 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
     """The functions of the passes by name."""
     return {
         **lowering(without),
-        "expand": lambda fn: simplify(expand(located(fn))),
+        "expand": lambda fn: simplify(expand(fn)),
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": small_arrays,
