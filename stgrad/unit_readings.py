@@ -50,7 +50,8 @@ def _read(function: Any, specs: Mapping[str, Any]) -> Reading:
 
     Those that end there, but cannot be units, are read in place however often they call themselves.
     """
-    recursive, in_place, first = RECURSIVE.get(), IN_PLACE.get(), None
+    around = recursive = RECURSIVE.get()
+    in_place, first = IN_PLACE.get(), None
     while True:
         tokens = RECURSIVE.set(recursive), IN_PLACE.set(in_place)
         try:
@@ -63,7 +64,7 @@ def _read(function: Any, specs: Mapping[str, Any]) -> Reading:
             elif in_place >= recursive:
                 raise first or problem from None
             else:
-                first, in_place, recursive = problem, in_place | recursive, RECURSIVE.get()
+                first, in_place, recursive = problem, in_place | recursive, around
         finally:
             RECURSIVE.reset(tokens[0])
             IN_PLACE.reset(tokens[1])

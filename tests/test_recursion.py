@@ -216,3 +216,21 @@ def test_what_calls_itself_often_is_a_function(f, x, lines, jit):
     slope = np.sum(gradient(x) * way)
     assert np.isclose(slope, (f(x + 1e-6 * way) - f(x - 1e-6 * way)) / 2e-6, rtol=1e-6)
     assert len(gradient.source().splitlines()) < lines
+
+
+def spelled(x, n):
+    return 0.0 if n <= 0 else spelled(x, n - 1) + x * {"a": 1.0, "b": 2.0}["abba"[n - 1]]
+
+
+def test_what_cannot_be_compiled_in_a_function_is_no_zero(monkeypatch):
+    monkeypatch.setenv("STGRAD_PLAIN", "0")
+
+    def f(x, n):
+        return spelled(x, int(n * 1.0))
+
+    for make in (stgrad.grad, stgrad.value_and_grad):
+        try:
+            found = make(f, jit=False)(1.5, 4)
+        except errors.StgradError:
+            continue
+        assert np.all(np.isclose(np.ravel(found)[-1], 6.0))

@@ -144,9 +144,10 @@ class Known:
                 return a.scaled(-1)
             case ("alias" | "int" | "stop_gradient"), _, [Affine() as a]:
                 return a
-            case ("max" | "np.maximum" | "min" | "np.minimum") as op, _, [Affine() as a, Affine() as b]:
-                larger = a if self.proves(a - b) else b if self.proves(b - a) else None
-                return larger if larger is None or op in ("max", "np.maximum") else a if larger == b else b
+            case ("max" | "np.maximum"), _, [Affine() as a, Affine() as b]:
+                return a if self.proves(a - b) else b if self.proves(b - a) else None
+            case ("min" | "np.minimum"), _, [Affine() as a, Affine() as b]:
+                return b if self.proves(a - b) else a if self.proves(b - a) else None
         return None
 
     def _said(self, stmt: Assign, parts: list[Affine | None]) -> Facts:
