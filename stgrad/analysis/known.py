@@ -14,11 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Affine, named, number
+from stgrad.analysis.definitions import definitions
+from stgrad.analysis.extents import Extents, parameter_extents
 from stgrad.analysis.inequalities import contradictory
 from stgrad.analysis.integers import EXTENT, Integers
-from stgrad.analysis.intervals import LIMIT, Interval
-from stgrad.ir import Assign, Const, For, If, Operand, Var, raises
+from stgrad.analysis.intervals import LIMIT, Interval, intervals
+from stgrad.ir import Assign, Const, For, Function, Operand, Var
 from stgrad.ir.ops import operation
+from stgrad.names import Names
 
 MANY = 30  # facts that one proof looks at
 Facts = tuple[Affine, ...]  # sums that are at least 0
@@ -42,6 +45,10 @@ class Known:
 
     def copy(self) -> Known:
         return replace(self, values=dict(self.values), truths=dict(self.truths))
+
+    def fresh(self) -> Known:
+        """Nothing but what holds everywhere."""
+        return Known(self.integers, self.ranges)
 
     # ------------------------------------------------------------------ values
 
@@ -226,11 +233,6 @@ class Known:
         self.truths = {n: (_less(true, held), _less(false, held)) for n, (true, false) in either.items()}
         self.inside = a.inside & b.inside
 
-    def behind(self, branch: If, ends: Sequence[Known]) -> None:
-        """Take over what the branches of an `if` end with that do not raise."""
-        going_on = [end for end, block in zip(ends, (branch.then, branch.orelse), strict=True) if not raises(block)] or ends
-        self.join(going_on[0], going_on[-1])
-
     def take(self, other: Known) -> None:
         """What is known is what another one knows."""
         self.join(other, other)
@@ -280,6 +282,13 @@ class Known:
         low, high = self.ranges.get(key, (-LIMIT, LIMIT))
         below = [named(key) - number(low)] if low > -LIMIT // 2 else []
         return below + ([number(high) - named(key)] if high < LIMIT // 2 else [])
+
+
+def at_start(fn: Function, extents: Extents | None = None) -> Known:
+    """What is known where a program begins, whose extents are those of its arguments."""
+    sources = dict(parameter_extents(fn))
+    extents = extents or Extents(Names(), dict(fn.types), sources, frozenset(sources))
+    return Known(Integers(fn.types, definitions(fn), extents), intervals(fn))
 
 
 def _either(a: Known, b: Known, name: str, side: int) -> Facts | None:

@@ -7,46 +7,18 @@ an item may be written before it is read. A row and a column meet in one item at
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from stgrad.analysis.affine import Affine, number
-from stgrad.analysis.definitions import Definitions, definitions
-from stgrad.analysis.extents import Extents, parameter_extents
+from stgrad.analysis.alias import Classes, sharing, sources
+from stgrad.analysis.following import Following
 from stgrad.analysis.integers import Integers
+from stgrad.analysis.known import Known, at_start
 from stgrad.errors import AliasingError
-from stgrad.ir import ALL, NONE, Assign, Block, Const, For, Function, Loc, Operand, Pack, Slice, Store, Var, blocks, entries_of
+from stgrad.ir import ALL, NONE, Assign, Block, Const, For, Function, Loc, Operand, Pack, Slice, Stmt, Store, Var, entries_of, gathers, walk
 from stgrad.ir.ops import operation
-from stgrad.names import Names
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """Positions on an axis: the first, the step, and behind the last where that is known."""
-
-    first: Affine | None
-    step: int
-    count: Affine | None
-
-
-Place = _Cut | Affine | None  # of an axis: a cut, one position, or nobody knows which
-
-
-@dataclass(frozen=True)
-class _View:
-    """A look at an array: where on each of its axes, and which of these are the axes of the view; None where that has no such form.
-
-    `root` is the array whose memory it is: `array` itself, or one that it looks into in some other way.
-    """
-
-    root: str
-    array: str
-    places: tuple[Place, ...] = ()
-    order: tuple[int, ...] | None = None
-
-    @property
-    def lost(self) -> _View:
-        return _View(self.root, self.array)
 
 
 def refusal(loc: Loc | None) -> AliasingError:
@@ -61,50 +33,136 @@ def refusal(loc: Loc | None) -> AliasingError:
 
 def unordered(fn: Function) -> Iterator[Store]:
     """The stores of which NumPy may read what it has written."""
-    sources = dict(parameter_extents(fn))
-    integers = Integers(fn.types, definitions(fn), Extents(Names(), dict(fn.types), sources, frozenset(sources)))
-    views = _Views(integers, definitions(fn))
+    if any(_of_a_row(fn, stmt) for stmt in fn.body):
+        search = _Search(_Looks(at_start(fn), fn), fn, sharing(fn))
+        search.block(fn.body)
+        yield from search.found
 
-    def search(block: Block) -> Iterator[Store]:
-        for stmt in block:
-            if isinstance(stmt, Store) and stmt.mode == "set" and isinstance(stmt.value, Var) and fn.types[stmt.value.name].rank == 1:
-                to, source = views.at(views.of(stmt.target), stmt.index), views.of(stmt.value)
-                if to.root == source.root and (to.order is None or len(to.order) == 1) and not views.in_order(to, source):
-                    yield stmt
-            around = integers.loops
-            integers.loops = (*around, stmt) if isinstance(stmt, For) else around
-            for inner in blocks(stmt):
-                yield from search(inner)
-            integers.loops = around
 
-    return search(fn.body)
+def _of_a_row(fn: Function, stmt: Stmt) -> bool:
+    """Whether a statement stores an array of one axis somewhere."""
+    return any(isinstance(s, Store) and s.mode == "set" and isinstance(s.value, Var) and fn.types[s.value.name].rank == 1 for s in walk((stmt,)))
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """Positions on an axis: the first, the step, and how many there are where that is known."""
+
+    first: Affine | None
+    step: int
+    count: Affine | None
+
+
+Place = _Cut | Affine | None  # of an axis: a cut, one position, or nobody knows which
+
+
+@dataclass(frozen=True)
+class _View:
+    """A look at an array: where on each of its axes, and which of these are the axes of the view; None where that has no such form.
+
+    Attributes:
+        array: what the places are places of, as it is bound now.
+        root: the array whose memory that is: itself, another one that it looks into in some other way, or '' where nobody knows which.
+        rank: how many axes `array` has.
+    """
+
+    root: str
+    array: str
+    rank: int
+    places: tuple[Place, ...] = ()
+    order: tuple[int, ...] | None = None
+
+    @property
+    def lost(self) -> _View:
+        return _View(self.root, self.array, self.rank)
 
 
 @dataclass
-class _Views:
-    integers: Integers
-    definitions: Definitions
+class _Looks:
+    """What is known at a place: of integers, and at what each name of an array looks now."""
 
-    def of(self, var: Var) -> _View:
-        """What a name looks at."""
-        types = self.integers.types
-        made = self.definitions.once.get(var.name)
-        if isinstance(made, Assign) and made.args and isinstance(source := made.args[0], Var) and types[source.name].array:
-            if made.op == "alias":
-                return self.of(source)
-            if made.op == "getitem" or operation(made.op).kind == "element":
-                if any(isinstance(e, Var) and types[e.name].array for e in entries_of(made.args[1])):
-                    return self.whole(var)  # a copy
-                return self.at(self.of(source), made.args[1])
-            if made.op == "np.transpose":
-                return _turned(self.of(source), made)
-            if operation(made.op).sharing:
-                return self.whole(var, self.of(source).root)
-        return self.whole(var)
+    known: Known
+    fn: Function
+    views: dict[str, _View] = field(default_factory=dict)
+    serial: Iterator[int] = field(default_factory=count)
 
-    def whole(self, var: Var, root: str | None = None) -> _View:
-        rank = self.integers.types[var.name].rank
-        return _View(root or var.name, var.name, tuple(_Cut(number(0), 1, self.integers.shape(var.name, k)) for k in range(rank)), tuple(range(rank)))
+    @property
+    def integers(self) -> Integers:
+        return self.known.integers
+
+    def copy(self) -> _Looks:
+        return replace(self, known=self.known.copy(), views=dict(self.views))
+
+    def fresh(self) -> _Looks:
+        return replace(self, known=self.known.fresh(), views={n: self.whole(n, "") for n in self.views})
+
+    def where(self, condition: Operand, holds: bool) -> _Looks:
+        return replace(self, known=self.known.where(condition, holds), views=dict(self.views))
+
+    def join(self, a: _Looks, b: _Looks) -> None:
+        self.known.join(a.known, b.known)
+        self.views = {n: a.of(n) if a.of(n) == b.of(n) else self.whole(n, "") for n in a.views.keys() | b.views.keys()}
+
+    def take(self, other: _Looks) -> None:
+        self.join(other, other)
+
+    def body(self, loop: For, changed: set[str]) -> _Looks:
+        inside = replace(self, known=self.known.body(loop, changed))
+        self._forget(changed)
+        inside.views = dict(self.views)
+        return inside
+
+    def forget(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self.known.forget(gone)
+        self._forget(gone)
+
+    def assign(self, stmt: Assign) -> None:
+        made = {t.name: self._made(t.name, stmt) for t in stmt.targets if self.fn.types[t.name].array}
+        self._forget({t.name for t in stmt.targets} - made.keys())
+        self.known.assign(stmt)
+        self.views |= made
+
+    def _forget(self, gone: set[str]) -> None:
+        """Arrays of these names may be any; views at places that these names told are lost."""
+        for name in gone:
+            if self.fn.types[name].array:
+                self.views[name] = self.whole(name, "")
+        for name, view in self.views.items():
+            if self._told(view) & gone:
+                self.views[name] = view.lost
+
+    def _told(self, view: _View) -> set[str]:
+        totals = [t for p in view.places for t in ((p.first, p.count) if isinstance(p, _Cut) else (p,)) if t is not None]
+        return {n for total in totals for n in self.known.names(total)}
+
+    def _made(self, name: str, stmt: Assign) -> _View:
+        """What the result of an operation looks at."""
+        looked_at = sources(stmt, self.fn.types, moved=False)
+        if not looked_at:
+            return self.whole(name)
+        source = self.of(looked_at[0])
+        if stmt.op == "alias":
+            return source
+        if operation(stmt.op).kind == "element" and not gathers(stmt.args[1], self.fn.types):
+            return self.at(source, stmt.args[1])
+        if stmt.op == "np.transpose":
+            return _turned(source, stmt)
+        return self.whole(name, source.root if len(looked_at) == 1 else "")
+
+    def of(self, name: str) -> _View:
+        """What a name looks at; an argument, at itself."""
+        if name not in self.views:
+            self.views[name] = self.whole(name)
+        return self.views[name]
+
+    def whole(self, name: str, root: str | None = None) -> _View:
+        """All of an array as it is bound now."""
+        rank, own = self.fn.types[name].rank, f"{name} {next(self.serial)}"
+        places = tuple(_Cut(number(0), 1, self.known.extent(name, k)) for k in range(rank))
+        return _View(own if root is None else root, own, rank, places, tuple(range(rank)))
+
+    # ------------------------------------------------------------------ places
 
     def at(self, view: _View, index: Operand) -> _View:
         """The part of a view that an index tells."""
@@ -146,16 +204,16 @@ class _Views:
 
     def counted(self, operand: Operand, count: Affine | None) -> Affine | None:
         """A position from the first; None where nobody knows on which side it counts."""
-        place = self.integers.value(operand)
-        if place is None or self.integers.nonnegative(place):
+        place = self.known.value(operand)
+        if place is None or self.known.proves(place):
             return place
         return place + count if not place.terms and count is not None else None
 
     # ------------------------------------------------------------------- order
 
     def in_order(self, to: _View, source: _View) -> bool:
-        """Whether every item is read before it is written, or none is both."""
-        if to.array != source.array or to.order is None or source.order is None:
+        """Whether of two looks at one array every item is read before it is written, or none is both."""
+        if to.order is None or source.order is None:
             return False
         (mine,), (other,) = to.order, source.order
         a, b = to.places[mine], source.places[other]
@@ -179,7 +237,14 @@ class _Views:
         return (place.first, last) if place.step > 0 else (last, place.first)
 
     def below(self, a: Affine | None, b: Affine | None) -> bool:
-        return a is not None and b is not None and self.integers.nonnegative(b - a - number(1))
+        return a is not None and b is not None and self.known.proves(b - a - number(1))
+
+    def alike(self, to: _View, source: _View) -> bool:
+        """Whether two looks at whole arrays walk along one axis with one step: in order, if the arrays are one."""
+        if to.order is None or source.order is None or to.order != source.order:
+            return False
+        a, b = to.places[to.order[0]], source.places[source.order[0]]
+        return isinstance(a, _Cut) and isinstance(b, _Cut) and (a.step == b.step or a.step * b.step < 0)
 
     def across(self, a: _Cut, b: _Cut, row: Place, column: Place) -> bool:
         """Of a column that gets a row: whether the item in which they meet has one place on both, `row` - a.first and `column` - b.first.
@@ -202,6 +267,45 @@ class _Views:
         if not counts:
             return to.step >= source.step if backwards else source.step >= to.step
         return _as_if_copied([(first + i * to.step, start + i * source.step) for i in range(min(counts))], backwards)
+
+
+@dataclass
+class _Search(Following[_Looks]):
+    fn: Function
+    classes: Classes
+    found: list[Store] = field(default_factory=list)
+
+    def simple(self, stmt: Stmt) -> Block:
+        if isinstance(stmt, Store) and _of_a_row(self.fn, stmt) and isinstance(stmt.value, Var) and not gathers(stmt.index, self.fn.types):
+            to, source = self.known.at(self.known.of(stmt.target.name), stmt.index), self.known.of(stmt.value.name)
+            one_axis = to.order is None or len(to.order) == 1
+            if one_axis and self.classes.same(stmt.target.name, stmt.value.name) and not self.safe(to, source, stmt.target.name):
+                self.found.append(stmt)
+        return super().simple(stmt)
+
+    def safe(self, to: _View, source: _View, target: str) -> bool:
+        if to.array == source.array:
+            return self.known.in_order(to, source)
+        if to.root and source.root:
+            return to.root != source.root
+        return to.rank == source.rank == self.rank(target) and self.known.alike(to, source) and not self.turned(target)
+
+    def rank(self, name: str) -> int:
+        """The most axes of an array that may share memory with this one."""
+        return max(t.rank for n, t in self.fn.types.items() if t.array and self.classes.same(n, name))
+
+    def turned(self, name: str) -> bool:
+        """Whether arrays that may share this memory may lie in it in two ways."""
+        rank = self.rank(name)
+        views = [s for s in walk(self.fn.body) if isinstance(s, Assign) and sources(s, self.fn.types, moved=False) and not _lies_alike(s)]
+        return any(self.classes.same(s.targets[0].name, name) and self.fn.types[s.targets[0].name].rank == rank for s in views)
+
+
+def _lies_alike(stmt: Assign) -> bool:
+    """Whether what an operation gives lies in memory as what it was given does: with the same steps from item to item."""
+    if stmt.op != "getitem":
+        return stmt.op in ("alias", "with_room")
+    return all(e == ALL or isinstance(e, Slice) and e.step in (NONE, Const(1)) for e in entries_of(stmt.args[1]))
 
 
 def _as_if_copied(moves: Sequence[tuple[int, int]], backwards: bool) -> bool:

@@ -37,16 +37,13 @@ from stgrad import errors
 from stgrad.analysis.affine import Affine, named, number
 from stgrad.analysis.alias import Classes, sharing
 from stgrad.analysis.conditions import Writer, line_of, raised
-from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import Extents, fixed_parameters, parameter_extents
-from stgrad.analysis.integers import Integers
-from stgrad.analysis.intervals import intervals
-from stgrad.analysis.known import Known
+from stgrad.analysis.following import Following
+from stgrad.analysis.known import Known, at_start
 from stgrad.ir import (
     Assign,
     Block,
     Const,
-    Custom,
     Effect,
     For,
     Function,
@@ -74,8 +71,7 @@ def guard_positions(fn: Function, tested: Collection[str] = ()) -> Function:
     """
     sources = dict(parameter_extents(fn))
     extents = Extents(Names(), dict(fn.types), sources, frozenset(sources))
-    integers = Integers(fn.types, definitions(fn), extents)
-    search = _Search(fn, Known(integers, intervals(fn)), Writer(Names(fn.types), dict(fn.types), extents), frozenset(tested), sharing(fn))
+    search = _Search(at_start(fn, extents), fn, Writer(Names(fn.types), dict(fn.types), extents), frozenset(tested), sharing(fn))
     body = search.program()
     return fn.with_body(body, types=search.writer.types) if search.writer.types != fn.types or body != fn.body else fn
 
@@ -105,9 +101,8 @@ class _Level:
 
 
 @dataclass
-class _Search:
+class _Search(Following[Known]):
     fn: Function
-    known: Known
     writer: Writer
     tested: frozenset[str]
     classes: Classes
@@ -127,48 +122,27 @@ class _Search:
                 self.early = at + 1
         return tuple(s for at, block in enumerate([*blocks, []]) for s in (*self.written(self.found.get(at, [])), *block))
 
-    def block(self, block: Block) -> Block:
-        return tuple(s for stmt in block for s in self.statement(stmt))
-
-    def statement(self, stmt: Stmt) -> list[Stmt]:
+    def simple(self, stmt: Stmt) -> Block:
         """A statement behind the tests that it needs."""
-        match stmt:
-            case For():
-                return self.loop(stmt)
-            case While():
-                return [self.while_loop(stmt)]
-            case If():
-                return [self.branch(stmt)]
-            case Custom():
-                return [self.custom(stmt)]
         out: list[Stmt] = []
         if isinstance(stmt, Assign) and stmt.op == "getitem" and isinstance(stmt.args[0], Var):
             self.access(stmt.args[0].name, stmt.args[1], stmt.loc, out)
         elif isinstance(stmt, Store):
             self.access(stmt.target.name, stmt.index, stmt.loc, out)
-        if isinstance(stmt, Assign):
-            self.known.assign(stmt)
-        elif isinstance(stmt, Store):
+        if isinstance(stmt, Store):
             self.written_to((stmt,))
-        elif not isinstance(stmt, Effect):
-            self.known.forget(assigned((stmt,)))
-        return [*out, stmt]
+        return (*out, *super().simple(stmt))
 
-    def loop(self, loop: For) -> list[Stmt]:
+    def loop(self, loop: For) -> Block:
         around, changed = self.known, assigned((loop,))
         start, stop = around.value(loop.start), around.value(loop.stop)
         raises = any(isinstance(s, Effect) and s.op == "raise" for s in walk(loop.body))
         level = _Level(loop, self.bounds(loop, start, stop, changed), around.copy(), changed, raises)
         self.written_to(loop.body)
-        self.known = around.body(loop, changed)
         self.chain.append(level)
-        loops = self.known.integers.loops
-        self.known.integers.loops = (*loops, loop)
-        body = self.block(loop.body)
-        self.known.integers.loops = loops
+        new = super().loop(loop)
         self.chain.pop()
-        self.known = around
-        return [*self.written(level.tests), *level.statements, replace(loop, body=body)]
+        return (*self.written(level.tests), *level.statements, *new)
 
     def bounds(self, loop: For, start: Affine | None, stop: Affine | None, changed: set[str]) -> tuple[Affine, Affine] | None:
         if start is None or stop is None or (self.known.names(start) | self.known.names(stop)) & changed:
@@ -176,28 +150,8 @@ class _Search:
         return (start, stop - number(1)) if loop.step == Const(1) else (stop + number(1), start) if loop.step == Const(-1) else None
 
     def while_loop(self, loop: While) -> Stmt:
-        self.known.forget(assigned((loop,)))
         self.written_to((loop,))
-        with_head = self.known.copy()
-        around, self.known = self.known, with_head
-        head = self.conditional(loop.head)
-        after = self.known.where(loop.cond, False)
-        self.known = self.known.where(loop.cond, True)
-        body = self.conditional(loop.body)
-        self.known = around
-        around.take(after)
-        return replace(loop, head=head, body=body)
-
-    def branch(self, stmt: If) -> Stmt:
-        around = self.known
-        ends, blocks = [], []
-        for block, holds in ((stmt.then, True), (stmt.orelse, False)):
-            self.known = around.where(stmt.cond, holds)
-            blocks.append(self.conditional(block))
-            ends.append(self.known)
-        self.known = around
-        around.behind(stmt, ends)
-        return replace(stmt, then=blocks[0], orelse=blocks[1])
+        return super().while_loop(loop)
 
     def conditional(self, block: Block) -> Block:
         """A block that may not run, or not as often as the loops around say."""
@@ -207,14 +161,6 @@ class _Search:
         self.depth -= 1
         self.chain = chain
         return new
-
-    def custom(self, stmt: Custom) -> Stmt:
-        body = self.conditional(stmt.body)
-        self.known.forget(o.name for o in stmt.outputs)
-        around, self.known = self.known, Known(self.known.integers, self.known.ranges)
-        pullback = self.conditional(stmt.pullback)
-        self.known = around
-        return replace(stmt, body=body, pullback=pullback)
 
     def written_to(self, block: Block) -> None:
         """Arrays of positions that a block writes to, under any name, hold others."""

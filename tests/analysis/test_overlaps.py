@@ -9,14 +9,11 @@ import pytest
 
 import stgrad
 from stgrad.analysis.affine import number
-from stgrad.analysis.definitions import Definitions, definitions
-from stgrad.analysis.extents import Extents
-from stgrad.analysis.integers import Integers
-from stgrad.analysis.overlaps import _Cut, _View, _Views
+from stgrad.analysis.known import at_start
+from stgrad.analysis.overlaps import _Cut, _Looks, _View
 from stgrad.errors import AliasingError
 from stgrad.ir import NONE, Const, Operand, Pack, Slice
 from stgrad.ir.text import parse
-from stgrad.names import Names
 
 SLICES = [slice(a, b, s) for a, b, s in itertools.product((None, 0, 1, 2, 5, -3), (None, 4, 7, -1), (None, 1, 2, 3))]
 ENTRIES = [0, 1, 3, -1, slice(None), slice(1, None), slice(0, 3), slice(None, None, 2), slice(2, 5)]
@@ -28,19 +25,19 @@ def _operand(entry: int | slice) -> Operand:
     return Slice(*(NONE if p is None else Const(p) for p in (entry.start, entry.stop, entry.step)))
 
 
-def _views() -> _Views:
-    known: Definitions = definitions(parse("def f(x: float64['n']):\n    return x"))
-    return _Views(Integers({}, known, Extents(Names(), {})), known)
+def _looks() -> _Looks:
+    fn = parse("def f(x: float64['n']):\n    return x")
+    return _Looks(at_start(fn), fn)
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
-    views, in_order = _views(), 0
+    views, in_order = _looks(), 0
     for n, to, source in itertools.product((6, 9), SLICES, SLICES):
         x = np.arange(float(n))
         if x[to].shape != x[source].shape:
             continue
-        whole = _View("x", "x", (_Cut(number(0), 1, number(n) if known else None),), (0,))
+        whole = _View("x", "x", 1, (_Cut(number(0), 1, number(n) if known else None),), (0,))
         a, b = views.at(whole, _operand(to)), views.at(whole, _operand(source))
         expected = x.copy()
         expected[to] = x[source]
@@ -55,9 +52,9 @@ def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_rows_and_columns(known: bool) -> None:
-    views, in_order, refused = _views(), 0, 0
+    views, in_order, refused = _looks(), 0, 0
     extent = number(5) if known else None
-    whole = _View("a", "a", (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
+    whole = _View("a", "a", 2, (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
     lines = [key for key in itertools.product(ENTRIES, ENTRIES) if sum(isinstance(e, slice) for e in key) == 1]
     for to, source in itertools.product(lines, lines):
         a = np.arange(25.0).reshape(5, 5)
@@ -126,6 +123,25 @@ def of_one_row(x):  # type: ignore[no-untyped-def]
     return np.sum(y)
 
 
+def carried_along(x):  # type: ignore[no-untyped-def]
+    a = np.outer(x, x)
+    r = a[0]
+    for i in range(5):
+        if i > 0:
+            a[:, i] = r  # the row of the trip before
+        r = a[i]
+    return np.sum(a * a)
+
+
+def counted_on(x):  # type: ignore[no-untyped-def]
+    a, k = np.outer(x, x), 1
+    r = a[k]
+    while k < 3:
+        k += 1
+    a[:, k] = r
+    return np.sum(a * a)
+
+
 def copied(x):  # type: ignore[no-untyped-def]
     a = np.outer(x, x)
     np.copyto(a[:, -1], a[1])
@@ -137,7 +153,7 @@ def copied(x):  # type: ignore[no-untyped-def]
 def test_an_order_that_matters_is_refused(jit: bool, plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STGRAD_PLAIN", str(int(plain)))
     five = np.array([1.0, 2.0, 4.0, -1.0, 0.5])
-    lines = (column_of_a_row, row_of_a_turned_one, flattened, of_one_row, copied)
+    lines = (column_of_a_row, row_of_a_turned_one, flattened, of_one_row, carried_along, counted_on, copied)
     programs = [(spread, np.arange(5.0)), (through_views, np.arange(6.0)), *((f, five) for f in lines)]
     for f, x in programs:
         with pytest.raises(AliasingError, match="overlap, with different steps"):
@@ -163,6 +179,16 @@ def filled(x, n):  # type: ignore[no-untyped-def]
     a[2:, 0] = a[1, 2:]
     a[::2, 1] = a[0, ::2] * 1.0
     a[::-1, 2] = a[1]
+    k = 0
+    while k < n - 1:
+        a[k + 1 :, k] = a[k, k + 1 :]
+        k += 1
+    old, new = x * 1.0, x * 2.0
+    for _ in range(n):
+        new[1:] = old[:-1]
+        new[0] = old[-1] * a[0, 0]
+        old, new = new, old
+    a[1] += old
     return np.sum(a * np.arange(25.0).reshape(5, 5))
 
 
