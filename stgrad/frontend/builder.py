@@ -16,7 +16,7 @@ from stgrad.frontend.heap import Region
 from stgrad.frontend.identities import Apart, Thing, assigned
 from stgrad.frontend.values import Sym, Value, operand_of, type_of
 from stgrad.frontend.wishes import UNNAMED, wish_of
-from stgrad.ir import Assign, Const, Dim, Effect, Loc, Operand, Stmt, Store, Type, Var, assigns, operand_vars, walk
+from stgrad.ir import Assign, Const, Dim, Effect, Function, Loc, Operand, Stack, Stmt, Store, Type, Var, assigns, operand_vars, walk
 from stgrad.ir.ops import operation, readonly
 from stgrad.names import COUNT, Names
 
@@ -331,6 +331,12 @@ class Builder:
 def refusal_of_stores(loc: Loc | None, note: str | None) -> Effect:
     """What the program does instead of a store to an array that cannot be written to."""
     return Effect("raise", (Const("ValueError"), Const("assignment destination is read-only")), (), loc, note)
+
+
+def continuing(fn: Function) -> Builder:
+    """A builder for more statements of a program that has been read."""
+    lists = [s.name for s in walk(fn.body) if isinstance(s, Stack)]
+    return Builder(names=Names([*fn.types, *lists]), types=dict(fn.types), symbols=last_symbol(fn.types.values()))
 
 
 def last_symbol(types: Iterable[Type]) -> int:

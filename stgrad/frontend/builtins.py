@@ -436,6 +436,6 @@ def _refused(what: str, why: str, instead: str) -> Callable[..., Value]:
 
 
 _STATE = "it looks at or changes the state of the running Python program"
-for _outside in (input, open):
+for _outside in (input, open, np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.fromregex):
     HANDLERS[_outside] = _refused(_outside.__name__, "it would run once, while the function is compiled", "read outside, and pass the data in")
 HANDLERS[breakpoint] = _refused("breakpoint", _STATE, "do it outside of the function")

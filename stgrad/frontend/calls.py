@@ -42,9 +42,9 @@ from stgrad.frontend.arguments import (
     positions_counted,
 )
 from stgrad.frontend.arrays import call_method
-from stgrad.frontend.captured import refuse_own_class
 from stgrad.frontend.choices import holds_choices, passed
 from stgrad.frontend.comprehensions import unseen
+from stgrad.frontend.constant_calls import computed, has_arrays, with_arrays
 from stgrad.frontend.control import raise_where
 from stgrad.frontend.cursors import apart
 from stgrad.frontend.elementwise_calls import over_elements, python_function_of
@@ -58,7 +58,7 @@ from stgrad.frontend.lazy import ASKING, CONSUMING, STEPWISE, argument
 from stgrad.frontend.library import LIBRARY
 from stgrad.frontend.operations import operation
 from stgrad.frontend.optionals import numbers_in, unwrapped
-from stgrad.frontend.source_calls import DATES, call_source, computed
+from stgrad.frontend.source_calls import DATES, call_source
 from stgrad.frontend.standard import computes, only_says, say, shows_progress
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown, known_texts
 from stgrad.frontend.unzipped import unzipped
@@ -76,7 +76,6 @@ from stgrad.frontend.values import (
     a_kind,
     is_number,
     is_static,
-    rebuild,
     static_of,
 )
 from stgrad.ir.ops import operation as operation_of
@@ -268,15 +267,6 @@ def _collected(frame: Frame, function: Value, value: Value) -> Value:
     return unseen(frame, lambda: collected(frame, value), f"`{function.__name__}`", None)
 
 
-def _with_arrays(frame: Frame, found: Any, *, every: bool) -> Value:
-    """What a call gave that was made while the program is read, with arrays of the program for those of numbers; those of integers may be indices."""
-    if isinstance(found, (tuple, list)) and _has_arrays(found):
-        return rebuild(found, [_with_arrays(frame, item, every=every) for item in found])
-    if isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
-        refuse_own_class(frame.builder, found, "the result")
-    return frame.call(np.array, (found,), {}) if isinstance(found, np.ndarray) and (every or found.dtype.kind in "fc") else found
-
-
 def _reads_numbers(function: Any) -> bool:
     """Whether a function takes numbers, alone or in lists that it does not keep."""
     return callable(function) and (root_of(function) in ("numpy", "math", "scipy") or function in (sum, max, min, sorted))
@@ -324,7 +314,7 @@ def call_python(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: di
     if not made and (_hashable(function) and function in STATIC or computes(function)) or args and _is_native_of_scipy(function) or _is_text_method(function):
         known_args, known_kwargs = static_of(tuple(args)), {k: static_of(v) for k, v in kwargs.items()}
         if is_static(known_args) and is_static(known_kwargs):
-            return _with_arrays(frame, computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
+            return with_arrays(frame, computed(frame, function, known_args, known_kwargs), every=_is_native_of_scipy(function))
         if isinstance(getattr(function, "__self__", None), str):
             return RunTimeText(UNKNOWN)
     return call_source(frame, function, args, kwargs)
@@ -377,7 +367,7 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     known = static_of(tuple(args))
     if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
         result = called(function, *known, **{k: static_of(v) for k, v in kwargs.items()})
-        if is_number(result) or isinstance(result, (tuple, str, bool)) and not _has_arrays(result):
+        if is_number(result) or isinstance(result, (tuple, str, bool)) and not has_arrays(result):
             return result
     for name, value in kwargs.items():
         if name in OPTIONS and not is_static(static_of(value)):
@@ -386,10 +376,6 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
 
 
 operations.CANONICAL.append(_call_operation)
-
-
-def _has_arrays(value: Any) -> bool:
-    return any(isinstance(v, np.ndarray) for v in value) if isinstance(value, tuple) else False
 
 
 _JOINED = {

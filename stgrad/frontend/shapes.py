@@ -18,6 +18,7 @@ from stgrad.frontend.infer import broadcast
 from stgrad.frontend.lengths import assured, natural
 from stgrad.frontend.values import Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Dim, Type
+from stgrad.ir.ops import counts_from
 from stgrad.rules.broadcasting import shrink, stretch
 from stgrad.rules.decompositions import cholesky_bar
 
@@ -118,13 +119,12 @@ def _arange(frame: Frame, *args: Value, dtype: Value = None) -> Type | None:
 
 def _steps(frame: Frame, args: tuple[Value, ...]) -> Dim:
     """How many numbers stand between two, with a step of 1: as many as a slice between them has items."""
-    start = 0 if len(args) == 1 else static_of(args[0])
-    stop = type_of(args[0] if len(args) == 1 else args[1])
-    whole = isinstance(start, (int, float)) and not isinstance(start, bool) and start == int(start) >= 0 and (len(args) < 3 or static_of(args[2]) == 1)
-    if not whole or stop.dtype != "int64" or stop.value is None:
+    start, stop = (0, args[0]) if len(args) == 1 else (static_of(args[0]), args[1])
+    dim = type_of(stop).value
+    if not counts_from(start) or len(args) > 2 and static_of(args[2]) != 1 or type_of(stop).dtype != "int64" or dim is None:
         return frame.builder.fresh_dim()
-    dim = Dim(stop.value.symbol, stop.value.offset - int(start))
-    return dim if natural(frame, args[0 if len(args) == 1 else 1], dim) else frame.builder.fresh_dim()
+    dim = Dim(dim.symbol, dim.offset - int(start))
+    return dim if natural(frame, stop, dim) else frame.builder.fresh_dim()
 
 
 @shaped(np.linspace)

@@ -14,7 +14,7 @@ import numpy as np
 from stgrad import errors
 from stgrad.contents import holds_arrays
 from stgrad.frontend import exceptions, iterators, objects
-from stgrad.frontend.constant_calls import read_or_run
+from stgrad.frontend.constant_calls import computed, read_or_run
 from stgrad.frontend.elementwise_calls import call_compiled_ufunc, is_compiled_ufunc, options_of
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.inlining import inline_function
@@ -27,16 +27,6 @@ from stgrad.source import is_dispatcher
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo)  # known values, like texts
 _GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
-
-
-def computed(frame: Frame, function: Any, args: Any, kwargs: Any) -> Value:
-    """The result of a call whose arguments are all known."""
-    try:
-        return called(function, *args, **kwargs)
-    except errors.StgradError:
-        raise
-    except (TypeError, ValueError, IndexError, ArithmeticError) as problem:
-        raise errors.TypeInferenceError(f"{type(problem).__name__}: {problem}", frame.builder.loc) from problem
 
 
 def call_source(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:

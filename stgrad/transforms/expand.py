@@ -20,10 +20,9 @@ from dataclasses import replace
 from stgrad import errors
 from stgrad.analysis.native import Natives
 from stgrad.frontend import splice
-from stgrad.frontend.builder import Builder, last_symbol
+from stgrad.frontend.builder import continuing
 from stgrad.frontend.values import Value, leaves, operand_of, type_of
-from stgrad.ir import Assign, Block, Function, Stack, Stmt, map_blocks, walk
-from stgrad.names import Names
+from stgrad.ir import Assign, Block, Function, Stmt, map_blocks
 from stgrad.rules import EXPANSIONS
 from stgrad.transforms.located import located
 from stgrad.transforms.tangents import value_of
@@ -32,8 +31,7 @@ from stgrad.transforms.tangents import value_of
 def expand(fn: Function) -> Function:
     """The program with every operation that has an expansion, and no native form, expanded, and masks beside other items of an index as positions."""
     fn = located(fn)
-    lists = [s.name for s in walk(fn.body) if isinstance(s, Stack)]
-    builder = Builder(names=Names([*fn.types, *lists]), types=dict(fn.types), symbols=last_symbol(fn.types.values()))
+    builder = continuing(fn)
     natives = Natives(builder.types)
     value = value_of(builder)
 

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.frontend import splice
-from stgrad.frontend.builder import Builder, last_symbol
+from stgrad.frontend.builder import Builder, continuing
 from stgrad.frontend.values import Sym, leaves
 from stgrad.ir import (
     NONE,
@@ -43,7 +43,6 @@ from stgrad.ir import (
     Operand,
     Pack,
     Slice,
-    Stack,
     Stmt,
     Store,
     Type,
@@ -52,7 +51,6 @@ from stgrad.ir import (
     map_blocks,
     walk,
 )
-from stgrad.names import Names
 
 
 def positions_of(mask: Any) -> Any:
@@ -64,8 +62,7 @@ def located(fn: Function) -> Function:
     """The program with positions for masks that are not the whole of an index."""
     if not any(_mixed(s, fn.types) for s in walk(fn.body)):
         return fn
-    builder = Builder(names=Names([*fn.types, *(s.name for s in walk(fn.body) if isinstance(s, Stack))]), types=dict(fn.types))
-    builder.symbols = last_symbol(fn.types.values())
+    builder = continuing(fn)
 
     def block(statements: Block) -> Block:
         return tuple(s for stmt in statements for s in one(map_blocks(block, stmt)))

@@ -11,6 +11,7 @@ from stgrad.ir.ops.numbers import IN_TURN as IN_TURN
 from stgrad.ir.ops.numbers import MODES as MODES
 from stgrad.ir.ops.reading import adds_zeros as adds_zeros
 from stgrad.ir.ops.reading import contents as contents
+from stgrad.ir.ops.reading import counts_from as counts_from
 from stgrad.ir.ops.reading import hands_on_at_most as hands_on_at_most
 from stgrad.ir.ops.reading import makes_an_object as makes_an_object
 from stgrad.ir.ops.reading import may_view as may_view

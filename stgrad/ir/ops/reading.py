@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 from stgrad.ir.core import Assign, Effect, Operand, Stmt, Type, Var
 from stgrad.ir.ops.core import operation
@@ -106,3 +108,13 @@ def hands_on_at_most(name: str) -> bool:
     """
     known = operation(name)
     return known.known and known.kind != "call"
+
+
+def counts_from(start: Any) -> bool:
+    """Whether `np.arange(start, n)` counts as positions do: from a whole number, not below 0.
+
+    >>> counts_from(1), counts_from(2.0), counts_from(0.5), counts_from(-1), counts_from(float("inf"))
+    (True, True, False, False, False)
+    """
+    whole = isinstance(start, int) or isinstance(start, float) and start.is_integer()
+    return whole and math.copysign(1.0, start) > 0.0

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 from stgrad.ir import Assign, Const, Dim, Operand, Pack, Var, entries_of
-from stgrad.ir.ops import TABLE
+from stgrad.ir.ops import TABLE, counts_from
 from stgrad.transforms.lower.indexing import gather
 from stgrad.transforms.lower.nest import ZERO, Axis, Entry, Expr, Extent, Fixed, Kernel, Lit, Load, Position
 from stgrad.transforms.lower.numeric import as_dtype, element, literal, typed
@@ -302,21 +302,21 @@ def arange(state: Scalariser, stmt: Assign) -> bool:
     """`np.arange(n)` and `np.arange(1.0, n)`, with steps of 1."""
     type_ = state.types[stmt.target.name]
     start, stop = (Const(0), stmt.args[0]) if len(stmt.args) == 1 else stmt.args[:2]
-    plain = isinstance(start, Const) and isinstance(start.value, (int, float)) and start.value == int(start.value) >= 0
-    if not plain or stmt.args[2:] not in ((), (Const(1),)) or type_.dtype not in ("int64", "float64"):
+    if not isinstance(start, Const) or not counts_from(start.value) or not isinstance(stop, Var) or not state.types[stop.name].dtype.startswith("int"):
         return False
-    last = state.shape_of(stop)[0] if not isinstance(stop, Const) else None
-    if last is None:
+    if stmt.args[2:] not in ((), (Const(1),)) or type_.dtype not in ("int64", "float64"):
         return False
-    dims = (replace(last, offset=last.offset - int(start.value)),)  # type: ignore[union-attr]
-    if type_.dims[0].symbol is None or type_.dims[0].symbol.startswith("~") and not state.integers.nonnegative(state.integers.of(dims[0])):
+    first, said = int(start.value), state.types[stop.name].value
+    dims = tuple(replace(d, offset=d.offset - first) for d in state.shape_of(stop))
+    claimed = said is not None and state.extents.same(replace(said, offset=said.offset - first), type_.dims[0])
+    if not claimed and not state.integers.nonnegative(state.integers.of(dims[0])):
         return False  # there may be fewer numbers than none
     _, places = state.layout(dims)
     if not isinstance(places[0], Axis):
         return False
     place: Expr = Position(places[0])
-    if start.value:  # type: ignore[union-attr]
-        place = typed("np.add", (place, Lit(Const(int(start.value)), "int64")), "int64")  # type: ignore[union-attr]
+    if first:
+        place = typed("np.add", (place, Lit(Const(first), "int64")), "int64")
     return state.define(stmt.target.name, as_dtype(place, type_.dtype), dims, stmt)
 
 
