@@ -218,19 +218,56 @@ def test_what_calls_itself_often_is_a_function(f, x, lines, jit):
     assert len(gradient.source().splitlines()) < lines
 
 
-def spelled(x, n):
-    return 0.0 if n <= 0 else spelled(x, n - 1) + x * {"a": 1.0, "b": 2.0}["abba"[n - 1]]
+def checked(x, t):
+    if t <= 0.0:
+        return x
+    if x > 5.0:
+        raise ValueError("too large")
+    return checked(x * 1.5, t - 1.0)
 
 
-def test_what_cannot_be_compiled_in_a_function_is_no_zero(monkeypatch):
-    monkeypatch.setenv("STGRAD_PLAIN", "0")
+def called_for_its_error(x, t):
+    checked(x, t)
+    return x * 2.0
 
-    def f(x, n):
-        return spelled(x, int(n * 1.0))
 
-    for make in (stgrad.grad, stgrad.value_and_grad):
-        try:
-            found = make(f, jit=False)(1.5, 4)
-        except errors.StgradError:
-            continue
-        assert np.all(np.isclose(np.ravel(found)[-1], 6.0))
+def scaled_to_nothing(x, t):
+    return 0.0 * checked(x, t) + x * 2.0
+
+
+def caught(x, t):
+    try:
+        return checked(x, t) * x
+    except ValueError:
+        return x * 3.0
+
+
+def opaque_on_one_side(x, t):
+    if t <= 0.0:
+        return x
+    if t > 100.0:
+        return opaque_on_one_side(x, t - 1.0) * (1.0 if open(__file__).close() is None else 0.0)
+    return opaque_on_one_side(x, t - 1.0) * x
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("make", [stgrad.grad, stgrad.value_and_grad])
+@pytest.mark.parametrize("f", [called_for_its_error, scaled_to_nothing])
+def test_errors_come_where_no_result_is_read(f, make, jit):
+    gradient = make(f, jit=jit)
+    with pytest.raises(ValueError, match="too large"):
+        gradient(4.0, 3.0)
+    assert np.ravel(gradient(1.0, 3.0))[-1] == 2.0
+
+
+def test_errors_that_a_try_catches_are_refused():
+    with pytest.raises(errors.UnsupportedSyntaxError, match="`checked`, which is a function beside the program, may raise the ValueError"):
+        stgrad.grad(caught, jit=True)(4.0, 3.0)
+
+
+@pytest.mark.parametrize("make", [stgrad.grad, stgrad.value_and_grad])
+def test_sides_that_cannot_be_compiled_are_no_results(make):
+    gradient = make(opaque_on_one_side, jit=False)
+    assert np.isclose(np.ravel(gradient(1.01, 2.5))[-1], 4 * 1.01**3)
+    with pytest.raises(errors.UnsupportedSyntaxError, match="`open` is not supported"):
+        gradient(1.01, 101.5)

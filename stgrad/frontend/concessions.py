@@ -47,14 +47,3 @@ def conceding() -> Iterator[Concessions]:
         yield CONCESSIONS.get()
     finally:
         CONCESSIONS.reset(token)
-
-
-@contextmanager
-def whole() -> Iterator[None]:
-    """Inside, sides of branches do not end the program: of a function beside it, whose callers would go on with what it has not computed."""
-    now = CONCESSIONS.get()
-    exits, now.exits = now.exits, False
-    try:
-        yield
-    finally:
-        now.exits = exits

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.frontend.builder import Builder
+from stgrad.frontend.builder import Builder, continuing
 from stgrad.frontend.exceptions import made
 from stgrad.frontend.values import Sym
 from stgrad.ir import (
@@ -44,6 +44,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES
+from stgrad.ir.units import UNITS, Unit
 
 BOOL, INT = Type("bool", weak=True), Type("int64", weak=True)
 Catches = Callable[[type[BaseException]], bool]
@@ -255,6 +256,8 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
         if not isinstance(stmt, Assign):
             continue
         op, what = stmt.op, f"`{stmt.op}`"
+        if op in UNITS and (kind := _raised_by(UNITS[op], catches)) is not None:
+            yield stmt, f"`{UNITS[op].name}`, which is a function beside the program,", kind
         if op.startswith("math.") and op not in RAISES and op not in _SAFE and op != "math.pow" and operation(op).kind != "whole":
             yield from ((stmt, what, kind) for kind in (ValueError, OverflowError) if catches(kind))
         if "linalg." in op and op not in _FAILS and op not in ("np.linalg.norm", "np.linalg.det", "np.linalg.slogdet") and catches(np.linalg.LinAlgError):
@@ -263,6 +266,18 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
             yield stmt, "a subscript", IndexError
         if catches(ValueError) and not _agrees(stmt, types):
             yield stmt, what, ValueError
+
+
+def _raised_by(unit: Unit, catches: Catches) -> type[BaseException] | None:
+    """What a function beside the program may raise that is caught."""
+    if unit.reading is None:  # it is being read, and calls itself
+        return Exception if catches(Exception) else None
+    fn = unit.reading.function
+    builder = continuing(fn)
+    raised = [s for s in walk(tested(fn.body, builder, catches)) if isinstance(s, Effect) and s.op == "raise"]
+    named = [getattr(__import__("builtins"), _key(s)[0], Exception) for s in raised]
+    inner = [UNITS[s.op] for s in walk(fn.body) if isinstance(s, Assign) and s.op in UNITS and s.op != unit.op]
+    return next((k for k in (*named, *(_raised_by(u, catches) for u in inner)) if k is not None and (k is Exception or catches(k))), None)
 
 
 def raises_within(stmt: Custom, catches: Catches) -> bool:

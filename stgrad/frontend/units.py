@@ -18,7 +18,6 @@ from stgrad import errors
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
-from stgrad.frontend.concessions import whole
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
@@ -227,7 +226,7 @@ def _once(
     captured = outer.captured if outer is not None else Captures()
     inner = Frame(builder, source, {}, outer, binding_counts(tree), 1, False, None, captured, {}, counters_read_later(tree))
     builder.loc = frame.builder.loc
-    with _reading(Open(tree, values, unit, results, known, outer)), whole():
+    with _reading(Open(tree, values, unit, results, known, outer)):
         result = _executed(frame, inner, tree, values)
     found = map_leaves(lambda leaf, _: _general(leaf) if isinstance(leaf, Sym) or is_number(leaf) else leaf, result)
     return found, (builder, params, values, result, captured, copies.around)

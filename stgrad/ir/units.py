@@ -10,7 +10,8 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-from stgrad.ir.core import Function, Type
+from stgrad.ir.core import Assign, Effect, Function, Type
+from stgrad.ir.walks import walk
 
 MARK = "unit:"
 UNITS: dict[str, Unit] = {}  # by the name of the operation, which no other compilation uses
@@ -55,6 +56,21 @@ class Unit:
     def scalar(self) -> bool:
         """Whether the result is one real number, and a gradient is asked for with it."""
         return len(self.results) == 1 and self.results[0].is_float and not self.results[0].array and bool(self.moving)
+
+    @property
+    def acts(self) -> bool:
+        """Whether a call is seen where its results are not: what it calls raises, or prints."""
+        if self.kind == "vjp":  # stands behind the call whose derivative it is
+            return False
+        todo, met = [self.base or self], set[str]()
+        while todo:
+            unit = todo.pop()
+            body = () if unit.reading is None else unit.reading.function.body
+            if any(isinstance(s, Effect) for s in walk(body)):
+                return True
+            met.add(unit.op)
+            todo += [UNITS[s.op] for s in walk(body) if isinstance(s, Assign) and s.op in UNITS and s.op not in met]
+        return False
 
     def derivative(self, kind: str) -> Unit:
         """The unit of a derivative."""

@@ -29,6 +29,7 @@ from stgrad.ir import (
     walk,
 )
 from stgrad.ir.ops import operation
+from stgrad.ir.units import UNITS
 
 
 def eliminate_dead(block: Block, live_out: Iterable[str], types: Mapping[str, Type], classes: Classes | None = None) -> Block:
@@ -55,7 +56,7 @@ class _Eliminator:
     def stmt(self, stmt: Stmt, live: set[str]) -> tuple[Stmt | None, set[str]]:
         match stmt:
             case Assign():
-                if not any(t.name in live for t in stmt.targets) and not operation(stmt.op).takes:
+                if not any(t.name in live for t in stmt.targets) and not operation(stmt.op).takes and not (stmt.op in UNITS and UNITS[stmt.op].acts):
                     return None, live
                 return stmt, (live - set(assigns(stmt))) | set(reads(stmt))
             case Store():
