@@ -73,12 +73,12 @@ def _settled(target: Any, specs: Mapping[str, Spec], keep: bool) -> Compiled:
         with _assuming(getattr(target, "options", DEFAULT).broadcast) as assumption:
             compiled = compiled_once(target, specs, keep)
     except errors.StgradError:
-        if not assumption.rolled and not assumption.squeezed:
+        if not assumption.rolled and not assumption.squeezed and not assumption.caught:
             raise
-        with _assuming(assumption.run_time, written_out=assumption.rolled, dropped=assumption.squeezed) as assumption:
+        with _assuming(assumption.run_time or assumption.caught, written_out=assumption.rolled, dropped=assumption.squeezed) as assumption:
             compiled = compiled_once(target, specs, keep)
     seen = (assumption.inside or assumption.short) and _effects(target, compiled.function)
-    if assumption.run_time or not (seen and assumption.inside):
+    if assumption.run_time or not (seen and assumption.inside or assumption.caught):
         first = not assumption.run_time
         return replace(compiled, optimistic=first and assumption.made, short=first and assumption.short and not seen)
     with _assuming(run_time=True, written_out=assumption.written_out):

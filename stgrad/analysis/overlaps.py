@@ -34,7 +34,9 @@ def refusal(loc: Loc | None) -> AliasingError:
 def unordered(fn: Function) -> Iterator[Store]:
     """The stores of which NumPy may read what it has written."""
     if any(_of_a_row(fn, stmt) for stmt in fn.body):
-        search = _Search(_Looks(at_start(fn), fn), fn, sharing(fn))
+        looks = _Looks(at_start(fn), fn)
+        looks.views = {p.name: looks.whole(p.name) for p in fn.params if fn.types[p.name].array}
+        search = _Search(looks, fn, sharing(fn))
         search.block(fn.body)
         yield from search.found
 
@@ -61,13 +63,13 @@ class _View:
     """A look at an array: where on each of its axes, and which of these are the axes of the view; None where that has no such form.
 
     Attributes:
-        array: what the places are places of, as it is bound now.
-        root: the array whose memory that is: itself, another one that it looks into in some other way, or '' where nobody knows which.
+        array: what the places are places of, by the time it was bound at.
+        root: the array whose memory that is: itself, another one that it looks into in some other way, or 0 where nobody knows which.
         rank: how many axes `array` has.
     """
 
-    root: str
-    array: str
+    root: int
+    array: int
     rank: int
     places: tuple[Place, ...] = ()
     order: tuple[int, ...] | None = None
@@ -84,7 +86,7 @@ class _Looks:
     known: Known
     fn: Function
     views: dict[str, _View] = field(default_factory=dict)
-    serial: Iterator[int] = field(default_factory=count)
+    times: Iterator[int] = field(default_factory=lambda: count(1))
 
     @property
     def integers(self) -> Integers:
@@ -94,14 +96,14 @@ class _Looks:
         return replace(self, known=self.known.copy(), views=dict(self.views))
 
     def fresh(self) -> _Looks:
-        return replace(self, known=self.known.fresh(), views={n: self.whole(n, "") for n in self.views})
+        return replace(self, known=self.known.fresh(), views={n: self.whole(n, 0) for n in self.views})
 
     def where(self, condition: Operand, holds: bool) -> _Looks:
         return replace(self, known=self.known.where(condition, holds), views=dict(self.views))
 
     def join(self, a: _Looks, b: _Looks) -> None:
         self.known.join(a.known, b.known)
-        self.views = {n: a.of(n) if a.of(n) == b.of(n) else self.whole(n, "") for n in a.views.keys() | b.views.keys()}
+        self.views = {n: a.of(n) if a.of(n) == b.of(n) else self.whole(n, 0) for n in a.views.keys() | b.views.keys()}
 
     def take(self, other: _Looks) -> None:
         self.join(other, other)
@@ -118,18 +120,16 @@ class _Looks:
         self._forget(gone)
 
     def assign(self, stmt: Assign) -> None:
-        made = {t.name: self._made(t.name, stmt) for t in stmt.targets if self.fn.types[t.name].array}
-        self._forget({t.name for t in stmt.targets} - made.keys())
+        self._forget({t.name for t in stmt.targets}, {t.name: self._made(t.name, stmt) for t in stmt.targets if self.fn.types[t.name].array})
         self.known.assign(stmt)
-        self.views |= made
 
-    def _forget(self, gone: set[str]) -> None:
-        """Arrays of these names may be any; views at places that these names told are lost."""
-        for name in gone:
-            if self.fn.types[name].array:
-                self.views[name] = self.whole(name, "")
+    def _forget(self, gone: set[str], made: dict[str, _View] | None = None) -> None:
+        """Names get new values, or arrays that may be any; views at places that the old ones told are lost."""
+        made = {name: self.whole(name, 0) for name in gone if self.fn.types[name].array} if made is None else made
+        before = {view.array for view in self.views.values()}
+        self.views |= made
         for name, view in self.views.items():
-            if self._told(view) & gone:
+            if view.array in before and self._told(view) & gone:
                 self.views[name] = view.lost
 
     def _told(self, view: _View) -> set[str]:
@@ -148,17 +148,17 @@ class _Looks:
             return self.at(source, stmt.args[1])
         if stmt.op == "np.transpose":
             return _turned(source, stmt)
-        return self.whole(name, source.root if len(looked_at) == 1 else "")
+        return self.whole(name, source.root if len(looked_at) == 1 else 0)
 
     def of(self, name: str) -> _View:
-        """What a name looks at; an argument, at itself."""
+        """What a name looks at."""
         if name not in self.views:
-            self.views[name] = self.whole(name)
+            self.views[name] = self.whole(name, 0)
         return self.views[name]
 
-    def whole(self, name: str, root: str | None = None) -> _View:
+    def whole(self, name: str, root: int | None = None) -> _View:
         """All of an array as it is bound now."""
-        rank, own = self.fn.types[name].rank, f"{name} {next(self.serial)}"
+        rank, own = self.fn.types[name].rank, next(self.times)
         places = tuple(_Cut(number(0), 1, self.known.extent(name, k)) for k in range(rank))
         return _View(own if root is None else root, own, rank, places, tuple(range(rank)))
 
@@ -288,6 +288,8 @@ class _Search(Following[_Looks]):
             return self.known.in_order(to, source)
         if to.root and source.root:
             return to.root != source.root
+        if (to.root or source.root) > min(to.array, source.array):  # made when the other was already there
+            return True
         return to.rank == source.rank == self.rank(target) and self.known.alike(to, source) and not self.turned(target)
 
     def rank(self, name: str) -> int:

@@ -24,6 +24,7 @@ from stgrad.frontend.certainties import RAISED, left, raised_by_python
 from stgrad.frontend.control import branch, growing
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.escapes import Escapes, exception_of, raises, refused, tested, untested
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, executes, same_type
 from stgrad.frontend.heap import Grows, State, contents, put, reachable
 from stgrad.frontend.operations import binary
@@ -44,6 +45,8 @@ def try_statement(frame: Frame, node: Any) -> None:
     if getattr(node, "swallows", False):  # what a `finally` that jumps leaves behind is no exception
         handlers.append((gast.ExceptHandler(type=None, name=None, body=[]), (BaseException,)))
     frame.builder.tries += 1
+    takes_tests = any(issubclass(ValueError, c) for _, classes in handlers for c in classes)
+    ASSUMPTION.get().around += takes_tests
     try:
         _guarded(frame, node, handlers)
     except Grows:
@@ -60,6 +63,7 @@ def try_statement(frame: Frame, node: Any) -> None:
         raise
     finally:
         frame.builder.tries -= 1
+        ASSUMPTION.get().around -= takes_tests
     frame.execute(node.finalbody)
 
 

@@ -41,13 +41,13 @@ def read_twice(read: Callable[[], Any]) -> Any:
         return read()
     except ChangedInPlace:
         pass
-    with_arrays = replace(assumption, boxes=True)
+    with_arrays = replace(assumption, boxes=True)  # what it notes is noted of both
     token = ASSUMPTION.set(with_arrays)
     try:
         return read()
     finally:
         ASSUMPTION.reset(token)
-        assumption.made, assumption.inside, assumption.rolled = with_arrays.made, with_arrays.inside, with_arrays.rolled
+        vars(assumption).update(vars(replace(with_arrays, boxes=False)))
 
 
 def made(frame: Any, value: Value) -> Value:

@@ -291,6 +291,12 @@ def _is_gather(entry: Operand, types: dict[str, Type]) -> bool:
 def _agrees(stmt: Assign, types: dict[str, Type]) -> bool:
     """Whether the extents of its operands cannot be wrong, or are tested."""
     known = operation(stmt.op)
+    if known.kind == "move" and isinstance(joined := stmt.args[0], Pack):  # along an axis that need not be equal, or a new one
+        axis = dict(stmt.kwargs).get("axis", stmt.args[1] if len(stmt.args) > 1 else Const(0))
+        shapes = [list(types[a.name].dims) for a in joined.items if isinstance(a, Var) and types[a.name].array]
+        for shape in shapes if stmt.op == "np.concatenate" and isinstance(axis, Const) else ():
+            del shape[axis.value]
+        return all(shape == shapes[0] for shape in shapes)
     dims = {types[a.name].dims for a in stmt.args if isinstance(a, Var) and types[a.name].array}
     return len(dims) <= 1 or known.fused or stmt.op in ("getitem", "shape", *_OF_ANY_EXTENTS) or known.kind == "product"
 

@@ -25,6 +25,7 @@ class Assumption:
     `written_out`: the trips of loops over constants are; without it, `rolled` tells that there is a loop of which they are not
     (see `stgrad.frontend.rolling`). `squeezed`: axes are taken to stay that `np.squeeze` drops where they have one item;
     `dropped`: they are taken to have one, as a program in which they stay was refused.
+    `caught`: one of the tests stands in a `try` whose handler would take its ValueError for one of Python (`around`: there are such here).
     """
 
     run_time: bool = False
@@ -36,11 +37,14 @@ class Assumption:
     rolled: bool = False
     squeezed: bool = False
     dropped: bool = False
+    caught: bool = False
+    around: int = 0
 
     def note(self, *, inside: bool) -> None:
         """There is a test."""
         self.made = True
         self.inside |= inside
+        self.caught |= inside and self.around > 0
 
 
 ASSUMPTION: ContextVar[Assumption] = ContextVar("assumption", default=Assumption(written_out=True))  # noqa: B039  (one for what nobody runs again)

@@ -33,6 +33,8 @@ def sosfilt(sos, x, axis=-1, zi=None):
     sections, x = np.atleast_2d(np.asarray(sos)), np.asarray(x)
     if sections.ndim != 2 or sections.shape[1] != 6:
         raise ValueError("sos array must be shape (n_sections, 6)")
+    if not (sections[:, 3] == 1).all():
+        raise ValueError("sos[:, 3] should be all ones")
     if zi is None:
         for k in range(len(sections)):
             x = from_rest(sections[k, :3], sections[k, 3:], x, axis)

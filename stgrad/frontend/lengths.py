@@ -59,7 +59,7 @@ def natural(frame: Frame, stop: Value, dim: Dim) -> bool:
         return dim.offset >= 0 or not ASSUMPTION.get().run_time
     if ASSUMPTION.get().run_time or not isinstance(stop, Sym):
         return False
-    ASSUMPTION.get().note(inside=any(region.conditional for region in frame.builder.regions))
+    ASSUMPTION.get().note(inside=bool(frame.builder.tries) or any(region.conditional for region in frame.builder.regions))
     below = frame.builder.call("np.less", (stop, (type_of(stop).value or dim).offset - dim.offset), Type("bool", weak=True))
     assert isinstance(below, Sym)
     message = errors.with_line("fewer numbers than none are counted", frame.builder.loc)

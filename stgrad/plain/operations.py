@@ -415,7 +415,7 @@ def see_order(view: Any, source: Any, store: Callable[[], Any]) -> None:
         for array, values in zip(arrays, before, strict=True):
             array[...] = values
     if not in_order:
-        raise refusal(None)
+        raise running().refuse(refusal(None))
 
 
 def _stored(value: Any) -> Any:

@@ -8,13 +8,17 @@ right also where both are the same places. What a step's pullback needs was copi
 
 from __future__ import annotations
 
+import linecache
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from stgrad.errors import InternalError, StgradError, UnsupportedSyntaxError
+from stgrad.ir import Loc
 
 
 @dataclass(eq=False)
@@ -48,9 +52,11 @@ class Tape:
     texts: bool = False  # whether a text was made of a number that is followed
     changed: list[tuple[Any, Any]] = field(default_factory=list)  # objects and their attributes that were set, containers and None
 
-    def refuse(self, message: str) -> StgradError:
-        """The error of something that cannot be followed; the run as a whole is refused."""
-        self.refused = self.refused or UnsupportedSyntaxError(message, reason="the program runs in plain Python here, and what it does must be followed")
+    def refuse(self, why: str | StgradError) -> StgradError:
+        """The error of something that cannot be followed, at its place in the user's program; the run as a whole is refused."""
+        if isinstance(why, str):
+            why = UnsupportedSyntaxError(why, reason="the program runs in plain Python here, and what it does must be followed")
+        self.refused = self.refused or why.at(_here())
         return self.refused
 
     def add(self, written: Sequence[Places], read: Sequence[Places], pull: Callable[[list[Any]], Sequence[Any]]) -> None:
@@ -73,6 +79,22 @@ class Tape:
                 for places, bar in zip(step.read, _pulled(step, zeros), strict=True):
                     bars.add(places, bar)
         return bars.look
+
+
+def _here() -> Loc | None:
+    """Where the user's program is; None if it does not run now."""
+    frame = sys._getframe(2)
+    while (name := frame.f_globals.get("__name__", "")).startswith(("stgrad.", "numpy")) or frame.f_code.co_filename.startswith("<"):
+        if name == "stgrad.plain.running" or frame.f_back is None:
+            return None
+        frame = frame.f_back
+    line, last, start, end = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    text = linecache.getline(frame.f_code.co_filename, line or 0).rstrip("\n")
+    if line is None or not text:
+        return None
+    raw = text.encode()
+    columns = [len(raw[:at].decode(errors="replace")) for at in (start or 0, end if end and last == line else len(raw))]
+    return Loc(frame.f_code.co_filename, line, columns[0], columns[1], text, frame.f_code.co_name)
 
 
 def _pulled(step: Step, bars: list[Any]) -> Sequence[Any]:

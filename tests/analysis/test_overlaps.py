@@ -37,7 +37,7 @@ def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
         x = np.arange(float(n))
         if x[to].shape != x[source].shape:
             continue
-        whole = _View("x", "x", 1, (_Cut(number(0), 1, number(n) if known else None),), (0,))
+        whole = _View(1, 1, 1, (_Cut(number(0), 1, number(n) if known else None),), (0,))
         a, b = views.at(whole, _operand(to)), views.at(whole, _operand(source))
         expected = x.copy()
         expected[to] = x[source]
@@ -54,7 +54,7 @@ def test_what_is_said_to_be_in_order_is_what_copies_give(known: bool) -> None:
 def test_rows_and_columns(known: bool) -> None:
     views, in_order, refused = _looks(), 0, 0
     extent = number(5) if known else None
-    whole = _View("a", "a", 2, (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
+    whole = _View(1, 1, 2, (_Cut(number(0), 1, extent), _Cut(number(0), 1, extent)), (0, 1))
     lines = [key for key in itertools.product(ENTRIES, ENTRIES) if sum(isinstance(e, slice) for e in key) == 1]
     for to, source in itertools.product(lines, lines):
         a = np.arange(25.0).reshape(5, 5)
@@ -189,6 +189,15 @@ def filled(x, n):  # type: ignore[no-untyped-def]
         new[0] = old[-1] * a[0, 0]
         old, new = new, old
     a[1] += old
+    last, queue = x * 1.0, list(x)
+    for _ in range(n):
+        stages = np.zeros((3, 5))  # another array than that of the trip before, whose last row this is
+        stages[0] = last
+        stages[1] = np.sin(stages[0])
+        stages[2] = stages[1] * stages[0]
+        last = stages[-1]
+        queue.append(queue.pop(0) * 0.5)
+    a[3] += last * queue[1]
     return np.sum(a * np.arange(25.0).reshape(5, 5))
 
 

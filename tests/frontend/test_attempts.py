@@ -9,6 +9,7 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad.errors import UnsupportedSyntaxError
 
 JIT = pytest.mark.parametrize("jit", [False, True], ids=["plain", "numba"])
 
@@ -189,3 +190,54 @@ def test_a_number_that_a_loop_begins_with_is_known_in_the_handler(jit):
 
     check_gradient(total, (np.array([0.7, 1.3, 2.1, 0.4]),), jit=jit)
     check_gradient(total, (np.array([0.7, 1.3]),), jit=jit)
+
+
+def counted(x, n):
+    try:
+        return np.sum(x) * len(np.arange(n))
+    except ValueError:
+        return x[0] * 7
+
+
+def cut_in_a_branch(x, n):
+    if n > 0:
+        try:
+            return np.mean(x[1:]) + len(x[5:]) * x[0] * n
+        except ValueError:
+            return x[0] * 7
+    return x[0]
+
+
+def stretched(x, n):
+    try:
+        return np.sum(x[:n] * np.arange(1.0, 4.0)) + x[1]
+    except ValueError:
+        return x[1] * 7
+
+
+def joined(x, n):
+    try:
+        return np.sum(np.concatenate((np.outer(x, x)[:n], np.outer(x, x)), axis=1)) + x[1]
+    except ValueError:
+        return x[1] * 7
+
+
+@JIT
+@pytest.mark.parametrize("f", [counted, cut_in_a_branch, stretched, joined])
+@pytest.mark.parametrize("n", [-2, 1, 3, 4])
+def test_a_handler_does_not_take_what_the_compiler_tests(f, n, jit, monkeypatch):
+    """Python cuts and stretches where a program is first read as if extents were as they look."""
+    monkeypatch.setenv("STGRAD_PLAIN", "0")
+    check_gradient(f, (np.array([0.7, 1.3, -0.4, 2.1]), n), 0, jit=jit)
+
+
+def test_stacked_extents_that_may_differ_are_refused(monkeypatch):
+    def f(x):
+        try:
+            return np.sum(np.stack([x[x > 0], x]))
+        except ValueError:
+            return x[0]
+
+    monkeypatch.setenv("STGRAD_PLAIN", "0")
+    with pytest.raises(UnsupportedSyntaxError, match="`np.stack` may raise the ValueError"):
+        stgrad.grad(f)(np.ones(3))

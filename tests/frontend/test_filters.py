@@ -59,6 +59,12 @@ def test_a_state_of_another_length_is_told_as_scipy_tells_it(jit):
             stgrad.grad(lambda x: np.sum(ss.lfilter(B, A, x, zi=x[:count])[0]), jit=jit)(np.ones(8))
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_sections_are_normalised(jit):
+    with pytest.raises(ValueError, match="should be all ones"):
+        stgrad.grad(lambda sos: np.sum(ss.sosfilt(sos, np.ones(4))), jit=jit)(np.full((2, 6), 2.0))
+
+
 def test_forwards_and_backwards():
     check_gradient(there_and_back, (RANDOM.normal(size=8),), order=1, jit=True)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.errors import StgradError
+from stgrad.errors import AliasingError, StgradError
 from stgrad.plain import recorded
 
 OUTSIDE = np.zeros(4)
@@ -78,6 +78,22 @@ def interface(x):
 def test_refused(f):
     with pytest.raises(StgradError):
         recorded(f, (np.array([0.3, 0.7, 0.5, 0.9]),), {}, ((0, 0),))
+
+
+def catches_what_is_refused(x):
+    a = np.outer(x, x)
+    try:
+        a[:, 2] = a[1]
+    except ValueError:
+        return np.sum(a)
+    return np.sum(a * a)
+
+
+def test_a_refusal_tells_its_place_and_no_handler_hides_it():
+    with pytest.raises(AliasingError) as found:
+        recorded(catches_what_is_refused, (np.arange(4.0),), {}, ((0, 0),))
+    loc = found.value.loc
+    assert loc.text[loc.col : loc.end_col] == "a[:, 2]"
 
 
 def test_numpy_does_not_get_at_the_memory():
