@@ -132,8 +132,18 @@ def compiled_units(function: Callable[..., Any], options: dict[str, bool]) -> Ca
     scope = dict(function.__globals__)
     for name, unit in units.items():
         inner = {"parallel": False, "no_cpython_wrapper": True}  # nobody calls it but its module
-        scope[name] = numba.njit(**(OPTIONS | options | inner), pipeline_class=Compiler)(_in_scope(unit, scope))
+        scope[name] = _once_for_integers(numba.njit(**(OPTIONS | options | inner), pipeline_class=Compiler)(_in_scope(unit, scope)))
     return _in_scope(function, scope)
+
+
+def _once_for_integers(dispatcher: Any) -> Any:
+    """A function that is not compiled anew for each integer that stands in a call of it: `f(x, 0)` for Numba has another type than `f(x, n)`."""
+    if not isinstance(dispatcher, Dispatcher):
+        return dispatcher
+    made: Any = dispatcher
+    compile_for = made.compile
+    made.compile = lambda signature: compile_for(tuple(numba.types.unliteral(t) for t in signature))
+    return made
 
 
 def _units(function: types.FunctionType) -> dict[str, types.FunctionType]:

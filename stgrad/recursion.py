@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from stgrad import errors
 from stgrad.analysis.activity import reached
-from stgrad.analysis.alias import sharing
 from stgrad.analysis.apart import refused
-from stgrad.frontend import result_operand, splice
-from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Stmt, Store, Type, Var, map_blocks, stored, walk
+from stgrad.frontend import splice
+from stgrad.ir import Assign, Const, Effect, Function, If, Operand, Stmt, Type, Var, map_blocks, walk
 from stgrad.ir.units import UNITS, Unit
 from stgrad.names import Names
 from stgrad.printer import Line, to_lines, to_source
@@ -103,18 +101,7 @@ def _primal(unit: Unit, checked: bool | None) -> Function:
     for pair in reading.apart:  # its calls cannot be asked
         if pair.left != pair.right:
             raise refused(pair)
-    fn = replace(reading.function, result=result_operand(reading.result), name=unit.name)
-    classes = sharing(fn)
-    params = {classes.find(p.name) for p in fn.params}
-    written = [s for s in walk(fn.body) if isinstance(s, Store) and classes.find(s.target.name) in params]
-    if written or any(classes.find(name) in params for name in stored(fn.body)):
-        raise errors.NeedStaticError(
-            f"`{unit.name}` calls itself and writes to an array that it is given",
-            written[0].loc if written else None,
-            reason="its caller may see the change",
-            hint="work on a copy, and return it",
-        )
-    return fn
+    return replace(reading.function, name=unit.name)
 
 
 def _derived(unit: Unit, base: Unit, checked: bool | None) -> Function:

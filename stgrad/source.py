@@ -10,13 +10,16 @@ remains after they ran. Free names are resolved live, at each request, as Python
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
 import inspect
 import linecache
+import operator
+import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,7 +123,7 @@ def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
     """The tree of a function; a file that was read before is read again where it has changed and the code with it."""
     lines = lines_of(code.co_filename, fn.__globals__)
     if not lines:
-        return _parsed_of_shipped(code) or _parsed_of_instructions(fn, code)
+        return _parsed_of(_timed_cells(code.co_filename), code) or _parsed_of(_shipped(), code) or _parsed_of_instructions(fn, code)
     try:
         return _parse(code, code.co_filename, lines)
     except SourceNotFoundError:
@@ -131,9 +134,23 @@ def _parsed(fn: types.FunctionType, code: types.CodeType) -> _Parsed:
         return _parse(code, code.co_filename, new)
 
 
-def _parsed_of_shipped(code: types.CodeType) -> _Parsed | None:
-    """The tree of a function that was unpickled: in the text that came with it, if it compiles to the same code."""
-    for (_, lines), file in tuple(SHIPPED.items()):
+def _shipped() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The texts that came with what was unpickled."""
+    yield from ((file, lines) for (_, lines), file in tuple(SHIPPED.items()))
+
+
+def _timed_cells(file: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The texts below `%%time`, which IPython compiles as if they had none, the last one first."""
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules and file.startswith("<timed ") else None
+    for number, cell in reversed(list(enumerate(shell.history_manager.input_hist_raw if shell else ()))):
+        head, _, body = cell.lstrip().partition("\n")
+        if head.startswith("%%time"):
+            yield f"<timed cell {number}>", tuple(shell.transform_cell(body).splitlines(keepends=True))
+
+
+def _parsed_of(texts: Iterable[tuple[str, tuple[str, ...]]], code: types.CodeType) -> _Parsed | None:
+    """The tree of a function in the first of some texts that compiles to the same code."""
+    for file, lines in texts:
         try:
             return _parse(code, file, lines)
         except SourceNotFoundError:
@@ -213,7 +230,7 @@ def _parse(code: types.CodeType, file: str, lines: tuple[str, ...]) -> _Parsed:
     module = _module(lines, file)
     found = [node for node in module.functions if _first_line(node) == code.co_firstlineno and _name(node) == code.co_name]
     node = _choose(code, found)
-    if node is None or not _same_program(code, node, module.codes):
+    if node is None or not (_same_program(code, node, module.codes) or _same_program(code, node, _alone(lines, file, code.co_flags & _FUTURE))):
         raise _changed(code)
     if isinstance(node, ast.AsyncFunctionDef):
         raise UnsupportedSyntaxError(
@@ -233,15 +250,31 @@ class _Module:
     codes: tuple[types.CodeType, ...]
 
 
+_FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+
+
 @functools.lru_cache(maxsize=128)
-def _module(lines: tuple[str, ...], file: str) -> _Module:
+def _tree(lines: tuple[str, ...], file: str) -> ast.Module:
     try:
         tree = ast.parse("".join(lines), file)
     except SyntaxError as error:
         raise SourceNotFoundError(f"the text of {file} cannot be parsed: {error.msg} (line {error.lineno})") from None
-    nodes = list(ast.walk(tree))
-    if any(isinstance(n, ast.Attribute) and _is_private(n.attr) for n in nodes):
+    if any(isinstance(n, ast.Attribute) and _is_private(n.attr) for n in ast.walk(tree)):
         _Private().visit(tree)
+    return tree
+
+
+@functools.lru_cache(maxsize=128)
+def _alone(lines: tuple[str, ...], file: str, flags: int) -> tuple[types.CodeType, ...]:
+    """The code that the statements of a text have by themselves, as notebooks compile those of a cell: a call of `np.sum` is another one beside its import."""
+    units = [ast.Module([statement], []) for statement in _tree(lines, file).body]
+    return tuple(code for unit in units for code in _codes(compile(unit, file, "exec", flags, dont_inherit=True)))
+
+
+@functools.lru_cache(maxsize=128)
+def _module(lines: tuple[str, ...], file: str) -> _Module:
+    tree = _tree(lines, file)
+    nodes = list(ast.walk(tree))
     functions = tuple(n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
     names = {
         n.value: n.targets[0].id

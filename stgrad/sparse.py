@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def sparsity(f: Callable[..., Any], *args: Any, argnums: Argnums = 0, **kwargs: 
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    return _pattern(as_python(f), parameter_names(f, argnums), args, kwargs)[0]
+    return _pattern(as_python(f), parameter_names(f, argnums), args, kwargs).pattern
 
 
 def sparse_jacobian(
@@ -97,14 +97,23 @@ def sparse_hessian(f: Callable[..., Any] | None = None, argnums: Argnums = 0, ha
 
 @dataclass(frozen=True)
 class Plan:
-    """The pattern of a Jacobian, a boolean CSR array, the colours of its columns, or its rows, and where its entries stand in the sums of these."""
+    """The pattern of a Jacobian, a boolean CSR array, the colours of its columns, or its rows, and where its entries stand in the sums of these.
+
+    `lookups` and `held`, the arrays from outside with what was in them, tell what the pattern was found from.
+    """
 
     pattern: Any
     colours: Any
     places: Any
     by_columns: bool
     seeds: tuple[Any, ...]
+    dtype: Any
     lookups: tuple[Any, ...]
+    held: tuple[tuple[Any, bytes], ...]
+
+    def lasts(self) -> bool:
+        """Whether all that it was made from is as it was."""
+        return all(lookup.holds() for lookup in self.lookups) and all(array.tobytes() == was for array, was in self.held)
 
     @property
     def sweeps(self) -> int:
@@ -134,7 +143,7 @@ class Sparse:
         plan = self.plan(*args, **kwargs)
         run = self._forward if plan.by_columns else self._reverse
         blocks = run(plan.seeds, args, kwargs) if plan.sweeps else [np.zeros((1, max(plan.pattern.shape)))]
-        data = np.take(blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), plan.places)
+        data = np.take(blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), plan.places).astype(plan.dtype, copy=False)
         pattern = plan.pattern
         return csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
@@ -143,24 +152,25 @@ class Sparse:
         """The pattern and the colours for arguments like these."""
         key = _key(args, kwargs)
         known = self._plans.get(key)
-        if known is None or not all(lookup.holds() for lookup in known.lookups):
+        if known is None or not known.lasts():
             known = self._plans[key] = self._made(args, kwargs)
         return known
 
     def _made(self, args: Any, kwargs: Any) -> Plan:
         with lookups.recorded() as record:
-            pattern, inputs, outputs = _pattern(self.f, self.names, args, kwargs)
-        kept = tuple(record.values())
+            found = _pattern(self.f, self.names, args, kwargs)
+        pattern, inputs, outputs = found.pattern, found.inputs, found.outputs
+        kept = found.dtype, tuple(record.values()), tuple((value, value.tobytes()) for value in found.outside if isinstance(value, np.ndarray))
         if self.symmetric:
             pattern = (pattern + pattern.T).tocsr().astype(bool)
             pattern.sort_indices()
             colours = colouring.star(pattern)
-            return Plan(pattern, colours, colouring.mirrored_positions(pattern, colours), True, _split(colouring.seeds(colours), inputs), kept)
+            return Plan(pattern, colours, colouring.mirrored_positions(pattern, colours), True, _split(colouring.seeds(colours), inputs), *kept)
         by_column = colouring.columns(pattern) if self.mode != "reverse" else None
         by_row = colouring.columns(pattern.T.tocsr()) if self.mode != "forward" else None
         if by_row is None or by_column is not None and by_column.max(initial=-1) <= 2 * (by_row.max(initial=-1) + 1):
-            return Plan(pattern, by_column, colouring.positions(pattern, by_column), True, _split(colouring.seeds(by_column), inputs), kept)
-        return Plan(pattern, by_row, colouring.row_positions(pattern, by_row), False, _split(colouring.seeds(by_row), outputs), kept)
+            return Plan(pattern, by_column, colouring.positions(pattern, by_column), True, _split(colouring.seeds(by_column), inputs), *kept)
+        return Plan(pattern, by_row, colouring.row_positions(pattern, by_row), False, _split(colouring.seeds(by_row), outputs), *kept)
 
 
 def _split(rows: Any, sizes: list[int]) -> tuple[Any, ...]:
@@ -178,8 +188,17 @@ def _key(args: Any, kwargs: Any) -> Any:
     return tuple(map(one, leaves(opened(list(args))))), tuple((k, *map(one, leaves(opened(v)))) for k, v in sorted(kwargs.items()))
 
 
-def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> tuple[Any, list[int], list[int]]:
-    """The pattern, the sizes of the arguments' arrays and numbers, and those of the result's."""
+class _Found(NamedTuple):
+    """A pattern, the sizes of the arguments' arrays and numbers, those of the result's, the values from outside, and the dtype of the arguments."""
+
+    pattern: Any
+    inputs: list[int]
+    outputs: list[int]
+    outside: tuple[Any, ...]
+    dtype: Any
+
+
+def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> _Found:
     from stgrad.analysis.dependence import Dynamic, dependence, full
     from stgrad.program import array_program, float_leaves, spec_of
     from stgrad.transforms.pipeline import Trace
@@ -193,6 +212,8 @@ def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> tuple[An
         for leaf, given in zip(leaves(reading.arguments[name]), leaves(opened(value)), strict=True):
             if isinstance(leaf, Sym):
                 values[leaf.name] = given
+    if any(isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex") for leaf in leaves(reading.result)):
+        raise errors.NotDifferentiableError("the sparse Jacobian of a complex result is not defined", hint="return np.concatenate((y.real, y.imag))")
     wanted = [leaf.name for name in names for leaf in float_leaves(name, _argument(reading.arguments, name))]
     sizes = [int(np.size(values[name])) for name in wanted]
     starts = dict(zip(wanted, np.cumsum([0, *sizes]).tolist(), strict=False))
@@ -204,7 +225,8 @@ def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> tuple[An
     except Dynamic:
         every, value = frozenset(range(sum(sizes))), list(leaves(opened(_plain(f, bound))))
         found = [full(np.shape(value[i]), every) for i in flat]
-    return _csr(found, sum(sizes)), sizes, [sets.size for sets in found]
+    outside, dtype = tuple(reading.function.constants.values()), np.result_type(*(values[name] for name in wanted))
+    return _Found(_csr(found, sum(sizes)), sizes, [sets.size for sets in found], outside, dtype)
 
 
 def _with_result(fn: Any, result: Any) -> Any:

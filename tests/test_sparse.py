@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import stgrad
-from stgrad import colouring
+from stgrad import colouring, errors
 
 BOTH = pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
 RNG = np.random.default_rng(0)
@@ -172,3 +173,36 @@ def test_results_and_arguments_without_elements(mode):
     for f, given, shape in ((lambda x: x[:0], x, (0, 3)), (lambda x: 2.0 * x, empty, (0, 0)), (lambda x: np.concatenate((x, np.ones(2))), empty, (2, 0))):
         assert stgrad.sparse_jacobian(f, mode=mode, jit=False)(given).shape == shape
     assert stgrad.sparse_hessian(lambda x: np.sum(x**2), jit=False)(empty).shape == (0, 0)
+
+
+def test_arrays_from_outside_that_change():
+    chosen, turned, matrix = np.array([0, 1, 2]), np.array([1.0]), csr_array(np.diag([1.0, 2.0, 3.0]))
+
+    def gathered(x):
+        return x[chosen] * 2.0
+
+    def by_a_branch(x):
+        return x[:3] * 2.0 if turned[0] > 0 else x[::-1][:3] * 2.0
+
+    def product(x):
+        return matrix @ x[:3]
+
+    x = np.arange(7.0) + 0.5
+    made = [(f, stgrad.sparse_jacobian(f)) for f in (gathered, by_a_branch, product)]
+    curved = stgrad.sparse_hessian(lambda x: np.sum(x[chosen] ** 2 * x[0]))
+    for f, jacobian in made:
+        np.testing.assert_array_equal(jacobian(x).toarray(), stgrad.jacobian(f)(x))
+    curved(x)
+    chosen[:], turned[0], matrix.indices[:] = [4, 5, 6], -1.0, [2, 1, 0]
+    for f, jacobian in made:
+        np.testing.assert_array_equal(jacobian(x).toarray(), stgrad.jacobian(f)(x))
+    np.testing.assert_allclose(curved(x).toarray(), stgrad.hessian(lambda x: np.sum(x[chosen] ** 2 * x[0]))(x))
+
+
+def test_a_jacobian_has_the_type_of_its_argument():
+    x = np.linspace(0.5, 1.5, 5, dtype=np.float32)
+    assert stgrad.sparse_jacobian(lambda x: x[1:] * x[:-1])(x).dtype == np.float32
+    assert stgrad.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1]))(x).dtype == np.float32
+    assert stgrad.sparse_jacobian(lambda x: x[1:] * x[:-1])(x.astype(float)).dtype == np.float64
+    with pytest.raises(errors.NotDifferentiableError, match="complex result"):
+        stgrad.sparse_jacobian(lambda x: np.exp(1j * x))(x)

@@ -51,7 +51,7 @@ def asked(fn: Function, pairs: Iterable[Apart]) -> tuple[Apart, ...]:
         if pair.left == pair.right:
             found.update({(a, a): Apart(a, a, pair.loc) for a in _parameters(fn, classes, pair.left)})
             continue
-        if classes.same(pair.left, pair.right):
+        if pair.one or classes.same(pair.left, pair.right):
             raise refused(pair)
         for a in _parameters(fn, classes, pair.left):
             for b in _parameters(fn, classes, pair.right):
@@ -61,7 +61,10 @@ def asked(fn: Function, pairs: Iterable[Apart]) -> tuple[Apart, ...]:
 
 def refused(pair: Apart) -> AliasingError:
     """What is said of two names that may be one memory."""
-    if pair.copies:
+    if pair.one:
+        what, reason = "a function that calls itself returns an array that it is given, and one of both is written to", "its result is compiled as a copy"
+        hint = "return a copy of it"
+    elif pair.copies:
         what, reason, hint = "two arrays that are copied may share memory", "their copies are written to, and share none", "copy each of the arrays before"
     else:
         what, reason = "a function that writes to an argument is differentiated, and its arguments may share memory", "its derivative works on a copy"

@@ -42,12 +42,16 @@ class Thing:
 
 @dataclass(frozen=True)
 class Apart:
-    """Two names of arrays that must share no memory; with `copies`, made of them, only where these are written (see `stgrad.analysis.apart`)."""
+    """Two names of arrays that must share no memory; with `copies`, made of them, only where these are written (see `stgrad.analysis.apart`).
+
+    `one`: they may be one array, which no statement tells.
+    """
 
     left: str
     right: str
     loc: Loc | None
     copies: tuple[str, ...] = ()
+    one: bool = False
 
 
 def assigned(things: dict[str, Thing], stmt: Assign, loops: Sequence[Any]) -> None:

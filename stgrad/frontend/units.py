@@ -1,7 +1,8 @@
 """Recursion by value: a function that calls itself as often as its arguments say is read once, as a unit beside the program.
 
 Its parameters have types without values; the type of its result is found by reading it until it does not change: first the branches that do not
-recur. What it sees around it are parameters too. Nothing that a caller could see is changed by it: such functions are refused.
+recur. What it sees around it are parameters too. Arrays that it is given and writes to are copied where it begins and are results as well, which its
+callers store; they share no memory with others that it is given. What else a caller could see is not changed by it: such functions are refused.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
+from stgrad.analysis.alias import Classes
+from stgrad.analysis.apart import written_parameters
+from stgrad.frontend import boxes
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.captured import Captures
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.flags import begin
 from stgrad.frontend.frame import Frame
+from stgrad.frontend.identities import Apart
 from stgrad.frontend.values import (
     Closure,
     Generator,
@@ -36,12 +41,13 @@ from stgrad.frontend.values import (
     operand_of,
     type_of,
 )
-from stgrad.ir import Assign, Dim, Operand, Type, Var, map_blocks, operand_vars
+from stgrad.ir import ALL, Assign, Const, Dim, Function, Operand, Pack, Store, Type, Var, map_blocks, operand_vars, stored
 from stgrad.ir import read as read_names
 from stgrad.ir.units import Unit
 
 RECURSIVE: ContextVar[frozenset[int]] = ContextVar("recursive", default=frozenset())  # trees of functions that are units
 READINGS = 5  # until the types of the results have settled
+_NOTHING = Type("int64", weak=True)  # the result of a function that has none, since an assignment has a target
 MANY = 12  # kinds of arguments that one function is called with
 
 
@@ -87,7 +93,8 @@ def call_unit(frame: Frame, tree: Any, source: Any, parent: Frame | None, given:
     if mine is not None:
         if not mine.known:
             raise Leaves(None)  # the other branches tell what it returns
-        return _emit(frame, mine.unit, mine.results, _operands(given))
+        names = {p.name: v for p, v in zip(_parts(mine.arguments), _parts(given), strict=True) if isinstance(p, Sym)}
+        return _emit(frame, mine.unit, mine.results, _operands(given), names)
     if sum(o.tree is tree for o in around) > MANY or any(o.tree is tree and _alike(o.arguments, given) for o in around):
         raise _last(errors.NeedStaticError(f"`{tree.name}` calls itself through other functions that do", frame.builder.loc))
     return call_made(frame, make(frame, tree, source, parent, given), given)
@@ -95,13 +102,15 @@ def call_unit(frame: Frame, tree: Any, source: Any, parent: Frame | None, given:
 
 def call_made(frame: Frame, made: Made, given: Mapping[str, Value]) -> Value:
     """The value of a call of a unit that has been read."""
-    more = [operand_of(v) for v in made.reading.around.values()]
+    names: dict[str, Value] = dict(made.reading.around)
+    more = [operand_of(v) for v in names.values()]
     for capture in made.reading.captures:
         stands_for = frame.captured.take(frame.builder, capture)
         if capture.variable is not None:
+            names[capture.variable] = stands_for
             more.append(operand_of(stands_for))
-    parts = zip(_parts(made.arguments), _parts(given), strict=True)
-    return _emit(frame, made.unit, made.results, [*(operand_of(part) for param, part in parts if isinstance(param, Sym)), *more])
+    parts = {param.name: part for param, part in zip(_parts(made.arguments), _parts(given), strict=True) if isinstance(param, Sym)}
+    return _emit(frame, made.unit, made.results, [*map(operand_of, parts.values()), *more], parts | names)
 
 
 def _parts(given: Mapping[str, Value]) -> list[Value]:
@@ -168,16 +177,38 @@ def make(
     for leaf in (leaf for value in given.values() for leaf in leaves(value)):
         if isinstance(leaf, (Growing, Generator, Method)):
             raise _refused(frame, tree, f"an argument is {a_kind(leaf)}")
-    results, known = None, False
+    results, known, memory = None, False, _Memory((), ())
     for _ in range(READINGS):
-        unit = Unit(tree.name, "primal")
+        unit = Unit(tree.name, "primal", written=memory.written, one=memory.one)
         found, reading = _once(frame, tree, source, parent, given, unit, results, known, is_parameter)
         joined = found if not known else map_leaves_of(results, found, _joined)
-        if known and [_result_key(v) for v in leaves(joined)] == [_result_key(v) for v in leaves(results)]:
-            unit.results = tuple(leaf for leaf in leaves(results) if isinstance(leaf, Type))
-            return Made(tree, reading[2], unit, results, _closed(tree, unit, reading))
+        settled = known and [_result_key(v) for v in leaves(joined)] == [_result_key(v) for v in leaves(results)]
+        before, memory = memory, _memory(reading)
+        if settled and memory == before:
+            return Made(tree, reading[2], unit, results, _closed(frame, tree, unit, results, reading))
         results, known = joined, True
     raise _refused(frame, tree, "the types of its results do not settle")
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What `Unit` says of the same names."""
+
+    written: tuple[str, ...]
+    one: tuple[tuple[int, str | int], ...]
+
+
+def _memory(read: Any) -> _Memory:
+    """Which arrays that are given a reading writes to, and which of its results may be one of them, or of each other."""
+    builder, params, _, result, _, around = read
+    classes, types = Classes(tuple(builder.out), builder.types), builder.types
+    given = [name for name in (*(p.name for p in params), *around) if name in types and types[name].array]
+    changed = {classes.find(name) for name in stored(tuple(builder.out))}
+    made = [leaf for leaf in leaves(result) if isinstance(leaf, Sym) or is_number(leaf)]
+    arrays = [(i, leaf.name) for i, leaf in enumerate(made) if isinstance(leaf, Sym) and leaf.type.array]
+    one = [(i, other) for i, name in arrays for other in given if classes.find(name) == classes.find(other)]
+    same = [(i, k) for i, name in arrays for k, other in arrays if k < i and classes.find(name) == classes.find(other)]
+    return _Memory(tuple(name for name in given if classes.find(name) in changed), (*one, *same))
 
 
 def _result_key(leaf: Value) -> Any:
@@ -269,7 +300,7 @@ def _last(error: errors.NeedStaticError) -> errors.NeedStaticError:
     return error
 
 
-def _closed(tree: Any, unit: Unit, read: Any) -> Any:
+def _closed(frame: Frame, tree: Any, unit: Unit, results: Value, read: Any) -> Any:
     """The program of a unit; what it sees around it stands behind its arguments, in its own calls too."""
     from stgrad.frontend import Reading, _held, _program, _used, result_operand
 
@@ -284,14 +315,28 @@ def _closed(tree: Any, unit: Unit, read: Any) -> Any:
 
     builder.out[:] = completed(builder.out)
     program = _program(builder, tree.name, (*params, *map(Var, seen)), result, captures)
-    program = replace(program, constants={}, result=result_operand(result))
+    if written_parameters(program) - set(unit.written):
+        raise _refused(frame, tree, "it writes to an array from outside of the program")
+    made = [operand_of(leaf) for leaf in leaves(result) if isinstance(leaf, Sym) or is_number(leaf)]
+    program = _on_copies(replace(program, constants={}), made, unit)
     unit.params = tuple(program.types[p.name] for p in program.params)
+    unit.results = (*(leaf for leaf in leaves(results) if isinstance(leaf, Type)), *(program.types[name] for name in unit.written)) or (_NOTHING,)
     unit.reading = Reading(program, result, values, (), {}, frozenset(builder.tested), frozenset(builder.library), **_held(builder))
     return replace(unit.reading, captures=captures, around=seen)
 
 
-def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand]) -> Value:
-    """The statement of a call; its results."""
+def _on_copies(program: Function, made: list[Operand], unit: Unit) -> Function:
+    """A program that works on copies of the arrays which it writes to; what they hold at its end are its results, behind what it has made."""
+    given = {name: f"{name}_given" for name in unit.written}  # names of parameters have no such end
+    copies = tuple(Assign((Var(name),), "np.copy", (Var(taken),)) for name, taken in given.items())
+    results = (*made, *map(Var, given)) or (Const(0),)
+    result = results[0] if len(results) == 1 else Pack(results)
+    types = {**program.types, **{taken: program.types[name] for name, taken in given.items()}}
+    return replace(program, params=tuple(Var(given.get(p.name, p.name)) for p in program.params), body=(*copies, *program.body), result=result, types=types)
+
+
+def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand], names: Mapping[str, Value]) -> Value:
+    """The statement of a call, and the stores of what it changes; its results. `names`: what stands for its parameters here, but for what is its own."""
     builder, flat = frame.builder, list[Var]()
 
     def made(leaf: Value, path: str) -> Value:
@@ -301,9 +346,35 @@ def _emit(frame: Frame, unit: Unit, results: Value, operands: list[Operand]) -> 
         flat.append(Var(found.name))
         return found
 
+    def here(param: str) -> Sym:
+        """The array that a parameter is here; in the function itself, what it sees around it is that parameter."""
+        found = names.get(param, Sym(Var(param), builder.types.get(param, _NOTHING)))
+        assert isinstance(found, Sym)
+        return found
+
     value = map_leaves(made, results)
+    one = [(flat[i].name, flat[other].name if isinstance(other, int) else here(other).name) for i, other in unit.one]
+    builder.apart += [Apart(a, b, builder.loc, (a, b), one=True) for a, b in one]
+    changed = [here(name) for name in unit.written]
+    flat += [Var(builder.variable("_t", v.type).name) for v in changed]
+    if not flat:
+        made(_NOTHING, "")
     builder.emit(Assign(tuple(flat), unit.op, tuple(operands), (), builder.loc, builder.note))
+    for v, new in zip(changed, flat[len(flat) - len(changed) :], strict=True):
+        boxes.changing(frame, v)
+        builder.emit(Store(Var(v.name), ALL, new, "set", builder.loc, builder.note))
+    _ask(frame, unit, [*operands, *(Var(v.name) for v in changed if Var(v.name) not in operands)], changed)
     return value
+
+
+def _ask(frame: Frame, unit: Unit, operands: list[Operand], changed: list[Sym]) -> None:
+    """What a function writes to shares no memory with anything else that it is given."""
+    types, loc = frame.builder.types, frame.builder.loc
+    arrays = [o.name for o in operands if isinstance(o, Var) and types[o.name].array]
+    for v in changed:
+        if arrays.count(v.name) > 1:
+            raise errors.AliasingError(f"`{unit.name}` calls itself, writes to an array, and is given it twice", loc, hint="pass a copy of it")
+        frame.builder.apart += [Apart(v.name, other, loc) for other in arrays if other != v.name]
 
 
 __all__ = ["RECURSIVE", "Made", "call_made", "call_unit", "is_unit", "make", "same_structure"]

@@ -24,7 +24,8 @@ class Unit:
 
     `kind` is 'primal', or how it is made of `base`: 'vjp' takes a cotangent for each float result and gives one for each float parameter; 'jvp'
     takes a tangent for each float parameter, and gives the results and the tangents of the float ones; 'gradient' gives the result, one float,
-    and its gradient. `reading` is what the front end has read, of a primal.
+    and its gradient. `reading` is what the front end has read, of a primal. `written`: parameters whose arrays a call changes; what they hold behind
+    it are its last results. `one`: places of results that may be an array which is given, or another result, and the names or places of those.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Unit:
     params: tuple[Type, ...] = ()
     results: tuple[Type, ...] = ()
     base: Unit | None = None
+    written: tuple[str, ...] = ()
+    one: tuple[tuple[int, str | int], ...] = ()
     reading: Any = None
     function: Function | None = None
     derived: dict[str, Unit] = field(default_factory=dict)
