@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.analysis.alias import Classes
-from stgrad.analysis.apart import written_parameters
 from stgrad.frontend import boxes
 from stgrad.frontend.bindings import binding_counts, counters_read_later
 from stgrad.frontend.builder import Builder
@@ -43,6 +41,7 @@ from stgrad.frontend.values import (
 )
 from stgrad.ir import ALL, Assign, Const, Dim, Function, Operand, Pack, Store, Type, Var, map_blocks, operand_vars, stored
 from stgrad.ir import read as read_names
+from stgrad.ir.memory import Classes
 from stgrad.ir.units import Unit
 
 RECURSIVE: ContextVar[frozenset[int]] = ContextVar("recursive", default=frozenset())  # trees of functions that are units
@@ -315,7 +314,9 @@ def _closed(frame: Frame, tree: Any, unit: Unit, results: Value, read: Any) -> A
 
     builder.out[:] = completed(builder.out)
     program = _program(builder, tree.name, (*params, *map(Var, seen)), result, captures)
-    if written_parameters(program) - set(unit.written):
+    classes = Classes(program.body, program.types)
+    changed = {classes.find(name) for name in stored(program.body)}
+    if any(c.variable is not None and classes.find(c.variable) in changed for c in captures):
         raise _refused(frame, tree, "it writes to an array from outside of the program")
     made = [operand_of(leaf) for leaf in leaves(result) if isinstance(leaf, Sym) or is_number(leaf)]
     program = _on_copies(replace(program, constants={}), made, unit)
