@@ -102,6 +102,8 @@ def batch_jacobian(
 def _each_item(f: Any, argnums: int | str, has_aux: bool, options: Options) -> Transformed:
     if not callable(f):
         raise TypeError(f"batch_jacobian takes a function, not {type(f).__name__}; options go by keyword: @stgrad.batch_jacobian(argnums=...)")
+    if not isinstance(argnums, (int, str)):
+        raise TypeError("batch_jacobian: argnums is one argument, by position or name")
     f = as_python(f)
     names = parameter_names(f, (argnums,))
     make, args = (beside, (_items, 0, names)) if has_aux else (_items, (names,))

@@ -188,6 +188,9 @@ def directed(name: str, primals: Any, tangents: Any) -> tuple[int, ...]:
         x, v = primals[position], tangents[position]
         if type(x) is not type(v) or type(x) is not float and (type(x) is not np.ndarray or x.shape != v.shape):  # most are: no time is lost here
             _fits(name, position, x, v)
+    for position in set(range(len(primals))) - set(chosen):
+        for x, v in along(opened(primals[position]), opened(tangents[position]), f"{name}: tangent {position}"):
+            _still(name, position, x, v)
     return chosen
 
 
@@ -212,8 +215,17 @@ _ALL = [tuple(range(n)) for n in range(16)]
 
 def _fits(name: str, position: int, x: Any, v: Any) -> None:
     for one, other in along(opened(x), opened(v), f"{name}: tangent {position}"):
-        if other is not None and has_floats(one) and np.shape(one) != np.shape(other):
+        if other is not None and not has_floats(one):
+            _still(name, position, one, other)
+        elif other is not None and np.shape(one) != np.shape(other):
             raise ValueError(f"{name}: tangent {position} has shape {np.shape(other)}, its primal has {np.shape(one)}")
+
+
+def _still(name: str, position: int, x: Any, v: Any) -> None:
+    """What is no float moves in no direction; zeros say so, too."""
+    if isinstance(v, (int, float, complex, np.ndarray, np.generic)) and np.any(v != 0):
+        kind = x.dtype if isinstance(x, (np.ndarray, np.generic)) else type(x).__name__
+        raise TypeError(f"{name}: tangent {position} is that of {kind}, which has no derivative: pass None, or a float as primal")
 
 
 def along(x: Any, v: Any, what: str = "a tangent") -> list[tuple[Any, Any]]:

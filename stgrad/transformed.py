@@ -16,7 +16,7 @@ import numpy as np
 from stgrad import errors, shipping
 from stgrad.calls import wrapper
 from stgrad.calls.arguments import flattened, seeds
-from stgrad.calls.foreign_arrays import refuse_foreign
+from stgrad.calls.foreign_arrays import refuse_endless, refuse_foreign
 from stgrad.calls.labelled import by_position, leaves_with_labels
 from stgrad.calls.listed import Ragged, has_lists, stacked
 from stgrad.calls.program_cache import Ready
@@ -296,6 +296,14 @@ class Transformed(Programs):
             return self._called(args, kwargs)
         except errors.StgradError as error:
             problem = errors.presented(error)
+        except RecursionError as error:
+            try:
+                refuse_endless(self._signature, args, kwargs)
+            except errors.StgradError as endless:
+                problem = errors.presented(endless)
+                problem.__context__ = None
+            else:
+                raise error
         raise problem
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

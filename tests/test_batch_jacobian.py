@@ -36,3 +36,8 @@ def test_refusals():
     for f in (lambda x: np.sum(x), lambda x: (x, x)):
         with pytest.raises(ShapeError, match="the result is no array"):
             stgrad.batch_jacobian(f, jit=False)(XS)
+
+
+def test_several_arguments_are_refused():
+    with pytest.raises(TypeError, match="argnums is one argument"):
+        stgrad.batch_jacobian(lambda x, y: x * y, (0, 1))

@@ -57,3 +57,8 @@ def test_functions_under_njit_that_write_in_place():
         return np.sum(y)
 
     testing.check_gradient(relaxed, (np.array([1.0, -0.5, 2.0, 0.3]), 3), argnums="x")
+
+
+def test_arguments_that_are_not_there():
+    with pytest.raises(ValueError, match="the function has no parameter 'zz', but x"):
+        check_gradient(lambda x: x * x, (2.0,), argnums="zz")

@@ -9,6 +9,7 @@ import pytest
 
 import stgrad
 from benchmarks import operators
+from stgrad import errors
 
 RNG = np.random.default_rng(0)
 
@@ -45,3 +46,39 @@ def test_descents_over_functions_that_take_gradients():
     w = stgrad.jit(operators.particle)(0.0)
     assert abs(w - 0.20719) < 1e-3 and land(np.array([w])) < land(np.zeros(1))
     np.testing.assert_allclose(stgrad.jit(operators.saddle)(np.ones(2)), np.zeros(4), atol=1e-3)
+
+
+def test_tangents_of_what_has_no_derivative():
+    power, picked = (lambda x, n: x**n), (lambda x, n: x[n])
+    assert stgrad.jvp(power, (1.1, 3), (1.0, None)) == stgrad.jvp(power, (1.1, 3), (1.0, 0))
+    for f, primals, tangents in (
+        (power, (1.1, 3), (1.0, 1.0)),
+        (lambda x: x * x, (3,), (1.0,)),
+        (picked, (np.ones(3), np.array([0, 1])), (np.ones(3), np.ones(2))),
+        (lambda p: p["x"] * p["n"], ({"x": 1.0, "n": 2},), ({"x": 1.0, "n": 1.0},)),
+    ):
+        with pytest.raises(TypeError, match="which has no derivative: pass None"):
+            stgrad.jvp(f, primals, tangents)
+
+
+def test_an_argument_that_holds_itself():
+    endless, deep = [1.0], 1.0
+    endless.append(endless)
+    for _ in range(3000):
+        deep = [deep]
+    for value in (endless, {"a": endless}, deep):
+        with pytest.raises(errors.NotDifferentiableError, match="`x` holds itself, or more than 100"):
+            stgrad.grad(lambda x: 1.0)(value)
+
+
+@pytest.mark.parametrize("make", [stgrad.grad, stgrad.value_and_grad, stgrad.jit])
+def test_a_result_that_is_none(make):
+    def root(a, b, c):
+        d = b * b - 4 * a * c
+        if d < 0:
+            return None
+        return (-b + d**0.5) / (2 * a)
+
+    assert np.isfinite(np.ravel(make(root)(1.0, 3.0, 1.0))).all()
+    with pytest.raises(TypeError, match="`root` returned None, where a number or an array is needed"):
+        make(root)(1.0, 1.0, 1.0)

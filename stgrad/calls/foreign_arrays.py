@@ -18,6 +18,7 @@ from stgrad.calls.numba_objects import numba_type, plain
 from stgrad.contents import is_array_of_own_class
 from stgrad.values import closed, leaves, map_leaves, opened
 
+DEEPEST = 100  # lists and dicts in each other
 _LABELS = "it goes by its labels, compiled programs by position"
 _LABELLED = {
     ("pandas", "Series"): ("{0}.to_numpy()", _LABELS),
@@ -49,6 +50,23 @@ def refuse_foreign(signature: inspect.Signature, args: tuple[Any, ...], kwargs: 
                 what = f"{type(leaf).__module__.partition('.')[0]} {type(leaf).__name__}"
                 verb = "is" if leaf is value else "is or holds"
                 raise errors.NotDifferentiableError(f"`{name}` {verb} a {what}", reason=reason, hint="pass " + hint.format(name))
+
+
+def refuse_endless(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise NotDifferentiableError where an argument is a list or dict that holds itself, or of which too many stand in each other."""
+    for name, value in [*zip(signature.parameters, args, strict=False), *kwargs.items()]:
+        todo = [(value, 0)]
+        while todo:
+            inner, depth = todo.pop()
+            if depth > DEEPEST:
+                raise errors.NotDifferentiableError(
+                    f"`{name}` holds itself, or more than {DEEPEST} lists or dicts in each other",
+                    reason="a program has a variable for each number of its arguments",
+                    hint="pass the numbers as an array",
+                )
+            if isinstance(inner, (list, tuple, dict)):
+                items = list(inner.values()) if isinstance(inner, dict) else list(inner)
+                todo += [(item, depth + 1) for item in items if isinstance(item, (list, tuple, dict))]
 
 
 def as_taken(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def _read(function: Any, arguments: Mapping[str, Any], captured: Captures) -> Re
     with frame.active():
         frame.execute(tree.body)
     captured.returned()
-    result = _result(frame, unwrapped(frame, frame.result))
+    result = _result(frame, unwrapped(frame, frame.result, f"`{source.name}` returned None, where a number or an array is needed"))
     captures = _used(frame.captured, read_names(tuple(builder.out)) | set(operand_vars(result_operand(result))))
     program = _program(builder, source.name if source.name.isidentifier() else "function", params, result, captures)
     return Reading(program, result, given, captures, tested=frozenset(builder.tested), library=frozenset(builder.library), **_held(builder))

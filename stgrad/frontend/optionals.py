@@ -17,6 +17,7 @@ from typing import Any
 import gast
 import numpy as np
 
+from stgrad import errors
 from stgrad.frontend.frame import UNWRAP, Frame
 from stgrad.frontend.values import Optional, Sym, Value, is_number, map_leaves, rebuild
 from stgrad.ir import Const, Effect, If
@@ -45,14 +46,14 @@ def blank(frame: Frame, value: Value) -> Value:
     return map_leaves(leaf, value)
 
 
-def unwrapped(frame: Frame, value: Value) -> Value:
-    """The value, which the program raises TypeError without."""
+def unwrapped(frame: Frame, value: Value, what: str = "None is used as a number") -> Value:
+    """The value, which the program raises TypeError without; `what` says of what it is None."""
     if isinstance(value, tuple) and any(isinstance(v, Optional) for v in value):
-        return rebuild(value, [unwrapped(frame, v) for v in value])
+        return rebuild(value, [unwrapped(frame, v, what) for v in value])
     if not isinstance(value, Optional):
         return value
     if isinstance(value.none, Sym):
-        error = Effect("raise", (Const("TypeError"), Const("None is used as a number")), (), frame.builder.loc, frame.builder.note)
+        error = Effect("raise", (Const("TypeError"), Const(errors.with_line(what, frame.builder.loc))), (), frame.builder.loc, frame.builder.note)
         frame.builder.emit(If(value.none.operand, (error,), (), frame.builder.loc, frame.builder.note))
     return value.value
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stgrad import source as sources
 from stgrad import values
-from stgrad.api import grad
+from stgrad.api import grad, parameter_names
 from stgrad.directional import jvp
 from stgrad.program import signature_of
 from stgrad.recursion import text_of
@@ -167,6 +167,8 @@ class _Check:
         self.f = f.py_func if sources.is_dispatcher(f) else f  # compiled code takes no complex step, and is what is under test
         floats = tuple(i for i, a in enumerate(args) if any(map(is_float, leaves(a))))
         names = list(signature_of(f).parameters)
+        if argnums is not None:
+            parameter_names(f, argnums)  # there are such
         chosen = (argnums,) if isinstance(argnums, (int, str)) else floats if argnums is None else argnums
         self.argnums = tuple(names.index(a) if isinstance(a, str) else a for a in chosen)
         self.names = [names[min(i, len(names) - 1)] for i in range(len(args))]
