@@ -186,6 +186,8 @@ def _translated(function: Any, problem: Exception) -> StgradError:
     message = f"Numba does not compile the program `{function.__name__}`"
     if "float16" in str(problem):
         return NotCompiledError(message, reason="it has no numbers of half precision (float16)", hint='use np.float32; jit="auto" runs it in plain Python')
+    if "breakpoint" in str(problem):
+        return NotCompiledError(message, reason="`breakpoint()` stops what runs in plain Python", hint="stgrad.grad(f, jit=False)")
     return NotCompiledError(message, reason=said[0].strip(), hint='jit="auto" runs it in plain Python; please report the function')
 
 

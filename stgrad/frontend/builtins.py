@@ -35,7 +35,7 @@ from stgrad.frontend.values import (
     static_of,
     type_of,
 )
-from stgrad.ir import Const, Effect, Type
+from stgrad.ir import Const, Effect, Type, Var
 from stgrad.lookups import ABSENT, called, look
 
 HANDLERS: dict[Any, Callable[..., Value]] = {}
@@ -419,6 +419,13 @@ def _print(frame: Frame, *args: Value, sep: Value = " ", end: Value = "\n", file
     frame.builder.emit(Effect("print", shown, (), frame.builder.loc, frame.builder.note))
 
 
+@handles(breakpoint)
+def _breakpoint(frame: Frame) -> None:
+    """Stop there in plain Python. It is a print for all passes: of what the debugger may want to see, which they keep for it."""
+    seen = [leaf for value in frame.env.values() for leaf in leaves(value) if isinstance(leaf, Sym) and isinstance(leaf.operand, Var)]
+    frame.builder.emit(Effect("print", tuple(dict.fromkeys(leaf.operand for leaf in seen)), (("stop", Const(True)),), frame.builder.loc, frame.builder.note))
+
+
 def on_console(function: Any) -> Callable[..., Value] | None:
     """What `sys.stderr.write` and its like do here: they print."""
     if getattr(function, "__name__", "") not in ("write", "flush") or getattr(function, "__self__", None) not in (sys.stdout, sys.stderr):
@@ -438,4 +445,3 @@ def _refused(what: str, why: str, instead: str) -> Callable[..., Value]:
 _STATE = "it looks at or changes the state of the running Python program"
 for _outside in (input, open, np.load, np.loadtxt, np.genfromtxt, np.fromfile, np.fromregex):
     HANDLERS[_outside] = _refused(_outside.__name__, "it would run once, while the function is compiled", "read outside, and pass the data in")
-HANDLERS[breakpoint] = _refused("breakpoint", _STATE, "do it outside of the function")

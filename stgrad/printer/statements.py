@@ -137,6 +137,8 @@ class Statements:
         return ast.While(ast.Constant(True), [*self.plain_block(stmt.head), leave, *self.plain_block(stmt.body)], [])
 
     def effect(self, stmt: ir.Effect) -> ast.stmt:
+        if stmt.op == "print" and stmt.kwargs:
+            return ast.Expr(self.write.call("breakpoint", ()))
         match stmt.op, stmt.args:
             case "raise", (ir.Const(value=str() as name), *message):
                 return ast.Raise(self.write.call(name, tuple(message)), None)
