@@ -15,7 +15,7 @@ from stgrad.frontend import operations
 from stgrad.frontend.bindings import bound_names
 from stgrad.frontend.checkpoints import Checkpointed, snapshots_of
 from stgrad.frontend.control import branch
-from stgrad.frontend.departures import TestChanges
+from stgrad.frontend.departures import Leaves, TestChanges
 from stgrad.frontend.expressions import condition
 from stgrad.frontend.first_trips import must_run, or_first_alone
 from stgrad.frontend.flags import note_ran
@@ -25,7 +25,7 @@ from stgrad.frontend.heap import State
 from stgrad.frontend.iteration import Mapped, Range, Zip, count_items, iterated, known_items, range_length, visit
 from stgrad.frontend.live import Live, may_change
 from stgrad.frontend.loops import counted_loop, while_loop
-from stgrad.frontend.rolling import Long, long, roll
+from stgrad.frontend.rolling import SHORTEST, Long, long, roll
 from stgrad.frontend.values import Known, Sym, Value, is_number, is_static, static_of, type_of
 from stgrad.ir import Operand
 from stgrad.syntax.build import assign, at, constant, load
@@ -230,6 +230,29 @@ def _written_out(frame: Frame, problem: errors.StgradError, trip: Callable[[], N
         frame.builder.written_out -= 1
 
 
+def _few_trips(frame: Frame, test: Callable[[], Value], body: Callable[[], None], node: Any) -> bool:
+    """Whether a `while` is known to run fewer than `SHORTEST` times; its trips then are written out, as those of a short range are.
+
+    Loops of libraries often run so: powers by squaring, a rank or an order that is halved. A loop with others in it is not tried, nor a flag.
+    """
+    compares = any(isinstance(inner, gast.Compare) for inner in gast.walk(node.test))
+    if not compares or any(isinstance(inner, (gast.For, gast.While)) for part in node.body for inner in gast.walk(part)):
+        return False
+    state = State(frame)
+    try:
+        for _ in range(SHORTEST):
+            going = static_of(test())
+            if isinstance(going, Sym):
+                break
+            if not going:
+                return True
+            body()
+    except (errors.StgradError, Leaves, TestChanges):
+        pass
+    state.restore()
+    return False
+
+
 def _known_trips(frame: Frame, test: Callable[[], Value], body: Callable[[], None], read: Callable[[], None], problem: errors.StgradError) -> None:
     """The trips of a `while` whose condition is known, one after the other; behind them the loop, where that is not known any more."""
     for done in range(UNROLL + 1):
@@ -307,6 +330,8 @@ def while_statement(frame: Frame, node: Any) -> None:
         body()
         read()
 
+    if _few_trips(frame, test, body, node):
+        return
     state = State(frame)
     try:
         or_first_alone(frame, read, apart, node)
