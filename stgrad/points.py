@@ -222,8 +222,8 @@ def _fits(name: str, position: int, x: Any, v: Any) -> None:
 
 
 def _still(name: str, position: int, x: Any, v: Any) -> None:
-    """What is no float moves in no direction; zeros say so, too."""
-    if isinstance(v, (int, float, complex, np.ndarray, np.generic)) and np.any(v != 0):
+    """What is no float moves in no direction; zeros say so, too, and what is no float itself stands there for the structure alone."""
+    if v is not None and has_floats(v) and np.any(np.asarray(v) != 0):
         kind = x.dtype if isinstance(x, (np.ndarray, np.generic)) else type(x).__name__
         raise TypeError(f"{name}: tangent {position} is that of {kind}, which has no derivative: pass None, or a float as primal")
 

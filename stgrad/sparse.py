@@ -159,6 +159,8 @@ class Sparse:
     def _made(self, args: Any, kwargs: Any) -> Plan:
         with lookups.recorded() as record:
             found = _pattern(self.f, self.names, args, kwargs)
+        if found.is_complex:
+            raise errors.NotDifferentiableError("the sparse Jacobian of a complex result is not defined", hint="return np.concatenate((y.real, y.imag))")
         pattern, inputs, outputs = found.pattern, found.inputs, found.outputs
         kept = found.dtype, tuple(record.values()), tuple((value, value.tobytes()) for value in found.outside if isinstance(value, np.ndarray))
         if self.symmetric:
@@ -189,13 +191,15 @@ def _key(args: Any, kwargs: Any) -> Any:
 
 
 class _Found(NamedTuple):
-    """A pattern, the sizes of the arguments' arrays and numbers, those of the result's, the values from outside, and the dtype of the arguments."""
+    """A pattern, the sizes of the arguments' arrays and numbers, those of the result's, the values from outside, the dtype of the arguments, and whether a
+    result is complex."""
 
     pattern: Any
     inputs: list[int]
     outputs: list[int]
     outside: tuple[Any, ...]
     dtype: Any
+    is_complex: bool
 
 
 def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> _Found:
@@ -212,8 +216,6 @@ def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> _Found:
         for leaf, given in zip(leaves(reading.arguments[name]), leaves(opened(value)), strict=True):
             if isinstance(leaf, Sym):
                 values[leaf.name] = given
-    if any(isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex") for leaf in leaves(reading.result)):
-        raise errors.NotDifferentiableError("the sparse Jacobian of a complex result is not defined", hint="return np.concatenate((y.real, y.imag))")
     wanted = [leaf.name for name in names for leaf in float_leaves(name, _argument(reading.arguments, name))]
     sizes = [int(np.size(values[name])) for name in wanted]
     starts = dict(zip(wanted, np.cumsum([0, *sizes]).tolist(), strict=False))
@@ -225,8 +227,9 @@ def _pattern(f: Any, names: tuple[str, ...], args: Any, kwargs: Any) -> _Found:
     except Dynamic:
         every, value = frozenset(range(sum(sizes))), list(leaves(opened(_plain(f, bound))))
         found = [full(np.shape(value[i]), every) for i in flat]
-    outside, dtype = tuple(reading.function.constants.values()), np.result_type(*(values[name] for name in wanted))
-    return _Found(_csr(found, sum(sizes)), sizes, [sets.size for sets in found], outside, dtype)
+    outside, dtype = tuple(reading.function.constants.values()), np.result_type(*(values[name] for name in wanted)) if wanted else np.dtype(float)
+    is_complex = any(isinstance(leaf, Sym) and leaf.type.dtype.startswith("complex") for leaf in leaves(reading.result))
+    return _Found(_csr(found, sum(sizes)), sizes, [sets.size for sets in found], outside, dtype, is_complex)
 
 
 def _with_result(fn: Any, result: Any) -> Any:

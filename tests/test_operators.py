@@ -50,7 +50,7 @@ def test_descents_over_functions_that_take_gradients():
 
 def test_tangents_of_what_has_no_derivative():
     power, picked = (lambda x, n: x**n), (lambda x, n: x[n])
-    assert stgrad.jvp(power, (1.1, 3), (1.0, None)) == stgrad.jvp(power, (1.1, 3), (1.0, 0))
+    assert stgrad.jvp(power, (1.1, 3), (1.0, None)) == stgrad.jvp(power, (1.1, 3), (1.0, 0.0)) == stgrad.jvp(power, (1.1, 3), (1.0, 3))
     for f, primals, tangents in (
         (power, (1.1, 3), (1.0, 1.0)),
         (lambda x: x * x, (3,), (1.0,)),

@@ -325,3 +325,34 @@ def test_what_may_be_one_array_is_refused_or_run_plainly(f, monkeypatch):
     for i in (0, 1, 69):
         step = 1e-6 * np.eye(70)[i]
         assert np.isclose(slope[i], (f(x + step) - f(x - step)) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+def powers(a, a_given, n):
+    if n > 0:
+        a[0] = a[0] * a_given[0]
+        powers(a, a_given, n - 1)
+
+
+def names_that_its_copy_would_take(x):
+    a = x.copy()
+    powers(a, x * 1.1, len(x) - 0.5)
+    return np.sum(a)
+
+
+def tower(n, a, b, c, pegs):
+    if n > 0:
+        tower(n - 1, a, c, b, pegs)
+        pegs[b] += pegs[a] * 0.5
+        pegs[a] *= 0.9
+        tower(n - 1, c, b, a, pegs)
+
+
+def moved(x):
+    pegs = x[:3].copy()
+    tower(4, 0, 2, 1, pegs)
+    return np.sum(pegs**2)
+
+
+@pytest.mark.parametrize("f", [names_that_its_copy_would_take, moved])
+def test_twice(f):
+    check_gradient(f, (X,), order=2, jit=False)

@@ -206,3 +206,8 @@ def test_a_jacobian_has_the_type_of_its_argument():
     assert stgrad.sparse_jacobian(lambda x: x[1:] * x[:-1])(x.astype(float)).dtype == np.float64
     with pytest.raises(errors.NotDifferentiableError, match="complex result"):
         stgrad.sparse_jacobian(lambda x: np.exp(1j * x))(x)
+
+
+def test_patterns_of_complex_results():
+    x = np.array([0.3, 0.7])
+    assert stgrad.sparsity(lambda x: np.concatenate((np.exp(1j * x).real, x)), x).nnz == 4

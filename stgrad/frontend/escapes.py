@@ -23,6 +23,7 @@ from stgrad.frontend.builder import Builder, continuing
 from stgrad.frontend.exceptions import made
 from stgrad.frontend.values import Sym
 from stgrad.ir import (
+    NONE,
     Assign,
     Block,
     Const,
@@ -294,6 +295,8 @@ def _agrees(stmt: Assign, types: dict[str, Type]) -> bool:
     if known.kind == "move" and isinstance(joined := stmt.args[0], Pack):  # along an axis that need not be equal, or a new one
         axis = dict(stmt.kwargs).get("axis", stmt.args[1] if len(stmt.args) > 1 else Const(0))
         shapes = [list(types[a.name].dims) for a in joined.items if isinstance(a, Var) and types[a.name].array]
+        if axis == NONE:  # all of them flat
+            return True
         for shape in shapes if stmt.op == "np.concatenate" and isinstance(axis, Const) else ():
             del shape[axis.value]
         return all(shape == shapes[0] for shape in shapes)

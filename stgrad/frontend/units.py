@@ -43,6 +43,7 @@ from stgrad.ir import ALL, Assign, Const, Dim, Function, Operand, Pack, Store, T
 from stgrad.ir import read as read_names
 from stgrad.ir.memory import Classes
 from stgrad.ir.units import Unit
+from stgrad.names import Names
 
 RECURSIVE: ContextVar[frozenset[int]] = ContextVar("recursive", default=frozenset())  # trees of functions that are units
 READINGS = 5  # until the types of the results have settled
@@ -328,7 +329,8 @@ def _closed(frame: Frame, tree: Any, unit: Unit, results: Value, read: Any) -> A
 
 def _on_copies(program: Function, made: list[Operand], unit: Unit) -> Function:
     """A program that works on copies of the arrays which it writes to; what they hold at its end are its results, behind what it has made."""
-    given = {name: f"{name}_given" for name in unit.written}  # names of parameters have no such end
+    names = Names([*program.types, *(p.name for p in program.params)])
+    given = {name: names.fresh(f"{name}_given") for name in unit.written}
     copies = tuple(Assign((Var(name),), "np.copy", (Var(taken),)) for name, taken in given.items())
     results = (*made, *map(Var, given)) or (Const(0),)
     result = results[0] if len(results) == 1 else Pack(results)

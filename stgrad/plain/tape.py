@@ -84,7 +84,7 @@ class Tape:
 def _here() -> Loc | None:
     """Where the user's program is; None if it does not run now."""
     frame = sys._getframe(2)
-    while (name := frame.f_globals.get("__name__", "")).startswith(("stgrad.", "numpy")) or frame.f_code.co_filename.startswith("<"):
+    while (name := frame.f_globals.get("__name__") or "").startswith(("stgrad.", "numpy")) or frame.f_code.co_filename.startswith("<"):
         if name == "stgrad.plain.running" or frame.f_back is None:
             return None
         frame = frame.f_back
