@@ -160,7 +160,7 @@ class Sparse:
         with lookups.recorded() as record:
             found = _pattern(self.f, self.names, args, kwargs)
         if found.is_complex:
-            raise errors.NotDifferentiableError("the sparse Jacobian of a complex result is not defined", hint="return np.concatenate((y.real, y.imag))")
+            raise _complex_result(self.f)
         pattern, inputs, outputs = found.pattern, found.inputs, found.outputs
         kept = found.dtype, tuple(record.values()), tuple((value, value.tobytes()) for value in found.outside if isinstance(value, np.ndarray))
         if self.symmetric:
@@ -188,6 +188,13 @@ def _key(args: Any, kwargs: Any) -> Any:
         return type(leaf), None if isinstance(leaf, (float, complex)) else leaf if isinstance(leaf, (int, str, type(None))) else id(leaf)
 
     return tuple(map(one, leaves(opened(list(args))))), tuple((k, *map(one, leaves(opened(v)))) for k, v in sorted(kwargs.items()))
+
+
+def _complex_result(f: Any) -> errors.NotDifferentiableError:
+    from stgrad.program import last_line
+
+    reason = "the result is complex, and a sparse Jacobian holds numbers of the type that the arguments have"
+    return errors.NotDifferentiableError(reason, last_line(f), hint="return the real and the imaginary part: np.concatenate((y.real, y.imag))")
 
 
 class _Found(NamedTuple):

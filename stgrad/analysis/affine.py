@@ -69,6 +69,10 @@ class Affine:
 
     def names(self) -> frozenset[str]:
         """The names that the value depends on, those in products too."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
         return frozenset(part for name, _ in self.terms for part in name.split("*"))
 
     def without(self, name: str) -> Affine:

@@ -6,8 +6,10 @@ a contradiction nothing is proved: there may still be no solution in integers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 
 from stgrad.analysis.affine import Affine
@@ -23,6 +25,11 @@ def contradictory(zero: Iterable[Affine], nonnegative: Iterable[Affine]) -> bool
     >>> contradictory([named("i") - named("j")], [named("i") - named("j") - number(1)])  # i = j and i > j
     True
     """
+    return _contradictory(tuple(zero), tuple(nonnegative))
+
+
+@lru_cache(maxsize=4096)  # walks along a program ask the same again at each of its stages
+def _contradictory(zero: tuple[Affine, ...], nonnegative: tuple[Affine, ...]) -> bool:
     substituted = _substituted([_row(f) for f in zero], [_row(f) for f in nonnegative])
     return substituted is None or _eliminated(substituted)
 
@@ -70,10 +77,10 @@ def _eliminated(forms: list[Row]) -> bool:
     while True:
         if any(not any(f) and f.get("", 0) < 0 for f in forms):
             return True
-        names = {n for f in forms for n in f if n}
-        if not names or len(forms) > MANY:
+        signs = Counter((n, factor > 0) for f in forms for n, factor in f.items() if n)
+        if not signs or len(forms) > MANY:
             return False
-        name = min(sorted(names), key=lambda n: sum(f.get(n, 0) > 0 for f in forms) * sum(f.get(n, 0) < 0 for f in forms))
+        name = min(sorted({n for n, _ in signs}), key=lambda n: signs[n, True] * signs[n, False])
         below = [f for f in forms if f.get(name, 0) > 0]
         above = [f for f in forms if f.get(name, 0) < 0]
         forms = [f for f in forms if not f.get(name, 0)]

@@ -42,13 +42,15 @@ class Known:
     facts: tuple[Affine, ...] = ()
     truths: dict[str, Truth] = field(default_factory=dict)
     inside: frozenset[tuple[str, Affine]] = frozenset()
+    spoken: set[str] = field(default_factory=set)  # names of which anything was said, here or at another place: new names need no search
+    held: dict[Affine, frozenset[str]] = field(default_factory=dict)  # the answers of `names`
 
     def copy(self) -> Known:
         return replace(self, values=dict(self.values), truths=dict(self.truths))
 
     def fresh(self) -> Known:
         """Nothing but what holds everywhere."""
-        return Known(self.integers, self.ranges)
+        return Known(self.integers, self.ranges, spoken=self.spoken, held=self.held)
 
     # ------------------------------------------------------------------ values
 
@@ -68,9 +70,12 @@ class Known:
         self.integers.extents.sources.setdefault(symbol, (array, axis, 0))
         return named(EXTENT + symbol)
 
-    def names(self, total: Affine) -> set[str]:
+    def names(self, total: Affine) -> frozenset[str]:
         """The variables that a sum reads; those of extents of parameters, which never change, are left out."""
-        return {n for key, _ in total.terms for part in key.split("*") for n in self._holders(part)}
+        found = self.held.get(total)
+        if found is None:
+            found = self.held[total] = frozenset(n for part in total.names() for n in self._holders(part))
+        return found
 
     def _holders(self, part: str) -> tuple[str, ...]:
         if not part.startswith(EXTENT):
@@ -80,18 +85,32 @@ class Known:
 
     # ------------------------------------------------------------------ changes
 
+    def say(self, *facts: Affine) -> None:
+        """These sums are at least 0 from here on."""
+        self.facts += facts
+        self._spoke(*facts)
+
+    def within(self, name: str, extent: Affine) -> None:
+        """All items of an array are positions of an axis of this extent."""
+        self.inside |= {(name, extent)}
+        self.spoken.add(name)
+        self._spoke(extent)
+
+    def _spoke(self, *totals: Affine) -> None:
+        self.spoken.update(*map(self.names, totals))
+
     def forget(self, names: Iterable[str]) -> None:
         """What these names were, and all that was said with them."""
-        gone = set(names)
+        gone = self.spoken.intersection(names)
         if not gone:
             return
-        self.values = {n: v for n, v in self.values.items() if n not in gone and not gone & self.names(v)}
+        self.values = {n: v for n, v in self.values.items() if n not in gone and gone.isdisjoint(self.names(v))}
         self.facts = self._without(self.facts, gone)
-        self.inside = frozenset((n, extent) for n, extent in self.inside if n not in gone and not gone & self.names(extent))
+        self.inside = frozenset((n, extent) for n, extent in self.inside if n not in gone and gone.isdisjoint(self.names(extent)))
         self.truths = {n: (self._kept(a, gone), self._kept(b, gone)) for n, (a, b) in self.truths.items() if n not in gone}
 
     def _without(self, facts: Facts, gone: set[str]) -> Facts:
-        return tuple(f for f in facts if not gone & self.names(f))
+        return tuple(f for f in facts if gone.isdisjoint(self.names(f)))
 
     def _kept(self, facts: Facts | None, gone: set[str]) -> Facts | None:
         return None if facts is None else self._without(facts, gone)
@@ -111,10 +130,14 @@ class Known:
             self.forget((name,))
             if total is not None and name not in self.names(total) and total != named(name):
                 self.values[name] = total
-        self.facts += tuple(f for f in said if name in self.names(f) and not self._old(name, f, parts))
+                self.spoken.add(name)
+                self._spoke(total)
+        self.say(*(f for f in said if name in self.names(f) and not self._old(name, f, parts)))
         if truth is not None or self.integers.types[name].dtype == "bool":
             true, false = truth or ((), ())
             self.truths[name] = (self._kept(true, {name}), self._kept(false, {name}))
+            self.spoken.add(name)
+            self._spoke(*(true or ()), *(false or ()))
 
     def _old(self, name: str, fact: Affine, parts: Iterable[Affine | None]) -> bool:
         """Whether a fact about the new value of a name also speaks of its old one."""
@@ -127,6 +150,7 @@ class Known:
             factor = dict(total.terms).get(name)
             return total if factor is None else total - step.scaled(factor)
 
+        self._spoke(step)
         products = {n for n, v in self.values.items() if self._in_product(name, v)}
         self.values = {n: moved(v) for n, v in self.values.items() if n not in products and n != name}
         self.facts = tuple(moved(f) for f in self.facts if not self._in_product(name, f))
@@ -252,9 +276,9 @@ class Known:
         first, last = (start, stop) if step > 0 else (stop, start)
         gap = 0 if step > 0 else 1
         if step and first is not None:
-            self.facts += (counter - first - number(gap),)
+            self.say(counter - first - number(gap))
         if step and last is not None:
-            self.facts += (last - counter - number(1 - gap),)
+            self.say(last - counter - number(1 - gap))
 
     # ------------------------------------------------------------------ proofs
 

@@ -87,6 +87,7 @@ class _Looks:
     fn: Function
     views: dict[str, _View] = field(default_factory=dict)
     times: Iterator[int] = field(default_factory=lambda: count(1))
+    telling: set[str] = field(default_factory=set)  # names that told the place of any view, here or elsewhere in the program
 
     @property
     def integers(self) -> Integers:
@@ -126,6 +127,10 @@ class _Looks:
     def _forget(self, gone: set[str], made: dict[str, _View] | None = None) -> None:
         """Names get new values, or arrays that may be any; views at places that the old ones told are lost."""
         made = {name: self.whole(name, 0) for name in gone if self.fn.types[name].array} if made is None else made
+        self.telling.update(*map(self._told, made.values()))
+        if self.telling.isdisjoint(gone):
+            self.views |= made
+            return
         before = {view.array for view in self.views.values()}
         self.views |= made
         for name, view in self.views.items():
@@ -160,7 +165,9 @@ class _Looks:
         """All of an array as it is bound now."""
         rank, own = self.fn.types[name].rank, next(self.times)
         places = tuple(_Cut(number(0), 1, self.known.extent(name, k)) for k in range(rank))
-        return _View(own if root is None else root, own, rank, places, tuple(range(rank)))
+        view = _View(own if root is None else root, own, rank, places, tuple(range(rank)))
+        self.telling |= self._told(view)
+        return view
 
     # ------------------------------------------------------------------ places
 

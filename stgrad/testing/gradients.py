@@ -128,16 +128,34 @@ def check_gradient(
     >>> check_gradient(f, (2.0, 3))
     """
     _asked_for(args, modes)
+    both = ("reverse", "forward") if "forward" in modes else ("reverse",)
+    check_orders(f, args, modes, both if order >= 2 else (), argnums, jit=jit, stages=stages, seed=seed, tolerances=tolerances)
+
+
+def check_orders(
+    f: Function,
+    args: Sequence[Any],
+    first: Sequence[str],
+    second: Sequence[str],
+    argnums: int | str | Sequence[int | str] | None = None,
+    *,
+    jit: bool | None = None,
+    stages: bool = False,
+    seed: int = 0,
+    tolerances: Tolerances | None = None,
+) -> None:
+    """As `check_gradient`, with the modes of each order: those of the second say what goes over the reverse mode."""
+    _asked_for(args, first)
     for compiled in (False, True) if jit is None else (jit,):
         check = _Check(f, tuple(args), argnums, compiled, np.random.default_rng(seed), tolerances or Tolerances())
         check.first_order()
-        if "forward" in modes:
+        if "forward" in first:
             check.forward()
         if stages:
             check.same_text()
             check.stages()
-        if order >= 2:
-            check.second_order("forward" in modes)
+        if second:
+            check.second_order(second)
 
 
 def _asked_for(args: Any, modes: Sequence[str]) -> None:
@@ -351,27 +369,36 @@ class _Check:
 
     # ------------------------------------------------------------- second order
 
-    def second_order(self, forward: bool) -> None:
-        """Hessian times vector by reverse over reverse, against differences of the gradient; and by forward over reverse against it."""
+    def second_order(self, modes: Sequence[str]) -> None:
+        """Hessian times vector by reverse over reverse and forward over reverse, against differences of the gradient, and against each other."""
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) for i in self.argnums)
-        products = self.hessian_product(v)
-        if forward:
+        products = self.hessian_product(v) if "reverse" in modes else None
+        if "forward" in modes:
             whole = self.every_direction()
-            pushed = self.run(lambda *a: jvp(self.gradient, a, whole, jit=self.jit)[1])
-            self.agree(inner(pushed, v), products, [whole[i] for i in self.argnums], "the product of the Hessian")
+            pushed = inner(self.run(lambda *a: jvp(self.gradient, a, whole, jit=self.jit)[1]), v)
+            if products is None:
+                norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(self.found)) if leaf is not None)
+                self.derivative_of_gradient(pushed, whole, v, norm, "forward mode")
+            else:
+                self.agree(pushed, products, [whole[i] for i in self.argnums], "the product of the Hessian")
+        if products is None:
+            return
         norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(products)) if leaf is not None)
         for k, i in enumerate(self.argnums):
             self.same_structure(f"{self.names[i]} (second order)", self.args[i], products[k])
             u = self.direction(i)
-            wanted = self.differences(lambda *a: inner(self.gradient(*a), v), u)
-            got = inner(products[k], u[i])
-            best = min(wanted, key=lambda d: abs(d - got) if math.isfinite(d) else math.inf)
-            scale = max(1.0, abs(best), norm)
-            bound = 50 * self.tolerances.single if self.single else self.tolerances.second
-            if not abs(best - got) <= bound * scale:
-                off = abs(best - got) / scale
-                kink = self.kink(lambda *a: inner(self.gradient(*a), v), u)
-                self.fail(f"second order, argument `{self.names[i]}`: the derivative is {got:.12g}, should be {best:.12g} (off by {off:.1e}){kink}")
+            self.derivative_of_gradient(inner(products[k], u[i]), u, v, norm, f"argument `{self.names[i]}`")
+
+    def derivative_of_gradient(self, got: float, u: tuple[Any, ...], v: tuple[Any, ...], norm: float, what: str) -> None:
+        """A number is the derivative, in a direction u, of the inner product of the gradient and v; up to rounding of numbers as large as `norm`."""
+        wanted = self.differences(lambda *a: inner(self.gradient(*a), v), u)
+        best = min(wanted, key=lambda d: abs(d - got) if math.isfinite(d) else math.inf)
+        scale = max(1.0, abs(best), norm)
+        bound = 50 * self.tolerances.single if self.single else self.tolerances.second
+        if not abs(best - got) <= bound * scale:
+            off = abs(best - got) / scale
+            kink = self.kink(lambda *a: inner(self.gradient(*a), v), u)
+            self.fail(f"second order, {what}: the derivative is {got:.12g}, should be {best:.12g} (off by {off:.1e}){kink}")
 
     def hessian_product(self, v: tuple[Any, ...]) -> tuple[Any, ...]:
         gradient = grad(self.f, self.argnums, jit=self.jit)

@@ -201,7 +201,7 @@ class _Search(Following[Known]):
                 raise errors.PositionError(message, loc, reason=f"the extent is {extent.constant}")
             if not self.hoisted(wrong, message, loc):
                 here.append(wrong)
-            self.known.facts += (right,)
+            self.known.say(right)
         if len(here) == 2:
             steps: list[Stmt] = []
             sides = (self.writer.total(total, steps), self.writer.total(extent, steps))
@@ -218,7 +218,7 @@ class _Search(Following[Known]):
             worst, *trips = found
             before = level.before
             inside = before.copy()
-            inside.facts += tuple(t - number(1) for t in trips)
+            inside.say(*(t - number(1) for t in trips))
             if inside.proves(number(-1) - worst) or any(before.proves(number(0) - t) for t in trips):
                 return True
             trips = [t for t in dict.fromkeys(trips) if not before.proves(t - number(1))]
@@ -276,7 +276,7 @@ class _Search(Following[Known]):
         extent = self.known.extent(array, axis)
         if (item.name, extent) in self.known.inside:
             return
-        self.known.inside |= {(item.name, extent)}
+        self.known.within(item.name, extent)
         n = self.writer.total(extent, steps)
         message = f"an index is out of bounds for axis {axis} of {self.named(array)}{line_of(loc)}"
         test = [*steps, Effect("check_index", (item, n, Const(message)), (), loc)]

@@ -20,6 +20,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
+    Dim,
     Effect,
     Function,
     Pop,
@@ -40,6 +41,7 @@ from stgrad.transforms.guards import choices, guarded
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.uniform import same_extents, uniform
 
+_ANY = Dim("~any")  # the extent of every axis
 _BY_ELEMENT = frozenset(("arithmetic", "comparison", "logical", "predicate", "function", "choice"))
 
 
@@ -57,7 +59,14 @@ def readable(fn: Function) -> Function:
         if changed.body == fn.body:
             break
         fn = changed
-    return changed
+    return _named_at_once(changed)
+
+
+def _named_at_once(fn: Function) -> Function:
+    """Results under the names that they get, whatever is known of their extents: no pass behind this one asks for them."""
+    alike = {name: replace(t, dims=(_ANY,) * t.rank) for name, t in fn.types.items()}
+    named = simplify(replace(fn, types=alike))
+    return replace(named, types={name: fn.types[name] for name in named.types})
 
 
 @dataclass(frozen=True)
