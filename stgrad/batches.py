@@ -114,9 +114,11 @@ def _items(f: Any, names: tuple[str, ...]) -> Callable[..., Any]:
     return items_of(f, Row(f, names))
 
 
-def _mapped(f: Any, axes: Any, out_axes: Any, options: Options) -> Transformed:
+def _mapped(f: Any, axes: Any, out_axes: Any, options: Options) -> Any:
     if not callable(f):
         raise TypeError(f"vmap takes a function, not {type(f).__name__}; options go by keyword: @stgrad.vmap(in_axes=...)")
+    if hasattr(type(f), "over_batch"):
+        return f.over_batch(axes, out_axes)
     return Transformed(Around(mapped_of, "map over a batch", "vmap", as_python(f), (), (axes, out_axes)).request(), options)
 
 

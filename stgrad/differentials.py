@@ -14,6 +14,7 @@ from stgrad.budgets import Budget
 from stgrad.called import Called
 from stgrad.directional import jvp, options_of, pushforward
 from stgrad.errors import MemoryBudgetError
+from stgrad.mapping import Axes, one_by_one
 from stgrad.points import copies, directed, everywhere, floats, kept, spread
 from stgrad.request import Around, Derivative, Options
 from stgrad.transformed import Transformed
@@ -35,7 +36,14 @@ def vjp(
 
     Returns:
         `f(*primals)` and a function that takes cotangents with the structure of the value and returns a tuple of
-        cotangents, one for each primal (None for what has no derivative).
+        cotangents, one for each primal (None for what has no derivative). `vmap` of it takes a stack of cotangents.
+
+    >>> import numpy as np
+    >>> import stgrad
+    >>> value, pullback = vjp(np.multiply, np.array([1.0, 2.0]), 3.0, jit=False)
+    >>> stgrad.vmap(pullback)(np.eye(2))[0]
+    array([[3., 0.],
+           [0., 3.]])
     """
     chosen, given = floats(primals), (jit, parallel, precise, named(without) if without else None, checked, memory)
     value, held, later = kept(f, ("vjp", chosen, has_aux, given), _make_vjp, chosen, has_aux, given)(*primals)
@@ -63,6 +71,10 @@ class Pullback(Called):
     def __call__(self, cotangents: Any) -> tuple[Any, ...]:
         found: tuple[Any, ...] = self.later(self.held, cotangents, self.value)
         return found if self.all_chosen else spread(found, self.chosen, self.count)
+
+    def over_batch(self, axes: Axes, out_axes: Any) -> Callable[..., Any]:
+        """What `vmap` makes of it: a sweep back for each of the stacked cotangents, and none forward."""
+        return one_by_one(self, axes, out_axes)
 
     def in_programs(self) -> Callable[..., Any]:
         f, primals, has_aux = self.f, self.numbers, self.has_aux

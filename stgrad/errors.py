@@ -13,7 +13,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -359,3 +359,13 @@ class InternalError(StgradError, AssertionError):
     def __str__(self) -> str:
         text = super().__str__()
         return f"{text}\n\n{self.dump}" if self.dump else text
+
+
+def refuse_inside(*functions: Any, reason: str, hint: str) -> None:
+    """Say of functions that programs which are read cannot call them, and why."""
+    for function in functions:
+
+        def inside(frame: Any, *_: Any, name: str = function.__name__, **__: Any) -> Any:
+            raise UnsupportedCallerError(f"`{name}` is called in a function that is read", frame.builder.loc, reason=reason, hint=hint)
+
+        function._stgrad_inside_ = staticmethod(inside) if isinstance(function, type) else inside

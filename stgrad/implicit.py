@@ -27,7 +27,7 @@ class CustomRoot:
         """The root of f as `solve` finds it, differentiated by the equation `f(x) = 0`, as `jax.lax.custom_root`.
 
         Args:
-            f: a function of x, a number or an array, which returns one of the same shape. Derivatives are in what it sees around it.
+            f: a function of x, a number, an array or a structure of them, which returns the same. Derivatives are in what it sees around it.
             initial_guess: where to start; the root does not depend on it.
             solve: `solve(f, initial_guess)` -> the root; with `has_aux`, a pair of it and auxiliary data.
             tangent_solve: `tangent_solve(g, y)` -> the v with `g(v) = y`, for the linear g; by default a dense solve with the matrix of g.
@@ -76,7 +76,7 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, tol: float = 1e-12, maxiter: i
     """The x with `f(x) = x`, by iteration from x0 until no number changes by more than `tol * max(1, |x|)`; differentiated by this equation.
 
     Args:
-        f: a function of x, a number or an array, which contracts. Derivatives are in what it sees around it.
+        f: a function of x, a number, an array, or a tuple, list or dict of them, which contracts. Derivatives are in what it sees around it.
         x0: where to start.
 
     Raises ArithmeticError where `maxiter` iterations do not do.
@@ -87,7 +87,7 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, tol: float = 1e-12, maxiter: i
     """
 
     def residual(x: Any) -> Any:
-        return f(x) - x
+        return difference(f(x), x)
 
     def iterate(_: Any, x: Any) -> Any:
         count = 0
@@ -96,12 +96,45 @@ def fixed_point(f: Callable[[Any], Any], x0: Any, tol: float = 1e-12, maxiter: i
             if count >= maxiter:
                 raise ArithmeticError("fixed_point: the iteration does not converge")
             new = f(x)
-            change = np.max(np.abs(new - x) / np.maximum(1.0, np.abs(new)))
+            change = largest_change(new, x)
             x = new
             count += 1
         return x
 
     return custom_root(residual, x0, iterate)
+
+
+def difference(a: Any, b: Any) -> Any:
+    """`a - b`, part by part."""
+    if isinstance(a, dict):
+        return {key: difference(a[key], b[key]) for key in a}
+    if isinstance(a, tuple):
+        return tuple([difference(u, v) for u, v in zip(a, b)])  # noqa: B905
+    return [difference(u, v) for u, v in zip(a, b)] if isinstance(a, list) else a - b  # noqa: B905
+
+
+def largest_change(a: Any, b: Any) -> Any:
+    """The largest of `|a - b| / max(1, |a|)`."""
+    if isinstance(a, dict):
+        return max([largest_change(a[key], b[key]) for key in a])
+    if isinstance(a, (tuple, list)):
+        return max([largest_change(u, v) for u, v in zip(a, b)])  # noqa: B905
+    return np.max(np.abs(a - b) / np.maximum(1.0, np.abs(a)))
+
+
+def flat(parts: list[Any]) -> Any:
+    """All numbers of some numbers and arrays."""
+    return np.concatenate([np.reshape(part, (np.size(part),)) for part in parts])
+
+
+def split(numbers: Any, parts: list[Any]) -> list[Any]:
+    """Numbers in the shapes of some numbers and arrays: `flat`, the other way."""
+    found, at = [], 0
+    for part in parts:
+        n = np.size(part)
+        found.append(np.reshape(numbers[at : at + n], np.shape(part)) if np.ndim(part) else numbers[at])
+        at += n
+    return found
 
 
 def dense_solve(g: Callable[[Any], Any], y: Any) -> Any:

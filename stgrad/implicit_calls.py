@@ -15,7 +15,7 @@ from stgrad.frontend.builder import last_symbol
 from stgrad.frontend.custom_rules import Call, Site, backward_rule, forward_rule, outputs_of
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.values import Sym, Value, is_number, leaves, map_leaves, operand_of, type_of
-from stgrad.implicit import CustomLinearSolve, CustomRoot, dense_solve
+from stgrad.implicit import CustomLinearSolve, CustomRoot, dense_solve, difference, flat, split
 from stgrad.ir import Block, Function, Operand, Pack, Var, entries_of, read, rename, rule_binds, rule_reads
 from stgrad.transforms.forward import forward
 from stgrad.transforms.reverse import reverse
@@ -132,11 +132,28 @@ def _root(self: CustomRoot, frame: Frame, args: tuple[Value, ...], kwargs: dict[
     def push(dots: Value) -> Value:
         y = equation.pushed(equation.around, tuple(dots))
         y = map_leaves(lambda v, _: frame.call(_negative, (v,), {}), y)
-        g = Linear(lambda v: equation.pushed(equation.x, tuple(leaves(v))))
-        return frame.call(tangent_solve or dense_solve, (g, y), {})
+        if tangent_solve is None:
+            return _dense(equation, y)
+        return frame.call(tangent_solve, (Linear(lambda v: equation.pushed(equation.x, tuple(leaves(v)))), y), {})
 
     found = forward_rule(site, push) if equation.around else _emitted(site, body, x)
     return (found, aux) if has_aux else found
+
+
+def _dense(equation: Equation, y: Value) -> Value:
+    """The tangent of a solution by the matrix of the equation in it, in all numbers of its structure."""
+    frame, parts = equation.frame, list(leaves(y))
+    if len(parts) == 1:
+        found = [frame.call(dense_solve, (Linear(lambda v: next(iter(leaves(equation.pushed(equation.x, (v,)))))), parts[0]), {})]
+    else:
+
+        def image(v: Value) -> Value:
+            dots = leaves(frame.call(split, (v, parts), {}))
+            return frame.call(flat, (list(leaves(equation.pushed(equation.x, tuple(dots)))),), {})
+
+        found = list(leaves(frame.call(split, (frame.call(dense_solve, (Linear(image), frame.call(flat, (parts,), {})), {}), parts), {})))
+    rest = iter(found)
+    return map_leaves(lambda *_: next(rest), y)
 
 
 def _linear(self: CustomLinearSolve, frame: Frame, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -162,7 +179,7 @@ def _linear(self: CustomLinearSolve, frame: Frame, args: tuple[Value, ...], kwar
         return found[0] if has_aux else found
 
     def push(dots: Value) -> Value:
-        y = dots[0] if not equation.around else frame.call(_minus, (dots[0], equation.pushed(equation.around, tuple(dots[1:]))), {})
+        y = dots[0] if not equation.around else frame.call(difference, (dots[0], equation.pushed(equation.around, tuple(dots[1:]))), {})
         return frame.call(solve, (matvec, y), {})
 
     def pull(bar: Value) -> Value:
@@ -210,10 +227,6 @@ def _shaped(flat: list[Value], like: Value) -> Value:
 
 def _negative(v: Any) -> Any:
     return -v
-
-
-def _minus(a: Any, b: Any) -> Any:
-    return tuple([u - v for u, v in zip(a, b)]) if isinstance(a, tuple) else a - b  # noqa: B905
 
 
 CustomRoot._stgrad_call_ = _root  # type: ignore[attr-defined]

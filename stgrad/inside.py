@@ -133,7 +133,7 @@ def made_outside() -> errors.UnsupportedCallerError:
     return errors.UnsupportedCallerError(
         "a pullback at arrays is called in a program that it was not made in",
         reason="what it keeps is memory of a call of stgrad.vjp outside, and the arrays may have changed since",
-        hint="call stgrad.vjp(f, x) in the function too; for all rows at once, stgrad.jacrev(f)(x)",
+        hint="call stgrad.vjp(f, x) in the function too; for a stack of cotangents, stgrad.vmap(pullback)(stack); for all rows, stgrad.jacrev(f)(x)",
     )
 
 

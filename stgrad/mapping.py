@@ -17,7 +17,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.instances import attributes_of
-from stgrad.values import Growing, Record, Sym, Value, is_number, leaves, map_leaves, operand_of, type_of
+from stgrad.values import Growing, Record, Sym, Value, closed, is_number, leaves, map_leaves, opened, operand_of, type_of
 
 
 class _Read:
@@ -228,6 +228,50 @@ def mapped_of(f: Callable[..., Any], axes: Axes, out_axes: Any) -> Callable[...,
         return whole(items, first)
 
     return vmapped
+
+
+def one_by_one(run: Callable[..., Any], axes: Axes, out_axes: Any) -> Callable[..., Any]:
+    """A function over a batch, called from Python for each item: for one that keeps memory of a call, which no program can read."""
+
+    def mapped(*args: Any) -> Any:
+        given = opened(args)
+        ways = list(axes.of(given, {}))
+        found = [opened(run(*closed(_items_at(k, given, ways)))) for k in range(_size_of(ways, axes.size))]
+        columns = zip(*(list(leaves(one)) for one in found), strict=True)
+        places = iter([axis for _, axis, _ in paired(out_axes, found[0], "the result")])
+        return closed(map_leaves(lambda leaf, _: _joined(leaf, next(columns), next(places)), found[0]))
+
+    return mapped
+
+
+def _size_of(ways: list[tuple[Any, int | None, str]], given: int | None) -> int:
+    sizes = [] if given is None else [(given, "`axis_size`")]
+    for leaf, axis, path in ways:
+        if axis is not None and leaf is not None:
+            rank = np.ndim(leaf)
+            if not -rank <= axis < rank:
+                raise errors.ShapeError(f"vmap: {path} is mapped along axis {axis}, and is {f'an array with {rank} axes' if rank else 'a number'}")
+            sizes.append((np.shape(leaf)[axis], f"axis {axis} of {path}"))
+    for size, said in sizes[1:]:
+        if size != sizes[0][0]:
+            raise ValueError(f"vmap: the sizes of {sizes[0][1]} and {said} differ: {sizes[0][0]} and {size}")
+    if not sizes or not sizes[0][0]:
+        raise errors.ShapeError("vmap: no argument is mapped" if not sizes else "vmap: there are no items, so that nothing tells the shape of a result")
+    return int(sizes[0][0])
+
+
+def _items_at(k: int, given: Value, ways: list[tuple[Any, int | None, str]]) -> Value:
+    rest = iter([leaf if axis is None or leaf is None else np.take(leaf, k, axis) for leaf, axis, _ in ways])
+    return map_leaves(lambda *_: next(rest), given)
+
+
+def _joined(first: Any, column: tuple[Any, ...], axis: int | None) -> Any:
+    """The results of all items for one place of the structure."""
+    if first is None:
+        return None
+    if axis is None:
+        raise errors.ShapeError("vmap: `out_axes` says None for a part of the result that is not the same for all items")
+    return np.stack([np.asarray(part) for part in column], axis)
 
 
 def has_none(axes: Any) -> bool:

@@ -266,4 +266,11 @@ def _csr(blocks: list[Any], width: int) -> Any:
     return csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(rows), width))
 
 
+for _called in (sparsity, sparse_jacobian, sparse_hessian, Sparse):
+    errors.refuse_inside(
+        _called,
+        reason="which entries can be other than zero is found from the values of the arguments, before there is a program",
+        hint="call it outside of the function, or take stgrad.jacobian or stgrad.hessian in it",
+    )
+
 __all__ = ["Plan", "Sparse", "sparse_hessian", "sparse_jacobian", "sparsity"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Sequence
 from math import factorial
 from typing import Any
@@ -74,5 +75,27 @@ def _like(derivative: Any, x: Any) -> Any:
         raise errors.ShapeError(f"a derivative of shape {np.shape(derivative)} for an argument of shape {np.shape(x)}")
     return np.zeros_like(x) + derivative if isinstance(x, np.ndarray) else float(derivative)
 
+
+def _inside(frame: Any, f: Any, primals: Any, series: Any, **_: Any) -> Any:
+    """What `jet` means in a program that is read: its options are those of the program."""
+    orders = {len(s) for s in series}
+    if len(series) != len(primals) or len(orders) != 1 or not all(orders):
+        raise errors.ShapeError("jet takes a series for each argument, all with the same number of derivatives", frame.builder.loc)
+    (count,), f = orders, as_python(f)
+    expansion = _expansion(f, parameter_names(f, tuple(range(len(primals)))))
+    given = tuple(tuple(frame.call(_coefficient, (s[k], x, factorial(k + 1)), {}) for s, x in zip(series, primals, strict=True)) for k in range(count))
+    value, found = frame.call(expansion, (tuple(primals), given), {})
+
+    def scaled(y: Any, factor: int) -> Any:
+        return map_leaves(lambda leaf, _: None if leaf is None else frame.call(operator.mul, (leaf, factor), {}), y)
+
+    return value, [scaled(y, factorial(k + 1)) for k, y in enumerate(found)]
+
+
+def _coefficient(derivative: Any, x: Any, factor: int) -> Any:
+    return np.zeros_like(x) + derivative / factor if np.ndim(x) else derivative / factor
+
+
+jet._stgrad_inside_ = _inside  # type: ignore[attr-defined]
 
 __all__ = ["jet"]

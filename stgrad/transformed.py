@@ -419,3 +419,11 @@ def _leaves(compiled: Compiled, nodes: list[Any], arguments: dict[str, Any]) -> 
 def _restore(cls: Callable[[Derivative, Options], Transformed], request: Derivative | Around, options: Options, texts: shipping.Texts) -> Transformed:
     shipping.take(texts)
     return cls(request.request() if isinstance(request, Around) else request, options)
+
+
+_T = Transformed
+errors.refuse_inside(
+    _T.source, _T.lowered, _T.running, _T.path, _T.stages, _T.explain, _T.compile, _T.memory, _T.dispatcher,
+    reason="it tells of a program, or compiles it, which is done before a program runs",
+    hint="call it outside of the function",
+)  # fmt: skip

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors
@@ -332,3 +333,34 @@ def test_a_system_without_a_root_is_an_error(jit):
         stgrad.grad(lambda a: optimize.fsolve(lambda x: x * x + a, np.ones(1))[0], jit=jit)(1.0)
     with pytest.raises(errors.UnsupportedSyntaxError, match="methods other than 'hybr'"):
         stgrad.grad(lambda a: optimize.root(lambda x: x - a, 1.0, method="lm").x[0], jit=True)(1.0)
+
+
+def root_of_parts(p):
+    """Of a number and an array together."""
+
+    def solve(_, __):
+        return math.sqrt(p), math.sqrt(p) * np.array([p, 2.0 * p])
+
+    a, b = stgrad.custom_root(lambda s: (s[0] ** 2 - p, s[1] - s[0] * np.array([p, 2.0 * p])), (1.0, np.ones(2)), solve)
+    return a * np.sum(b**2)
+
+
+def fixed_pair(p):
+    x, y = stgrad.fixed_point(lambda s: (0.5 * (s[0] + p / s[0]), 0.3 * s[1] + np.cos(s[0])), (1.0, np.zeros(3)))
+    return x + np.sum(y**2)
+
+
+def fixed_parts(p):
+    found = stgrad.fixed_point(lambda s: {"a": 0.5 * (s["a"] + p / s["a"]), "b": [0.3 * s["b"][0] + np.cos(s["a"])]}, {"a": 1.0, "b": [np.zeros(3)]})
+    return found["a"] * np.sum(found["b"][0])
+
+
+@JIT
+@pytest.mark.parametrize("f", [root_of_parts, fixed_pair, fixed_parts])
+def test_structures(f, jit):
+    check_gradient(f, (2.0,), jit=jit)
+
+
+def test_structures_outside_of_programs():
+    x, y = stgrad.fixed_point(lambda s: (0.5 * (s[0] + 2.0 / s[0]), 0.5 * s[1] + s[0]), (1.0, np.zeros(2)))
+    np.testing.assert_allclose([x, *y], [math.sqrt(2.0), 2.0 * math.sqrt(2.0), 2.0 * math.sqrt(2.0)])

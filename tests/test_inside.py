@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.errors import ShapeError, TypeInferenceError
+from stgrad import testing
+from stgrad.errors import ShapeError, TypeInferenceError, UnsupportedCallerError
 
 BOTH = pytest.mark.parametrize("jit", [True, False], ids=["numba", "python"])
 X = np.array([0.3, 1.0, 2.0])
@@ -147,3 +148,22 @@ def test_auxiliary_data():
 def test_refusals(f, error, message):
     with pytest.raises(error, match=message):
         stgrad.jit(f)(X)
+
+
+OUTSIDE = {
+    "sparse_jacobian": lambda x: np.sum(stgrad.sparse_jacobian(np.sin)(x).data),
+    "sparse_hessian": lambda x: np.sum(stgrad.sparse_hessian(np.sum)(x).data),
+    "sparsity": lambda x: np.sum(x) * stgrad.sparsity(np.sin, x).nnz,
+    "Sparse": lambda x: np.sum(PATTERN(x).data),
+    "source": lambda x: len(stgrad.grad(np.sum).source(x)) * np.sum(x),
+    "explain": lambda x: stgrad.grad(np.sum).explain(x) and np.sum(x),
+    "memory": lambda x: stgrad.grad(np.sum).memory(x).peak * np.sum(x),
+    "check_gradient": lambda x: testing.check_gradient(np.sum, (x,)) or np.sum(x),
+}
+PATTERN = stgrad.sparse_jacobian(np.sin)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_belongs_outside_is_refused(name):
+    with pytest.raises(UnsupportedCallerError, match=f"`{name}` is called in a function that is read"):
+        stgrad.grad(OUTSIDE[name], jit=False)(X)

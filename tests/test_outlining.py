@@ -109,8 +109,8 @@ def test_operators_around_it():
     assert np.isclose(stgrad.jvp(option, (X,), (np.ones(4),))[1], expected.sum())
     assert np.allclose(stgrad.jit(option)(X), option(X))
     rows = stgrad.hessian(option)(X)
-    assert np.allclose(rows @ np.ones(4), stgrad.hvp(option, (X,), (np.ones(4),)))
-    assert np.allclose(stgrad.jacrev(lambda v: np.array([option(v), option(v * 0.5)]))(X)[0], expected)
+    assert np.allclose(rows @ np.ones(4), stgrad.hvp(option, (X,), (np.ones(4),), jit=False))
+    assert np.allclose(stgrad.jacrev(lambda v: np.array([option(v), option(v * 0.5)]), jit=False)(X)[0], expected)
 
 
 def steep(x, y):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import errors, jet
@@ -92,3 +93,31 @@ def test_refused():
         jet(np.sum, (X,), ([np.ones(2)],))
     with pytest.raises(errors.NotDifferentiableError, match="floats"):
         jet(lambda x, n: x**n, (0.5, 2), ([1.0], [0.0]))
+
+
+def third(x):
+    return stgrad.jet(np.sin, (x,), ((1.0, 0.0, 0.0),))[1][2]
+
+
+def along_a_line(v):
+    y, (first, second) = stgrad.jet(lambda u: np.sum(u**3), (v,), ((np.ones(3), np.zeros(3)),))
+    return y + first * second
+
+
+def each_in_a_loop(v):
+    s = 0.0
+    for k in range(v.shape[0]):
+        s = s + stgrad.jet(lambda t: np.exp(-v[k] * t * t), (0.3,), ([1.0, 0.0],))[1][1]
+    return s
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize(("f", "x"), [(third, 0.3), (along_a_line, X), (each_in_a_loop, X)])
+def test_inside_programs(f, x, jit):
+    np.testing.assert_allclose(stgrad.jit(f)(x), f(x))
+    check_gradient(f, (x,), jit=jit)
+
+
+def test_series_inside_programs_that_do_not_fit():
+    with pytest.raises(errors.ShapeError, match="a series for each argument"):
+        stgrad.grad(lambda x: stgrad.jet(np.sin, (x,), ((1.0,), (1.0,)))[0], jit=False)(0.3)

@@ -208,3 +208,33 @@ def test_on_threads():
 def test_one_loop_without_copies():
     text = stgrad.vmap(np.multiply, jit=False).lowered(XS[:, 0], XS[:, 0])
     assert text.count("for ") == 1
+
+
+def test_pullbacks_take_stacks_of_cotangents():
+    value, pullback = stgrad.vjp(lambda x: W @ np.sin(x), XS[0])
+    rows = stgrad.jacrev(lambda x: W @ np.sin(x))(XS[0])
+    np.testing.assert_allclose(stgrad.vmap(pullback)(np.eye(4))[0], rows)
+    np.testing.assert_allclose(stgrad.vmap(pullback, 1, 1)(np.eye(4))[0], rows.T)
+    np.testing.assert_allclose(stgrad.vmap(pullback)(np.eye(4))[0], rows)  # what was kept is there for the next one
+
+
+def test_pullbacks_of_structures_take_stacks():
+    def parts(x, n, z):
+        return {"a": x * z, "b": (np.sum(x) * n,)}
+
+    _, pullback = stgrad.vjp(parts, XS[0], 3, 2.0)
+    stack = {"a": XS, "b": (np.arange(5.0),)}
+    found = stgrad.vmap(pullback)(stack)
+    for k in range(5):
+        for whole, one in zip(found, pullback({"a": XS[k], "b": (float(k),)}), strict=True):
+            assert whole is None if one is None else np.allclose(whole[k], one)
+    same = stgrad.vmap(pullback, ({"a": None, "b": 0},))({"a": XS[2], "b": (np.arange(2.0),)})
+    np.testing.assert_allclose(same[0][1], pullback({"a": XS[2], "b": (1.0,)})[0])
+    with pytest.raises(ValueError, match="differ: 5 and 4"):
+        stgrad.vmap(pullback)({"a": XS, "b": (np.arange(4.0),)})
+    with pytest.raises(ShapeError, match="no items"):
+        stgrad.vmap(pullback)({"a": XS[:0], "b": (np.arange(0.0),)})
+    with pytest.raises(ShapeError, match="not the same for all"):
+        stgrad.vmap(pullback, out_axes=None)(stack)
+    with pytest.raises(ShapeError, match="mapped along axis 1, and is an array with 1 axes"):
+        stgrad.vmap(pullback, 1)(stack)

@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,11 @@ class _GiveUpError(BaseException):
 
 def _nothing() -> None:
     pass
+
+
+def _unless_given_up(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
+    """What Python says of exceptions that nothing can catch, such as one in a `__del__`, without those of the end."""
+    return lambda problem: None if issubclass(problem.exc_type, _GiveUpError) else hook(problem)
 
 
 class Worker:
@@ -111,6 +117,7 @@ class Worker:
     def close(self) -> None:
         """Give up what is being done, and take nothing more."""
         self._closed = True
+        sys.unraisablehook = _unless_given_up(sys.unraisablehook)
         self.stop()
         thread, end = self._thread, monotonic() + PATIENCE
         while thread is not None and thread.ident is not None and thread.is_alive() and monotonic() < end:

@@ -119,7 +119,7 @@ def test_once_for_a_program():
 
 def test_says_nothing_of_the_corpus():
     told = []
-    for example in EXAMPLES:
+    for example in EXAMPLES[::3]:
         bound = signature_of(example.function).bind(*example.args)
         bound.apply_defaults()
         specs = {name: spec_of(value, name) for name, value in bound.arguments.items()}

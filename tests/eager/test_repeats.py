@@ -683,6 +683,31 @@ def test_the_end_of_the_process_while_compiling(tmp_path, delay):
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
+IN_A_DEL = """
+import time
+from stgrad.eager.background import Worker
+
+class Slow:
+    def __del__(self):
+        while True:
+            pass
+
+def job():
+    for made in (Slow(), None):
+        del made
+
+worker = Worker()
+worker.submit(job)
+time.sleep(0.3)
+print("end")
+"""
+
+
+def test_the_end_of_the_process_while_something_is_deleted():
+    done = subprocess.run([sys.executable, "-c", IN_A_DEL], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
 def test_a_fork_while_compiling(tmp_path):
     tail = """
         time.sleep(0.2)

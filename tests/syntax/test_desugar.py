@@ -734,7 +734,7 @@ def statement(draw, kind, depth, in_loop):
     return [f"{name} = 0", f"while {name} < {number}:", f"    {name} += 1", *body, *orelse]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(blocks(), st.booleans())
 def test_random_jumps(lines, ends_with_return):
     text = "\n".join(["def f(x, n):", *indented(lines), *(["    return x"] * ends_with_return)])
