@@ -31,8 +31,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from functools import cache, partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -301,4 +301,20 @@ def root_of(value: Any) -> str:
     return str(module or "").split(".")[0]
 
 
-__all__ = ["ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "lineage", "look", "note", "ours", "read", "recorded", "root_of", "spelled"]
+@cache
+def names_of_its_own(code: CodeType) -> frozenset[str]:
+    """Names that a function, or one in it, binds, and that neither looks up outside: Python never finds a global of such a name there."""
+    nested = [c for c in code.co_consts if isinstance(c, CodeType)]
+    bound = {n for c in (code, *nested) for n in (*c.co_varnames, *c.co_cellvars)} | {n for c in nested for n in names_of_its_own(c)}
+    return frozenset(bound - _looked_up(code))
+
+
+def _looked_up(code: CodeType) -> set[str]:
+    nested = (c for c in code.co_consts if isinstance(c, CodeType))
+    return set(code.co_names).union(*map(_looked_up, nested))
+
+
+__all__ = [
+    "ABSENT", "LIBRARIES", "Lookup", "called", "carried", "key_of", "lineage", "look", "names_of_its_own", "note", "ours", "read", "recorded", "root_of",
+    "spelled",
+]  # fmt: skip

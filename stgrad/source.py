@@ -26,7 +26,7 @@ from typing import Any
 import gast  # type: ignore[import-untyped,unused-ignore]
 
 from stgrad import decompiled, lookups
-from stgrad.errors import SourceNotFoundError, UndefinedNameError, UnsupportedSyntaxError
+from stgrad.errors import InternalError, SourceNotFoundError, UndefinedNameError, UnsupportedSyntaxError
 from stgrad.ir import Loc
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -45,6 +45,8 @@ class Scope:
         Raises:
             UndefinedNameError: there is no such name, or it has no value yet.
         """
+        if name in lookups.names_of_its_own(self.function.__code__):
+            raise InternalError(f"`{name}` of `{self.function.__name__}` is looked for outside of it")
         fixed = lookups.ours(self.function) and name not in self.function.__code__.co_freevars
         found = (lookups.read if fixed else lookups.look)("name", self.function, name)
         if found is not lookups.ABSENT:

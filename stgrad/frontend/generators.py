@@ -7,7 +7,7 @@ could tell that the items were made early.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NoReturn
@@ -32,6 +32,7 @@ from stgrad.syntax.generators import endless
 MARK = "@"
 _FLAGS = ("check", "flag", "until")  # attributes of nodes that are names
 _LISTS = ("ran", "flags")  # and lists of them
+_HIDDEN = ("function", "stopping")  # attributes that are functions
 
 
 @dataclass(frozen=True)
@@ -237,11 +238,14 @@ def _mark(tree: Any, mark: str, consumer: Consumer) -> Mapping[str, str]:
     local = {*binding_counts(tree), *parameters(tree), *getattr(tree, "flags", {}), *getattr(tree, "flags", {}).values()}
     names = {name: name + mark for name in local}
     tree.flags = {names[name]: names[flag] for name, flag in getattr(tree, "flags", {}).items()}
-    for node in gast.walk(tree):
+    for node in _every(tree):
         if isinstance(node, gast.Name):
             node.id = names.get(node.id, node.id)
         elif isinstance(node, gast.FunctionDef) and node is not tree:
             node.name = names.get(node.name, node.name)
+            node.flags = {names.get(name, name): names.get(flag, flag) for name, flag in getattr(node, "flags", {}).items()}
+        elif isinstance(node, gast.Nonlocal):
+            node.names = [names.get(name, name) for name in node.names]
         elif isinstance(node, gast.alias):
             node.asname = names.get(node.asname or node.name, node.asname)
         elif isinstance(node, gast.Yield):
@@ -253,6 +257,15 @@ def _mark(tree: Any, mark: str, consumer: Consumer) -> Mapping[str, str]:
             if isinstance(found := getattr(node, attribute, None), list):
                 setattr(node, attribute, [names.get(name, name) for name in found])
     return names
+
+
+def _every(tree: Any, inner: bool = False) -> Iterator[Any]:
+    """The nodes of a tree, and those of the functions that stand for generator expressions in it and for generators that are left early."""
+    for node in gast.walk(tree):
+        yield node
+        for part in _HIDDEN if inner or node is not tree else ():
+            if (other := getattr(node, part, None)) is not None:
+                yield from _every(other, inner=True)
 
 
 def made(frame: Frame, tree: Any, source: Any, parent: Frame | None, given: Mapping[str, Value], unroll: bool) -> Generator:
