@@ -17,6 +17,7 @@ import functools
 import inspect
 import linecache
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -252,6 +253,7 @@ class _Module:
     codes: tuple[types.CodeType, ...]
 
 
+_DUNDER = re.compile(r"\b__\w+")
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 
 
@@ -261,7 +263,7 @@ def _tree(lines: tuple[str, ...], file: str) -> ast.Module:
         tree = ast.parse("".join(lines), file)
     except SyntaxError as error:
         raise SourceNotFoundError(f"the text of {file} cannot be parsed: {error.msg} (line {error.lineno})") from None
-    if any(isinstance(n, ast.Attribute) and _is_private(n.attr) for n in ast.walk(tree)):
+    if any(map(_is_private, _DUNDER.findall("".join(lines)))):
         _Private().visit(tree)
     return tree
 
@@ -278,11 +280,8 @@ def _module(lines: tuple[str, ...], file: str) -> _Module:
     tree = _tree(lines, file)
     nodes = list(ast.walk(tree))
     functions = tuple(n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
-    names = {
-        n.value: n.targets[0].id
-        for n in nodes
-        if isinstance(n, ast.Assign) and isinstance(n.value, ast.Lambda) and isinstance(n.targets[0], ast.Name)
-    }
+    assigned = [(n.value, n.targets[0]) for n in nodes if isinstance(n, ast.Assign)]
+    names = {value: target.id for value, target in assigned if isinstance(value, ast.Lambda) and isinstance(target, ast.Name)}
     return _Module(functions, names, tuple(_codes(compile(tree, file, "exec", dont_inherit=True))))
 
 
