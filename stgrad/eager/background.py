@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Any
 
 WAITING = 32  # jobs; more are turned away
 PATIENCE = 20.0  # seconds that the end of the process waits for native code
@@ -29,8 +30,8 @@ def _nothing() -> None:
     pass
 
 
-def _unless_given_up(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], object]:
-    """What Python says of exceptions that nothing can catch, such as one in a `__del__`, without those of the end."""
+def _unless_given_up(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    """What Python says of exceptions that nothing can catch, in a `__del__` or where the thread begins and ends, without those of the end."""
     return lambda problem: None if issubclass(problem.exc_type, _GiveUpError) else hook(problem)
 
 
@@ -117,7 +118,7 @@ class Worker:
     def close(self) -> None:
         """Give up what is being done, and take nothing more."""
         self._closed = True
-        sys.unraisablehook = _unless_given_up(sys.unraisablehook)
+        sys.unraisablehook, threading.excepthook = _unless_given_up(sys.unraisablehook), _unless_given_up(threading.excepthook)
         self.stop()
         thread, end = self._thread, monotonic() + PATIENCE
         while thread is not None and thread.ident is not None and thread.is_alive() and monotonic() < end:

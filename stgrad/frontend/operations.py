@@ -89,9 +89,8 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if is_static(a) and is_static(b):
         return _of_constants(frame, python, a, b)
     known = [static_of(v) for v in (a, b)]
-    wide = frame.builder.written_out > 0  # a condition of such numbers may end a loop
-    if all(type(k) in (int, bool) or type(k) is float and wide for k in known) and (
-        kind in _TOTAL or (kind in _BITS and float not in map(type, known)) or (kind in _BY or kind is gast.Div and wide) and known[1] != 0
+    if all(type(k) in (int, bool, float) for k in known) and (
+        kind in _TOTAL or (kind in _BITS and float not in map(type, known)) or kind in (*_BY, gast.Div) and known[1] != 0
     ):  # variables whose values here are known
         return python(*known)
     _numeric(frame, (a, b), python.__name__)

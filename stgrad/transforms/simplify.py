@@ -41,7 +41,6 @@ from stgrad.ir import (
     Block,
     Const,
     Custom,
-    Effect,
     For,
     Function,
     If,
@@ -61,6 +60,7 @@ from stgrad.ir import (
     map_operand,
     map_operands,
     operand_vars,
+    raises,
     reads,
     rename,
     rule_binds,
@@ -70,6 +70,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.transforms.dead import eliminate_dead
 
+_NEUTRAL = {"np.logical_and": True, "np.logical_or": False}  # the operand that decides nothing
 _SIMPLE: weakref.WeakSet[Function] = weakref.WeakSet()  # programs in which nothing is left to simplify
 
 
@@ -144,12 +145,12 @@ class _Propagator:
         return tuple(out)
 
     def taken(self, stmt: Stmt) -> Block | None:
-        """The arm that a branch on a constant always takes; one that may raise stays in its branch, as statements follow it."""
+        """The arm that a branch on a constant always takes; one that raises on all paths stays in its branch, as statements follow it."""
         cond = self.leaf(stmt.cond) if isinstance(stmt, If) else None
         if not isinstance(stmt, If) or not isinstance(cond, Const):
             return None
         arm = stmt.then if cond.value else stmt.orelse
-        return None if any(isinstance(s, Effect) and s.op == "raise" for s in walk(arm)) else arm
+        return None if raises(arm) else arm
 
     def stmt(self, stmt: Stmt) -> Stmt | None:
         if isinstance(stmt, Store):
@@ -265,6 +266,8 @@ def _fold(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     number = None if t.array else _number(stmt)
     if number is not None:
         return replace(stmt, op="alias", args=(number,))
+    if stmt.op in _NEUTRAL and not t.array and len(rest := _decisive(stmt)) == 1 and isinstance(rest[0], Var) and types[rest[0].name].dtype == "bool":
+        return alias(rest[0])
     if stmt.op == "float" and isinstance(args[0], Var) and types[args[0].name].dtype == "float64":
         return alias(args[0])
     if stmt.op == "np.conjugate" and isinstance(args[0], Var) and types[args[0].name].dtype in ("float64", "float32"):
@@ -303,11 +306,24 @@ def _with_choices_in(t: Type, stmt: Assign) -> Assign:
 
 
 def _number(stmt: Assign) -> Const | None:
-    """The constant that a conversion of one gives, or a conjunction with what never holds."""
+    """The constant that a conversion of one gives, or what a logical operation gives whatever its other operand is."""
     if stmt.op in ("float", "int") and isinstance(stmt.args[0], Const) and type(stmt.args[0].value) in (int, float, bool):
         return Const(float(stmt.args[0].value) if stmt.op == "float" else int(stmt.args[0].value))
-    never = stmt.op == "np.logical_and" and any(isinstance(a, Const) and a.value is False for a in stmt.args)
-    return Const(False) if never else None
+    if stmt.op in ("not", "np.logical_not") and isinstance(stmt.args[0], Const) and isinstance(stmt.args[0].value, (bool, np.bool_)):
+        return Const(not stmt.args[0].value)
+    if stmt.op not in _NEUTRAL:
+        return None
+    neutral, rest = _NEUTRAL[stmt.op], _decisive(stmt)
+    return Const(neutral) if not rest else Const(not neutral) if any(isinstance(a, Const) and _is_truth(a, not neutral) for a in rest) else None
+
+
+def _decisive(stmt: Assign) -> list[Operand]:
+    """The operands of `a and b`, or `a or b`, without those that decide nothing."""
+    return [a for a in stmt.args if not _is_truth(a, _NEUTRAL[stmt.op])]
+
+
+def _is_truth(operand: Operand, value: bool) -> bool:
+    return isinstance(operand, Const) and isinstance(operand.value, (bool, np.bool_)) and bool(operand.value) is value
 
 
 def _one(t: Type) -> Const:
