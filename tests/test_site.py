@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.util
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +40,40 @@ def test_pages_load_nothing_from_elsewhere(site: Path) -> None:
     assert len(pages) > 20
     loaded = [tag for page in pages for tag in re.findall(r"<(?:script|img|link|iframe)\b[^>]*>", page.read_text(encoding="utf-8"))]
     assert [tag for tag in loaded if re.search(r'(?:src|href)="?(?:https?:)?//', tag) and "canonical" not in tag] == []
+
+
+def hooks() -> Any:
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "docs" / "assets" / "hooks.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def found(name: str) -> Any:
+    """What a name in a program stands for."""
+    parts = name.replace("np.", "numpy.", 1).split(".") if name.startswith("np.") else name.split(".")
+    for count in range(len(parts) - 1, 0, -1):
+        try:
+            return functools.reduce(getattr, parts[count:], importlib.import_module(".".join(parts[:count])))
+        except ImportError:
+            continue
+    raise AssertionError(name)
+
+
+def test_functions_that_are_listed_exist() -> None:
+    listed = {name: kind for kinds in hooks().functions().values() for kind, names in kinds.items() for name in names}
+    assert all(callable(found(name)) or isinstance(found(name), type) for name in listed)
+    assert len(listed) > 800
+    assert listed["np.linalg.cholesky"] == listed["scipy.special.gammaln"] == "Differentiated"
+    assert (listed["np.argmax"], listed["itertools.accumulate"]) == ("Constant", "Read")
+    assert not {"np.load", "np.loadtxt", "io.open", "builtins.input"} & listed.keys()
+
+
+def test_pages_that_are_made_of_the_code(site: Path) -> None:
+    functions = (site / "functions.html").read_text(encoding="utf-8")
+    assert all(f"<code>{name}</code>" in functions for name in ("np.cumsum", "math.erf", "scipy.stats.norm.logpdf", "sorted"))
+    assert "First version." in (site / "changelog.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["index.html", "tutorials/index.html"])
