@@ -174,9 +174,13 @@ def with_new_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
 def without_axes(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`np.squeeze(x)` as `x[:, 0]`, which is a view in native code, too."""
     source, options = stmt.args[0], [*stmt.args[1:], *(v for _, v in stmt.kwargs)]
-    if not isinstance(source, Var) or not types[stmt.target.name].rank:
+    if not isinstance(source, Var):
         return stmt
     dims, axes = types[source.name].dims, options[0] if options else NONE
+    if dims and not types[stmt.target.name].rank and all(d.constant == 1 for d in dims):
+        return replace(stmt, op="getitem", args=(source, Pack((Const(0),) * len(dims)) if len(dims) > 1 else Const(0)), kwargs=())
+    if not types[stmt.target.name].rank:
+        return stmt
     if axes == NONE:
         gone = {k for k, d in enumerate(dims) if d.constant == 1}
     else:
@@ -198,7 +202,7 @@ def diagonal_of_one(stmt: Assign, types: Mapping[str, Type]) -> Assign:
 def reordered(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     """`np.swapaxes(x, axis1=0, axis2=-1)` and its like as `np.transpose(x, (2, 1, 0))`, which is a view in native code, too."""
     source, options = stmt.args[0], Pack((*stmt.args[1:], *(v for _, v in stmt.kwargs)))
-    if not isinstance(source, Var) or types[source.name].rank < 2 or list(operand_vars(options)):
+    if not isinstance(source, Var) or types[source.name].rank < 1 or list(operand_vars(options)):
         return stmt
     given = [tuple(i.value for i in o.items if isinstance(i, Const)) if isinstance(o, Pack) else o.value for o in options.items if isinstance(o, (Pack, Const))]
     shape = tuple(range(types[source.name].rank))  # tells which axis is which

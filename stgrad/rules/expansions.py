@@ -112,6 +112,14 @@ def only(a, axis=None, dtype=None, out=None, keepdims=False):
     return a if dtype is None else np.where(a, 1.0, 0.0) if np.result_type(a) == np.bool_ and np.dtype(dtype) == np.float64 else NotImplemented
 
 
+@expansion(np.any, np.all)
+def truth(a, axis=None, out=None, keepdims=False):
+    """Of one number it is whether that is true."""
+    if np.ndim(a) > 0 or axis is not None:
+        return NotImplemented
+    return a if np.result_type(a) == np.bool_ else a != 0
+
+
 @expansion(np.ravel)
 def ravel(a):
     return np.full(1, a) if np.ndim(a) == 0 else NotImplemented

@@ -92,6 +92,10 @@ CASES = {
     "scipy cholesky": (lambda p: sl.cholesky(p[0]) + sl.cholesky(p[1], lower=True), (P,)),
     "cho_solve": (lambda p, x: sl.cho_solve(sl.cho_factor(p[0]), x[:3]) + sl.cho_solve(sl.cho_factor(p[0], lower=True), x[:3]), (P, X)),
     "cho_factor": (lambda p: sl.cho_factor(p[0])[0], (P,)),
+    "squeeze to a number": (lambda x: np.squeeze(np.mean(x, axis=0, keepdims=True), axis=0) * x, (X,)),
+    "squeeze of all axes": (lambda m: np.squeeze(np.mean(m, keepdims=True)) * m, (M,)),
+    "any and all of a number": (lambda x: x * 2.0 if np.any(x[0] > 0.1) and np.all(x[1]) else x * 3.0, (X,)),
+    "moveaxis of a vector": (lambda x: np.moveaxis(x, (-1,), (0,)) * np.moveaxis(x, 0, -1), (X,)),
 }  # fmt: skip
 FLAT = {
     "rint", "round to tenths", "round to tens", "round of a number", "fix", "heaviside", "argsort columns", "argmax of a stack", "argmin with dimensions",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stgrad
-from stgrad.ir import Assign, Const, Effect, Function, Type, Var
+from stgrad.ir import Assign, Const, Effect, Function, If, Type, Var
 from stgrad.printer import to_source
 from stgrad.transforms.simplify import simplify
 
@@ -111,3 +111,61 @@ def test_an_item_that_nobody_reads_is_taken_off_its_stack():
     exec(to_source(simplify(fn)), space)
     assert space["f"]() == 1.0
     assert "sin" not in to_source(simplify(fn))
+
+
+def of_booleans(op, args):
+    """`c = op(args)`; what c stands for then decides a branch."""
+    types = {"a": Type("bool", weak=True), "b": Type("bool", weak=True), "x": Type("float64"), "y": Type("float64")}
+    body = (
+        Assign((Var("b"),), op, args),
+        If(Var("b"), (Assign((Var("y"),), "np.sin", (Var("x"),)),), (Assign((Var("y"),), "np.cos", (Var("x"),)),)),
+    )
+    return to_source(simplify(Function("f", (Var("a"), Var("x")), body, Var("y"), types)))
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "wanted"),
+    [
+        ("np.logical_and", (Const(True), Const(True)), "np.sin(x)"),
+        ("np.logical_and", (Var("a"), Const(False)), "np.cos(x)"),
+        ("np.logical_or", (Var("a"), Const(True)), "np.sin(x)"),
+        ("np.logical_or", (Const(False), Const(False)), "np.cos(x)"),
+        ("not", (Const(False),), "np.sin(x)"),
+        ("np.logical_not", (Const(True),), "np.cos(x)"),
+    ],
+)
+def test_logical_operations_decide_branches(op, args, wanted):
+    text = of_booleans(op, args)
+    assert f"= {wanted}" in text or f"return {wanted}" in text
+    assert " if " not in text
+
+
+@pytest.mark.parametrize(("op", "args"), [("np.logical_and", (Const(True), Var("a"))), ("np.logical_or", (Var("a"), Const(False)))])
+def test_what_decides_nothing_is_left_out(op, args):
+    text = of_booleans(op, args)
+    assert " if a else " in text
+    assert "logical" not in text
+
+
+def asked_again(x, n):
+    """As libraries do: a condition of options alone around code that may raise."""
+    ready = True
+    if n > 2 and ready:
+        if x.shape[0] == 0:
+            raise ValueError("nothing")
+        y = np.sum(x)
+    else:
+        y = np.prod(x)
+    scale = 4.0
+    while scale > 1.5:
+        scale = scale / 2.0
+    return y * y * scale
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_options_decide_what_may_raise(jit):
+    x = np.array([0.5, 1.5, 2.0])
+    gradient = stgrad.grad(asked_again, jit=jit)
+    np.testing.assert_allclose(gradient(x, 3), np.full(3, 2.0 * np.sum(x)))
+    with pytest.raises(ValueError, match="nothing"):
+        gradient(np.zeros(0), 3)
