@@ -109,7 +109,7 @@ class Builder:
     serial_of_draws: int = 0  # of the last one
     around: Any = None  # the function that the program stands around, where it is one of ours
     trips_written: int = 0  # of loops without one body for all trips
-    written_out: int = 0  # how many loops are being written out trip by trip
+    trying: bool = False  # one trip is read to see what it leaves for the running program: numbers that are first values are no constants there
     compiled: int = 0  # how many functions that Numba compiles are being read
 
     def fresh_dim(self) -> Dim:

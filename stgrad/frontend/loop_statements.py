@@ -223,11 +223,7 @@ def _written_out(frame: Frame, problem: errors.StgradError, trip: Callable[[], N
     frame.builder.trips_written += 1
     if frame.builder.trips_written > WRITTEN:
         raise problem
-    frame.builder.written_out += 1
-    try:
-        trip()
-    finally:
-        frame.builder.written_out -= 1
+    trip()
 
 
 def _few_trips(frame: Frame, test: Callable[[], Value], body: Callable[[], None], node: Any) -> bool:

@@ -89,7 +89,7 @@ def binary(frame: Frame, kind: type, a: Value, b: Value) -> Value:
     if is_static(a) and is_static(b):
         return _of_constants(frame, python, a, b)
     known = [static_of(v) for v in (a, b)]
-    if all(type(k) in (int, bool, float) for k in known) and (
+    if all(type(k) in (int, bool) or type(k) is float and not frame.builder.trying for k in known) and (
         kind in _TOTAL or (kind in _BITS and float not in map(type, known)) or kind in (*_BY, gast.Div) and known[1] != 0
     ):  # variables whose values here are known
         return python(*known)

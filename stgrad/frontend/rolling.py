@@ -208,8 +208,12 @@ def roll(frame: Frame, found: Long, trip: Callable[[Value], None], read: Callabl
 
 def _works(frame: Frame, found: Long, trip: Callable[[Value], None]) -> bool:
     """Whether the first trip leaves something for the running program to do, and with few trips, whether all of them would be much to write."""
-    with frame.builder.block() as block:
-        trip(found.item(0))
+    trying, frame.builder.trying = frame.builder.trying, True
+    try:
+        with frame.builder.block() as block:
+            trip(found.item(0))
+    finally:
+        frame.builder.trying = trying
     if found.few and found.few * sum(1 for _ in walk(tuple(block))) <= MUCH:
         return False
     return not all(map(_is_known, block))
