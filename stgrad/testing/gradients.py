@@ -323,18 +323,18 @@ class _Check:
 
     def forward(self) -> None:
         """The tangent in a direction against the gradient: <x_bar, x_dot> = y_dot."""
-        v = self.every_direction()
+        v = self.every_direction(self.argnums)
         value, found = self.run(lambda *a: jvp(self.f, a, v, jit=self.jit))
         self.agree(float(np.real(found)), self.found, [v[i] for i in self.argnums], "the tangent")
         tolerance = 1e-4 if self.single else 1e-9
         if not np.allclose(value, self.value, rtol=tolerance, atol=tolerance, equal_nan=True):
             self.fail(f"forward mode gives the value {value!r}, should be {self.value!r}")
 
-    def every_direction(self) -> tuple[Any, ...]:
-        """A direction for all arguments; zero for those that are not asked for."""
+    def every_direction(self, argnums: Sequence[int]) -> tuple[Any, ...]:
+        """A direction for all arguments; zero for those that are not among these."""
 
         def leaf(x: Any, i: int) -> Any:
-            return noise(self.rng, x) if i in self.argnums or not is_float(x) else np.zeros(np.shape(x))
+            return noise(self.rng, x) if i in argnums or not is_float(x) else np.zeros(np.shape(x))
 
         return tuple(map_leaves(lambda x, _, i=i: leaf(x, i), a) for i, a in enumerate(self.args))
 
@@ -373,21 +373,24 @@ class _Check:
         """Hessian times vector by reverse over reverse and forward over reverse, against differences of the gradient, and against each other."""
         v = tuple(map_leaves(lambda leaf, _: noise(self.rng, leaf), self.args[i]) for i in self.argnums)
         products = self.hessian_product(v) if "reverse" in modes else None
-        if "forward" in modes:
-            whole = self.every_direction()
-            pushed = inner(self.run(lambda *a: jvp(self.gradient, a, whole, jit=self.jit)[1]), v)
-            if products is None:
-                norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(self.found)) if leaf is not None)
-                self.derivative_of_gradient(pushed, whole, v, norm, "forward mode")
-            else:
-                self.agree(pushed, products, [whole[i] for i in self.argnums], "the product of the Hessian")
         if products is None:
+            norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(self.found)) if leaf is not None)
+            for i in self.argnums:
+                u = self.every_direction((i,))
+                self.derivative_of_gradient(self.pushed(u, v), u, v, norm, f"argument `{self.names[i]}`, forward mode")
             return
+        if "forward" in modes:
+            whole = self.every_direction(self.argnums)
+            self.agree(self.pushed(whole, v), products, [whole[i] for i in self.argnums], "the product of the Hessian")
         norm = sum(float(np.sum(np.abs(leaf))) for leaf in leaves(list(products)) if leaf is not None)
         for k, i in enumerate(self.argnums):
             self.same_structure(f"{self.names[i]} (second order)", self.args[i], products[k])
             u = self.direction(i)
             self.derivative_of_gradient(inner(products[k], u[i]), u, v, norm, f"argument `{self.names[i]}`")
+
+    def pushed(self, u: tuple[Any, ...], v: tuple[Any, ...]) -> float:
+        """The same derivative, by forward over reverse."""
+        return inner(self.run(lambda *a: jvp(self.gradient, a, u, jit=self.jit)[1]), v)
 
     def derivative_of_gradient(self, got: float, u: tuple[Any, ...], v: tuple[Any, ...], norm: float, what: str) -> None:
         """A number is the derivative, in a direction u, of the inner product of the gradient and v; up to rounding of numbers as large as `norm`."""
