@@ -18,7 +18,7 @@ examples: .venv/.test  ## all examples
 	$(BIN)/python examples/shards_ensemble.py
 
 test: .venv/.test  ## all tests and doctests
-	$(BIN)/python -m pytest -q -n $(WORKERS) $(TESTS) || [ $$? -eq 5 ]  # 5: nothing was collected
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS) || [ $$? -eq 5 ]  # 5: nothing was collected
 
 bench: .venv/.bench  ## time gradients against primals, hand-written adjoints and other tools
 	$(BIN)/python -m benchmarks

@@ -31,7 +31,7 @@ class Renewed:
         self.y = self.y * c
 """
 Y = np.array([0.3, -0.7, 1.1])
-MODES = pytest.mark.parametrize("mode", [Mode(order=2), Mode(jit=True, order=2)], ids=["plain", "numba"])
+MODES = pytest.mark.parametrize("mode", [Mode(order=2), Mode(jit=True)], ids=["plain", "numba"])
 
 KNOWN = [
     "z = y\nreturn weigh(z, y) * np.sum(y * y)",

@@ -21,7 +21,7 @@ class Groups:
         self.now.append(v * v)
 """
 Y = np.array([0.3, -0.7, 1.1, 0.4, -0.2])
-MODES = pytest.mark.parametrize("mode", [Mode(order=2), Mode(jit=True, order=2)], ids=["plain", "numba"])
+MODES = pytest.mark.parametrize("mode", [Mode(order=2), Mode(jit=True)], ids=["plain", "numba"])
 
 LENGTHS = [
     "g, t = [0], 0.0\nfor v in y:\n    if v < 0:\n        t = t + max(g) ** 2\n        g = []\n    g.append(v * v)\nreturn t + sum(g)",

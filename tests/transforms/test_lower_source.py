@@ -208,7 +208,7 @@ def run(fn: Function, name: str, *, jit: bool = False) -> Any:
         return call(*args.values()), list(args.values())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_functions_agree_with_python(seed: int) -> None:
     writer = Writer(seed)
     function = define(writer.source(writer.rng.randrange(3, 14), "all"), f"<primal {seed}>")["f"]
@@ -223,7 +223,7 @@ def test_functions_agree_with_python(seed: int) -> None:
             same(np.asarray(a), np.asarray(b), 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 118))
 def test_gradients_agree_before_and_after_lowering(seed: int) -> None:
     writer = Writer(seed)
     function = define(writer.source(writer.rng.randrange(3, 12), "sum"), f"<loss {seed}>")["f"]
