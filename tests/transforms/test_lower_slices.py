@@ -298,7 +298,7 @@ def test_bounds_that_a_name_takes_one_after_the_other() -> None:
     np.testing.assert_allclose(stgrad.grad(joined, jit=False)(x), 2.0 * x)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_windows(seed: int) -> None:
     source = Writer(seed).program()
     name = f"<windows {seed}>"
