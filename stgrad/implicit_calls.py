@@ -145,6 +145,9 @@ def _dense(equation: Equation, y: Value) -> Value:
     frame, parts = equation.frame, list(leaves(y))
     if len(parts) == 1:
         found = [frame.call(dense_solve, (Linear(lambda v: next(iter(leaves(equation.pushed(equation.x, (v,)))))), parts[0]), {})]
+    elif len({type_of(part).dtype for part in parts}) > 1:  # type: ignore[union-attr]
+        hint = "solve for parts of one dtype, or give `tangent_solve`"
+        raise errors.TypeInferenceError("an equation in numbers of different dtypes is not solved by its matrix", frame.builder.loc, hint=hint)
     else:
 
         def image(v: Value) -> Value:

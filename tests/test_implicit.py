@@ -364,3 +364,12 @@ def test_structures(f, jit):
 def test_structures_outside_of_programs():
     x, y = stgrad.fixed_point(lambda s: (0.5 * (s[0] + 2.0 / s[0]), 0.5 * s[1] + s[0]), (1.0, np.zeros(2)))
     np.testing.assert_allclose([x, *y], [math.sqrt(2.0), 2.0 * math.sqrt(2.0), 2.0 * math.sqrt(2.0)])
+
+
+def test_parts_of_different_dtypes_are_refused():
+    def root(p):
+        a, b = stgrad.custom_root(lambda s: (s[0] - p, s[1] - p * (1.0 + 2.0j)), (1.0, 1.0j), lambda *_: (p, p * (1.0 + 2.0j)))
+        return a * np.abs(b) ** 2
+
+    with pytest.raises(errors.TypeInferenceError, match="numbers of different dtypes"):
+        stgrad.grad(root, jit=False)(2.0)

@@ -87,7 +87,7 @@ def _join_dtype(a: Type, b: Type) -> str:
 
 
 def _same_constant(a: Value, b: Value) -> bool:
-    return isinstance(a, Known) and isinstance(b, Known) and type(a.const) is type(b.const) and bool(a.const == b.const)
+    return isinstance(a, Known) and isinstance(b, Known) and type(a.const) is type(b.const) and repr(a.const) == repr(b.const)
 
 
 def same(a: Value, b: Value) -> bool:
