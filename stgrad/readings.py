@@ -10,7 +10,7 @@ from stgrad.analysis.overlaps import refusal, unordered
 from stgrad.frontend import Reading, result_operand
 from stgrad.ir import Function, Var
 from stgrad.transforms.cells import cells, check_looks
-from stgrad.transforms.decided import decide
+from stgrad.transforms.decided import decide, end_where_it_raises
 from stgrad.transforms.motion import move_integers
 from stgrad.transforms.overflow import guard_integers
 from stgrad.transforms.own_kinds import Items
@@ -63,4 +63,4 @@ def _guarded(reading: Reading, *, everything: bool) -> Function:
     """The program with tests of what Python would refuse, or compute differently."""
     fn = guard_positions(move_integers(decide(reading.function)), reading.tested)  # the first: a line that may raise keeps tests behind it
     fn = guard_integers(fn, reading.tested)
-    return refuse(fn, reading.tested | reading.library, Items(reading.items, reading.listed), everything=everything)
+    return end_where_it_raises(refuse(fn, reading.tested | reading.library, Items(reading.items, reading.listed), everything=everything))

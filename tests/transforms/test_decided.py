@@ -116,3 +116,31 @@ def test_compiled_and_empty(f) -> None:
     if f in (asked_again, by_an_index):
         with pytest.raises(ValueError, match="no items"):
             stgrad.grad(f, jit=False)(np.zeros(0))
+
+
+def read_only(x, n):
+    """What stands behind the store never runs: it neither has a sweep back nor types."""
+    wide = np.broadcast_to(x, (2, x.shape[0]))
+    if n > 0:
+        wide[0, 0] = 1.0
+        x = x[::2] * wide[0, ::2]
+    return np.sum(x) * 2.0
+
+
+def always_read_only(x, n):
+    wide = np.broadcast_to(x, (2, x.shape[0]))
+    part = x[n : n + 1] if n > 1 else x
+    wide[0, 0] = 1.0
+    rows = [part * i for i in range(n)]
+    return np.sum(rows[0]) + np.sum(wide)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_nothing_stands_behind_a_line_that_always_raises(jit) -> None:
+    x = np.array([1.5, -0.5, 2.0])
+    g = stgrad.grad(read_only, jit=jit)
+    np.testing.assert_array_equal(g(x, 0), [2.0, 2.0, 2.0])
+    for h in (g, stgrad.grad(always_read_only, jit=jit), stgrad.jit(always_read_only), lambda x, n: stgrad.vjp(lambda y: (always_read_only(y, n), y), x, jit=jit)):
+        with pytest.raises(ValueError, match="read-only"):
+            h(x, 2)
+    assert "_bar +=" not in stgrad.grad(always_read_only, jit=jit).source(x, 2)

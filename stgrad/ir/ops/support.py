@@ -110,7 +110,7 @@ _MEASURED: list[tuple[str, dict[str, str]]] = [
     ("np.select", {"(B1,B1),(A1,A1)": "dfDl?", "(B1,B1),(A1,A1),default=x": "dDl?", "(B2,B2),(A2,A2)": "dfDl?"}),
     ("np.where", {"B1,A1,A1": "dfDl?", "B2,A2,s": "dfDl?", "B2,s,s": "dfDl?", "B2,A2,A1": "dfDl?", "B1": "dfDl?"}),
     ("np.clip", {"A1,x,x": "df", "A2,s,s": "dfl?", "A2,A2,A2": "dfl?", "A1,s,None": "dfl?"}),
-    ("np.searchsorted", {"A1,s": "dfDl?", "A1,A1": "dfDl?", "A1,A2": "dfDl?", "A1,A1,side='right'": "dfDl?"}),
+    ("np.searchsorted", {"A1,s": "dfDl?", "A1,s,side='right'": "dfDl?", "A1,A1": "dfDl?", "A1,A2": "dfDl?", "A1,A1,side='right'": "dfDl?"}),
     ("np.digitize", {"A1,A1": "dfl?", "s,A1": "dfl?"}),
     ("np.bincount", {"I1": "dfDl?", "I1,weights=A1": "dfl?"}),
     ("np.tril_indices np.triu_indices", {"n": "dfDl?", "n,n": "dfDl?", "i": "dfDl?"}),
