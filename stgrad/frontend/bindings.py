@@ -9,7 +9,7 @@ import gast
 
 
 def counters_read_later(tree: Any) -> set[str]:
-    """Names of loop counters that are read outside the loops that bind them."""
+    """Names of loop counters that are read outside the loops that bind them, or that a loop inside binds again."""
     found: set[str] = set()
 
     def visit(node: Any, bound: frozenset[str]) -> None:
@@ -17,6 +17,8 @@ def counters_read_later(tree: Any) -> set[str]:
             found.add(node.id)
         if isinstance(node, gast.For) and isinstance(node.target, gast.Name):
             visit(node.iter, bound)
+            if node.target.id in bound:
+                found.add(node.target.id)
             bound = bound | {node.target.id}
         for child in gast.iter_child_nodes(node):
             visit(child, bound)

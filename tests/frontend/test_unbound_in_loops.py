@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 
@@ -83,3 +84,39 @@ def test_the_other_path(f, jit):
 @pytest.mark.parametrize("jit", [False, True])
 def test_an_earlier_trip_of_the_loop_around(jit):
     np.testing.assert_allclose(stgrad.grad(bound_by_the_loop_around, jit=jit)(X, Y), np.full(3, 0.5**4))
+
+
+def bound_again(x, k):
+    s = 0.0
+    for n in range(2, 5):
+        y = np.zeros(n)
+        for n in range(k, 0, -1):
+            y[0] += x * n * x
+        for j in range(n):
+            s += y.sum() * j
+        else:
+            s += n * x
+    return s * n
+
+
+def bound_again_by_others(x, k):
+    s = 0.0
+    for n in range(k):
+        for n in [n + 1, 7]:
+            s = s * 0.5 + x * n
+        if s > 30.0:
+            break
+    for n, m in enumerate([x, s * x, s]):
+        for n in range(n):
+            m += x * n
+        s += m * n
+    return s * x
+
+
+@pytest.mark.parametrize("f", [bound_again, bound_again_by_others])
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_loop_inside_has_the_counter_of_the_one_around(f, jit) -> None:
+    for k in (0, 1, 4):
+        if k or f is bound_again_by_others:
+            assert stgrad.value_and_grad(f, jit=jit)(2.0, k)[0] == f(2.0, k)
+            check_gradient(f, (2.0, k), argnums=0, jit=jit)
