@@ -20,7 +20,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend import exceptions
-from stgrad.frontend.certainties import RAISED, left, raised_by_python
+from stgrad.frontend.certainties import RAISED, in_a_call, left, raised_by_python
 from stgrad.frontend.control import branch, growing
 from stgrad.frontend.departures import Leaves
 from stgrad.frontend.escapes import Escapes, exception_of, raises, refused, tested, untested
@@ -130,7 +130,7 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
             raise
         return cause
     except caught as raised:
-        return raised
+        return raised if isinstance(raised, KeyError) or in_a_call(raised) else exceptions.described(raised)
     return None
 
 

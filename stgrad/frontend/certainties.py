@@ -35,14 +35,16 @@ RAISED = (KeyError, IndexError, AttributeError, ImportError, TypeError, ValueErr
 def raised_by_python(error: Exception) -> Exception | None:
     """The exception that Python raises where reading found an error, None where the error is that of the front end alone."""
     if not isinstance(error, errors.StgradError):
-        return error if isinstance(error, RAISED) and _in_a_call(error) else None
+        return error if isinstance(error, RAISED) and in_a_call(error) else None
     cause = error.__cause__
     kinds = (errors.ShapeError, errors.TypeInferenceError, errors.UndefinedNameError, errors.UnknownFunctionError)
     ours = isinstance(cause, errors.StgradError) or not isinstance(error, kinds)
-    return cause if error.certain and not ours and isinstance(cause, RAISED) else None
+    if not error.certain or ours or not isinstance(cause, RAISED):
+        return None
+    return cause if isinstance(cause, KeyError) else exceptions.described(cause)  # which carries the key
 
 
-def _in_a_call(error: Exception) -> bool:
+def in_a_call(error: Exception) -> bool:
     """Whether a function raised it that was called with what is known, as the program calls it."""
     return any(frame.f_code is called.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.builder import Builder, continuing
-from stgrad.frontend.exceptions import made
+from stgrad.frontend.exceptions import described
 from stgrad.frontend.values import Sym
 from stgrad.ir import (
     NONE,
@@ -35,16 +35,18 @@ from stgrad.ir import (
     Loc,
     Operand,
     Pack,
+    Slice,
     Stmt,
     Store,
     Type,
     Var,
     While,
     entries_of,
+    operand_vars,
     walk,
 )
 from stgrad.ir.ops import operation
-from stgrad.ir.ops.domains import RAISES
+from stgrad.ir.ops.domains import COUNTED, OF_SOME, RAISES, SURE
 from stgrad.ir.units import UNITS, Unit
 
 BOOL, INT = Type("bool", weak=True), Type("int64", weak=True)
@@ -69,7 +71,7 @@ def exception_of(effect: Effect, builder: Builder) -> Exception:
     kind, shown = key = _key(effect)
     cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
     if key not in builder.raised:
-        builder.raised[key] = made(cls, (shown,) if shown else ())
+        builder.raised[key] = described(cls(*((shown,) if shown else ())))
     return builder.raised[key]
 
 
@@ -119,8 +121,15 @@ class _Tests:
                 return self.raising(lambda: self.made("np.not_equal", left, right), "ValueError", message, stmt.loc)
             case Store() if self.catches(IndexError):
                 return self.positions(stmt.target, stmt.index, stmt.loc)
-            case Assign(op="getitem", args=(Var() as array, index)) if self.catches(IndexError):
-                return self.positions(array, index, stmt.loc)
+            case Assign(op="getitem", args=(Var() as array, index)):
+                positions = self.positions(array, index, stmt.loc) if self.catches(IndexError) else ()
+                return (*positions, *(self.steps(index, stmt.loc) if self.catches(ValueError) else ()))
+            case Assign(op=op, args=(Var() as array, *_)) if op in OF_SOME and self.catches(ValueError):
+                return self.some(array, stmt)
+            case Assign(op=op, args=(_, Var() as count)) if operation(op).symbol in ("<<", ">>") and self.catches(ValueError) and self.one(stmt.args[0]):
+                return self.negative(count, "negative shift count", stmt.loc)
+            case Assign(op="np.repeat", args=(_, Var() as count, *_)) if self.catches(ValueError) and self.one(count):
+                return self.negative(count, "negative dimensions are not allowed", stmt.loc)
             case Assign(op=op, args=(Var() as matrix, *_)) if op in _FAILS and self.catches(np.linalg.LinAlgError):
                 test = _FAILS[op]
                 return self.raising(lambda: self.made(test, matrix), "LinAlgError", _MESSAGES[test], stmt.loc)
@@ -139,9 +148,12 @@ class _Tests:
     def positions(self, array: Var, index: Operand, loc: Loc | None) -> Block:
         out: list[Stmt] = []
         for axis, entry in enumerate(entries_of(index)):
+            message = f"index is out of bounds for axis {axis}"
+            if _is_gather(entry, self.builder.types) and not _is_mask(entry, self.builder.types):
+                outside = [lambda axis=axis, entry=entry: self.made("runtime.outside", entry, self.extent(array, axis))]
+                out += self.raising(outside[0], "IndexError", message, loc)
             if not _is_position(entry, self.builder.types):
                 continue
-            message = f"index is out of bounds for axis {axis}"
 
             def above(axis: int = axis, entry: Operand = entry) -> Sym:
                 return self.made("np.greater_equal", entry, self.extent(array, axis))
@@ -154,6 +166,27 @@ class _Tests:
                 if constant is None or (constant >= 0) == (outside is above):
                     out += self.raising(outside, "IndexError", message, loc)
         return tuple(out)
+
+    def one(self, operand: Operand) -> bool:
+        return not isinstance(operand, Var) or not self.builder.types[operand.name].array
+
+    def negative(self, count: Var, message: str, loc: Loc | None) -> Block:
+        return self.raising(lambda: self.made("np.less", count, Const(0)), "ValueError", message, loc) if self.one(count) else ()
+
+    def steps(self, index: Operand, loc: Loc | None) -> Block:
+        """No slice has a step of 0."""
+        steps = [entry.step for entry in entries_of(index) if isinstance(entry, Slice) and isinstance(entry.step, Var)]
+        tests = [lambda step=step: self.made("np.equal", step, Const(0)) for step in steps]
+        return tuple(s for test in tests for s in self.raising(test, "ValueError", "slice step cannot be zero", loc))
+
+    def some(self, array: Var, stmt: Assign) -> Block:
+        """A reduction that has no result without items; along an axis, none of the others needs any."""
+        dims = self.builder.types[array.name].dims
+        axis = dict(stmt.kwargs).get("axis", stmt.args[1] if len(stmt.args) > 1 else NONE)
+        named = [e.value for e in entries_of(axis) if isinstance(e, Const) and isinstance(e.value, int)]
+        empty = [k for k in ([a % len(dims) for a in named] if named else range(len(dims))) if dims[k].offset <= 0]
+        tests = [lambda k=k: self.made("np.equal", self.extent(array, k), Const(0)) for k in empty]
+        return tuple(s for test in tests for s in self.raising(test, "ValueError", "zero-size array to reduction operation", stmt.loc))
 
     def extents(self, stmt: Assign) -> Block:
         """Extents that differ, and of which none is 1, do not broadcast."""
@@ -250,7 +283,7 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
     for stmt in walk(tuple(block)):
         if id(stmt) in builder.sure:
             continue
-        if isinstance(stmt, Store) and catches(IndexError) and any(_is_gather(e, types) for e in entries_of(stmt.index)):
+        if isinstance(stmt, Store) and catches(IndexError) and any(_is_mask(e, types) for e in entries_of(stmt.index)):
             yield stmt, "a subscript", IndexError
         if isinstance(stmt, Custom) and raises_within(stmt, catches):
             yield stmt, "a function with its own derivative", Exception
@@ -263,10 +296,28 @@ def untested(block: Sequence[Stmt], builder: Builder, catches: Catches) -> Itera
             yield from ((stmt, what, kind) for kind in (ValueError, OverflowError) if catches(kind))
         if "linalg." in op and op not in _FAILS and op not in ("np.linalg.norm", "np.linalg.det", "np.linalg.slogdet") and catches(np.linalg.LinAlgError):
             yield stmt, what, np.linalg.LinAlgError
-        if op == "getitem" and catches(IndexError) and any(_is_gather(e, types) for e in entries_of(stmt.args[1])):
+        if op == "getitem" and catches(IndexError) and any(_is_mask(e, types) for e in entries_of(stmt.args[1])):
             yield stmt, "a subscript", IndexError
-        if catches(ValueError) and not _agrees(stmt, types):
+        if catches(ValueError) and not (_agrees(stmt, types) and _sure(stmt, types)):
             yield stmt, what, ValueError
+        for kind in (IndexError, ZeroDivisionError):
+            if catches(kind) and not _sure(stmt, types):
+                yield stmt, what, kind
+
+
+def _sure(stmt: Assign, types: dict[str, Type]) -> bool:
+    """Whether an operation raises nothing for its numbers, or under conditions that are tested."""
+    op, kind = stmt.op, operation(stmt.op).kind
+    operands = [*stmt.args, *(value for _, value in stmt.kwargs)]
+    if op in COUNTED:
+        counts = [types[name] for operand in operands for name in operand_vars(operand)]
+        return all(t.is_float for t in counts)
+    if op == "np.arange":
+        step = operands[2] if len(operands) > 2 else Const(1)
+        return isinstance(step, Const) and step.value != 0
+    if kind == "call":
+        return op.startswith("runtime.") and not op.startswith("runtime.call_")
+    return kind not in ("rule", "unknown") or op in SURE or op in OF_SOME or op in _FAILS or op in UNITS or op.startswith("math.")
 
 
 def _raised_by(unit: Unit, catches: Catches) -> type[BaseException] | None:
@@ -287,6 +338,10 @@ def raises_within(stmt: Custom, catches: Catches) -> bool:
 
 def _is_gather(entry: Operand, types: dict[str, Type]) -> bool:
     return isinstance(entry, Var) and types[entry.name].rank > 0
+
+
+def _is_mask(entry: Operand, types: dict[str, Type]) -> bool:
+    return isinstance(entry, Var) and types[entry.name].rank > 0 and types[entry.name].dtype == "bool"
 
 
 def _agrees(stmt: Assign, types: dict[str, Type]) -> bool:

@@ -11,13 +11,14 @@ from types import FunctionType
 
 from stgrad import errors
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.text import has_unknown
+from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.values import Value
 from stgrad.ir import Const, Effect
 from stgrad.lookups import ABSENT, LIBRARIES, lineage, look, read, root_of
 
 _ADDED = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceback__", "__notes__"})  # by the interpreter
 _WHOLE = "_stgrad_whole"  # in what exceptions of programs hold: whether they carry what they do in Python
+_SAYS = "_stgrad_says"  # what is shown of one that the compiler describes
 
 
 def made(cls: type[Exception], args: tuple[Value, ...]) -> Exception:
@@ -30,6 +31,14 @@ def made(cls: type[Exception], args: tuple[Value, ...]) -> Exception:
     return exception
 
 
+def described(exception: Exception) -> Exception:
+    """An exception of Python's that the compiler describes: what it says may be shown, and is not known, since Python's words may be others."""
+    if _WHOLE not in vars(exception):  # else the program has made it
+        vars(exception).update({_WHOLE: False, _SAYS: text_of(exception)})
+        exception.args = (RunTimeText(UNKNOWN),) * len(exception.args)
+    return exception
+
+
 def _made_in_python(cls: type) -> bool:
     ask = read if root_of(cls) in LIBRARIES else look
     return any(isinstance(ask("raw", cls, name), (FunctionType, staticmethod)) for name in ("__init__", "__new__", "__setattr__", "__getattribute__"))
@@ -38,6 +47,8 @@ def _made_in_python(cls: type) -> bool:
 def text_of(exception: BaseException) -> str:
     """The text of an exception that the running program raises, which has one argument at most."""
     args = exception.args
+    if _SAYS in vars(exception):
+        return str(vars(exception)[_SAYS])
     return str(args if len(args) > 1 else args[0] if args else "")
 
 
@@ -49,6 +60,8 @@ def says_more(exception: BaseException) -> bool:
 def refuse_unknown(frame: Frame, exception: BaseException, name: str) -> None:
     """Refuse an attribute of an exception of which reading knows nothing: what the class has for all is known."""
     what = f"`{name}` of an exception is not supported" if name in _ADDED else f"what a `{type(exception).__name__}` carries is not known here"
+    if name == "args" and _SAYS in vars(exception) and exception.args:
+        return
     if name in _ADDED or not vars(exception).get(_WHOLE, True) and not _of_the_class(exception, name):
         raise errors.UnsupportedSyntaxError(what, frame.builder.loc, hint="bind what the handler needs to a name before the exception is raised")
 
@@ -67,4 +80,4 @@ def emit_raised(frame: Frame, exception: Exception) -> None:
     frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(shown)), (), frame.builder.loc, frame.builder.note))
 
 
-__all__ = ["emit_raised", "made", "refuse_unknown", "says_more", "text_of"]
+__all__ = ["described", "emit_raised", "made", "refuse_unknown", "says_more", "text_of"]

@@ -187,6 +187,8 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 def vander(x, N=None, increasing=False):
     if np.ndim(x) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    if N is not None and N < 0:
+        raise ValueError("negative dimensions are not allowed")
     powers = np.arange(np.size(x) if N is None else N)
     return np.reshape(x, (-1, 1)) ** (powers if increasing else powers[::-1])
 

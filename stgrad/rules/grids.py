@@ -118,6 +118,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear, in double precision; on a knot the slope is that to its right."""
     if np.shape(xp)[0] != np.shape(fp)[0]:
         raise ValueError("fp and xp are not of the same length.")
+    if np.shape(xp)[0] == 0:
+        raise ValueError("array of sample points is empty")
     if period is not None:
         order = np.argsort(xp % period)
         xs, ys = (xp % period)[order], fp[order]
@@ -394,6 +396,10 @@ def roots(p):
 @composite(np.polyfit)
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     refuse(full or cov or rcond is not None, "np.polyfit gives its coefficients alone here", "leave out full, cov and rcond")
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if np.size(x) == 0:
+        raise TypeError("expected non-empty vector for x")
     powers = np.vander(x, int(deg) + 1)
     if w is not None:
         powers = powers * np.expand_dims(w, 1)

@@ -72,6 +72,8 @@ def insert(arr, obj, values, axis=None):
     if np.ndim(obj) > 0:
         return inserted(leading_axis(arr, axis), np.asarray(obj), values, axis)
     n = np.shape(arr)[axis]
+    if obj < -n or obj > n:
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
     at = obj + n if obj < 0 else obj
     new = (np.ravel(values) if np.ndim(arr) == 1 else filling(arr, np.asarray(values), axis)).astype(arr.dtype)
     return np.concatenate((part(arr, 0, at, axis), new, part(arr, at, n, axis)), axis=axis)
@@ -87,9 +89,13 @@ def filling(arr, values, axis):
 def inserted(rows, places, values, axis):
     """At several positions, all of which count in the array as it was."""
     refuse(np.ndim(values) > 1, "np.insert of several rows at several positions is not supported", "join the parts with np.concatenate")
-    order = np.argsort(places % (np.shape(rows)[0] + 1), kind="stable")
+    n = np.shape(rows)[0]
+    if np.any(np.logical_or(places < -n, places > n)):
+        raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
+    places = np.where(places < 0, places + n, places)
+    order = np.argsort(places, kind="stable")
     at = np.zeros(np.size(places), dtype=np.int64)
-    at[order] = (places % (np.shape(rows)[0] + 1))[order] + np.arange(np.size(places))
+    at[order] = places[order] + np.arange(np.size(places))
     old = np.ones(np.shape(rows)[0] + np.size(places), dtype=bool)
     old[at] = False
     r = np.zeros((np.shape(rows)[0] + np.size(places),) + np.shape(rows)[1:], dtype=rows.dtype)
@@ -107,6 +113,8 @@ def delete(arr, obj, axis=None):
         kept = np.ones(n, dtype=bool)
         kept[obj if isinstance(obj, slice) else np.asarray(obj)] = False
         return np.take(arr, np.flatnonzero(kept), axis=axis)
+    if obj < -n or obj >= n:
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
     at = obj + n if obj < 0 else obj
     return np.concatenate((part(arr, 0, at, axis), part(arr, at + 1, n, axis)), axis=axis)
 

@@ -334,6 +334,9 @@ def place_of(q, n, method):
 @composite(np.quantile)
 def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     """Of sorted elements, interpolated as `method` says; the axes of `q` come first."""
+    q = np.asarray(q) if isinstance(q, (list, tuple)) else q
+    if not np.all(np.logical_and(q >= 0.0, q <= 1.0)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
     r = np.sort(rows(a, axis), axis=-1)
     n = np.shape(r)[-1]
     position = place_of(q, n, method)
@@ -351,7 +354,10 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
 @composite(np.percentile)
 def percentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    return np.quantile(a, np.asarray(q) / 100.0, axis=axis, method=method, keepdims=keepdims)
+    q = np.asarray(q)
+    if not np.all(np.logical_and(q >= 0.0, q <= 100.0)):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return np.quantile(a, q / 100.0, axis=axis, method=method, keepdims=keepdims)
 
 
 def numbers_first(a, axis):
@@ -374,6 +380,8 @@ def between(r, position, n):
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     if a.dtype.kind in "iub":
         return np.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
+    if not np.all(np.logical_and(q >= 0.0, q <= 1.0)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
     refuse(np.ndim(q) > 0, "np.nanquantile of several quantiles is not supported", "call it once for each")
     r, n = numbers_first(a, axis)
     if np.shape(r)[-1] == 0:
@@ -383,7 +391,10 @@ def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear
 
 @composite(np.nanpercentile)
 def nanpercentile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
-    return np.nanquantile(a, np.asarray(q) / 100.0, axis=axis, method=method, keepdims=keepdims)
+    q = np.asarray(q)
+    if not np.all(np.logical_and(q >= 0.0, q <= 100.0)):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return np.nanquantile(a, q / 100.0, axis=axis, method=method, keepdims=keepdims)
 
 
 @composite(np.nanmedian)

@@ -81,6 +81,8 @@ def select(condlist, choicelist, default=0):
 @composite(np.choose)
 def choose(a, choices, out=None, mode="raise"):
     n = len(choices)
+    if mode == "raise" and np.any(np.logical_or(np.less(a, 0), np.greater_equal(a, n))):
+        raise ValueError("invalid entry in choice array")
     which = a % n if mode == "wrap" else np.clip(a, 0, n - 1) if mode == "clip" else a
     r = choices[n - 1]
     for i in range(n - 1):

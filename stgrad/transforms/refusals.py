@@ -155,6 +155,8 @@ class _Search:
         known = operation(stmt.op)
         if known.shape is not None:
             return self.extents(stmt)
+        if stmt.op == "np.bincount":
+            return self.counted(stmt)
         if known.symbol == "**" and np.dtype(target.dtype).kind in "iu" and not target.weak:
             return self.integer_power(stmt)
         if target.array or any(t is None or t.array for t in types):
@@ -339,6 +341,16 @@ class _Search:
                 self.known.add(key)
                 below = self.maker.made("np.less", (item, Const(0)), BOOL, out)
                 out.append(If(below, (_raise("ValueError", "negative dimensions are not allowed", stmt),), (), stmt.loc))
+        return out
+
+    def counted(self, stmt: Assign) -> list[Stmt]:
+        """Numbers that are counted are none below 0: compiled code would count in front of the array."""
+        out: list[Stmt] = []
+        type_ = self.type_of(stmt.args[0])
+        if type_ is not None and np.dtype(type_.dtype).kind == "i":
+            below = self.maker.made("np.less", (stmt.args[0], Const(0)), replace(type_, dtype="bool", value=None), out)
+            negative = self.maker.made("np.any", (below,), BOOL, out)
+            out.append(If(negative, (_raise("ValueError", "'list' argument must have no negative elements", stmt),), (), stmt.loc))
         return out
 
     # ------------------------------------------------------------------ tests

@@ -51,6 +51,31 @@ RAISES: dict[str, tuple[Row, ...]] = {
     "math.fmod": (Row((("np.equal", 0.0),), math.fmod, (1.0, 0.0), at=1), Row((("np.equal", math.inf),), math.fmod, (math.inf, 1.0), sized=True, rare=True)),
 }
 
+# Reductions that raise a ValueError where they have no item.
+OF_SOME = frozenset("np.max np.amax np.min np.amin np.nanmax np.nanmin np.argmax np.argmin np.ptp".split())
+
+# Operations of no kind of their own that raise nothing, whatever numbers and extents they get, but where extents do not agree.
+SURE = frozenset(
+    """np.allclose np.angle np.append np.argsort np.argwhere np.around np.array_equal np.array_equiv np.atleast_1d np.atleast_2d np.atleast_3d np.bartlett
+    np.blackman np.broadcast_arrays np.can_cast np.column_stack np.compress np.convolve np.correlate np.corrcoef np.count_nonzero np.cov np.cross np.cumprod
+    np.cumsum np.cumulative_prod np.cumulative_sum np.diagflat np.diff np.dstack np.ediff1d np.einsum np.extract np.fft.fftshift np.fft.ifftshift np.fix
+    np.flatnonzero np.flip np.fliplr np.flipud np.frexp np.gcd np.hamming np.hanning np.hstack np.inner np.isclose np.iscomplex np.iscomplexobj np.isin
+    np.isneginf np.isposinf np.isreal np.isrealobj np.isscalar np.issubdtype np.ix_ np.kron np.lcm np.ldexp np.lexsort np.linalg.cross np.linalg.det
+    np.linalg.diagonal np.linalg.matmul np.linalg.matrix_norm np.linalg.matrix_transpose np.linalg.multi_dot np.linalg.norm np.linalg.outer
+    np.linalg.slogdet np.linalg.tensordot np.linalg.trace np.linalg.vecdot np.linalg.vector_norm np.matrix_transpose np.matvec np.median np.meshgrid
+    np.min_scalar_type np.modf np.nan_to_num np.nancumprod np.nancumsum np.nanmean np.nanmedian np.nanprod np.nanstd np.nansum np.nanvar np.nonzero
+    np.outer np.poly np.polyadd np.polyder np.polyint np.polymul np.polysub np.polyval np.promote_types np.result_type np.rollaxis np.rot90 np.round
+    np.searchsorted np.select np.sinc np.spacing np.std np.tensordot np.trace np.trapezoid np.tril_indices_from np.triu_indices_from np.unique np.unwrap
+    np.vdot np.vecdot np.vecmat np.vstack""".split()
+)
+
+# The same but for whole numbers that they are given: counts, sizes, positions, axes. What a program knows of these has been tried when it is read.
+COUNTED = frozenset(
+    """np.argpartition np.array_split np.diag_indices np.diag_indices_from np.dsplit np.eye np.fft.fft np.fft.fft2 np.fft.fftfreq np.fft.fftn np.fft.hfft
+    np.fft.ifft np.fft.ifft2 np.fft.ifftn np.fft.ihfft np.fft.irfft np.fft.irfft2 np.fft.irfftn np.fft.rfft np.fft.rfft2 np.fft.rfftfreq np.fft.rfftn
+    np.geomspace np.hsplit np.identity np.indices np.linspace np.logspace np.pad np.partition np.split np.tri np.tril_indices np.triu_indices np.vsplit""".split()
+)
+
 # Operations with one-sided derivatives somewhere: the rules say which one counts there (docs/limits.md).
 KINKS = frozenset(
     """np.absolute np.fabs math.fabs np.maximum np.fmax np.minimum np.fmin np.clip np.max np.min np.amax np.amin np.nanmax np.nanmin np.sort
