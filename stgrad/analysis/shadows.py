@@ -33,6 +33,7 @@ from stgrad.ir import (
     assigns,
     blocks,
     reads,
+    runs_once,
     stored,
     walk,
 )
@@ -160,7 +161,7 @@ class _Conflicts:
 
     def loop(self, stmt: For | While, pairs: Pairs) -> Pairs:
         body = stmt.body if isinstance(stmt, For) else (*stmt.head, *stmt.body)
-        for name in assigned(body) & self.liveness.after[id(stmt)]:
+        for name in assigned(body) & self.liveness.after[id(stmt)] if not runs_once(stmt) else ():
             if self.types[name].array and self._bound_anew(body, name):
                 self.found.add(self.classes.find(name))
         while True:

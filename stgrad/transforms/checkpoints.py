@@ -204,6 +204,8 @@ class _Isolation:
         for name in state:
             if name in self.shadowed:
                 self.refuse(loop, name, "the loop binds it anew, and views of it are written to")
+        for name in sorted((bound & self.shadowed & self.live.after[id(loop)]) - set(state)):  # trips that run again would make its adjoint anew
+            self.refuse(loop, name, "what is made there is changed, or looked into under another name, behind it")
         members = [*outside, *(n for n in state if self.classes.find(n) in written)]
         own = all(n not in self.shadowed and self.private(n, loop, members, objects) for n in members)
         copies = {n: self.copy(n) for n in members}

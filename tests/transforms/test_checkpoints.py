@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thorough import check_gradient
 
 import stgrad
 from stgrad import checkpointed, errors
@@ -373,3 +374,57 @@ def test_shared_memory(program: Any) -> None:
     """Never wrong: refused, or as without the mark."""
     with pytest.raises(errors.AliasingError, match="checkpointed loop"):
         stgrad.grad(program)(X, 3)
+
+
+MATRIX = np.array([[0.5, 0.2], [-0.3, 0.4]])
+RUN_AGAIN = {
+    "product": lambda z: MATRIX @ z,
+    "product and sum": lambda z: np.tanh(MATRIX @ z) + z,
+    "column": lambda z: MATRIX[:, 0] * z,
+    "pair": lambda z: (MATRIX @ z) * np.sum(z),
+    "scalar": lambda z: z @ (MATRIX @ z) * z,
+}
+
+
+@pytest.mark.parametrize("name", RUN_AGAIN)
+@pytest.mark.parametrize("jit", [False, True])
+def test_calls_with_captured_arrays_run_again(name, jit) -> None:
+    """The extents of a captured array are not known to be those of the argument: the adjoint of the result is the one from behind the call."""
+    block = stgrad.checkpoint(RUN_AGAIN[name])
+
+    def once(x):
+        y = block(x)
+        return np.sum(y**2) + y[0]
+
+    def repeated(x, n):
+        for _ in range(n):
+            x = block(x)
+        return np.sum(x**3)
+
+    x = np.array([0.3, -0.8])
+    check_gradient(once, (x,), jit=jit)
+    check_gradient(repeated, (x, 3), argnums=0, jit=jit)
+
+
+@stgrad.checkpoint
+def given_back(z):
+    return z
+
+
+def changed_behind(x):
+    y = given_back(x)
+    y[0] = y[0] * 2.0
+    return np.sum(x**2)
+
+
+def made_in_the_last_trip(x, n):
+    y = x
+    for i in stgrad.checkpointed(range(n)):
+        y = np.cumsum(x[: i + 1]) * np.sin(x[: i + 1])
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize(("f", "rest"), [(changed_behind, ()), (made_in_the_last_trip, (2,))])
+def test_what_is_made_there_and_changed_behind_is_refused(f, rest) -> None:
+    with pytest.raises(stgrad.errors.AliasingError, match="cannot be kept apart"):
+        stgrad.grad(f, jit=False)(np.array([0.3, -0.8]), *rest)

@@ -140,7 +140,11 @@ def test_nothing_stands_behind_a_line_that_always_raises(jit) -> None:
     x = np.array([1.5, -0.5, 2.0])
     g = stgrad.grad(read_only, jit=jit)
     np.testing.assert_array_equal(g(x, 0), [2.0, 2.0, 2.0])
-    for h in (g, stgrad.grad(always_read_only, jit=jit), stgrad.jit(always_read_only), lambda x, n: stgrad.vjp(lambda y: (always_read_only(y, n), y), x, jit=jit)):
+
+    def pulled(x, n):
+        return stgrad.vjp(lambda y: (always_read_only(y, n), y), x, jit=jit)
+
+    for h in (g, stgrad.grad(always_read_only, jit=jit), stgrad.jit(always_read_only), pulled):
         with pytest.raises(ValueError, match="read-only"):
             h(x, 2)
     assert "_bar +=" not in stgrad.grad(always_read_only, jit=jit).source(x, 2)
