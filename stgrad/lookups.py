@@ -165,7 +165,17 @@ def _module(owner: None, name: str) -> Any:
 
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    return function(*arguments)
+    try:
+        return function(*arguments)
+    except Exception as raised:  # noqa: BLE001  (which is what the call gives)
+        return _Raised(type(raised))
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """What a call gives that raises."""
+
+    cls: type[BaseException]
 
 
 def spelled(numbers: np.ndarray[Any, Any]) -> str:
@@ -254,14 +264,29 @@ def called(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any
     """`function(*arguments, **options)`, on the record where it may run code of the user, or look into an object of theirs."""
     if options:
         function = partial(function, **options)
-    value = function(*arguments)
+    try:
+        value = function(*arguments)
+    except Exception as raised:
+        _note_call(function, arguments, options, _Raised(type(raised)))
+        raise
     if isinstance(value, np.ndarray):
         value = value.copy()  # it may be one that an object keeps, and changes: what was found stays what it was
+    _note_call(function, arguments, options, value)
+    return value
+
+
+def _note_call(function: Any, arguments: tuple[Any, ...], options: dict[str, Any], value: Any) -> None:
+    by_protocol = function in _PROTOCOL_CALLS
     if function in (isinstance, issubclass) and _asks_the_order_alone(arguments[1]):
         lineage(type(arguments[0]) if function is isinstance else arguments[0])
-    elif not all(_plain(read, function in _PROTOCOL_CALLS) for read in (*arguments, *options.values(), *_owner_of(function))):
+    elif _asks_around(function, arguments) or not all(_plain(v, by_protocol) for v in (*arguments, *options.values(), *_owner_of(function))):
         note("call", function, arguments, value)
-    return value
+
+
+def _asks_around(function: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether what a function gives is a matter of more than its arguments: settings (`np.geterr()`), defaults of functions (`inspect.signature(f)`)."""
+    of_no_object = isinstance(function, FunctionType) or isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, ModuleType)
+    return of_no_object and (not arguments or function.__module__ == "inspect")
 
 
 def _owner_of(function: Any) -> tuple[Any, ...]:
@@ -277,7 +302,7 @@ def _asks_the_order_alone(classes: Any) -> bool:
 def _plain(value: Any, by_protocol: bool) -> bool:
     """Whether a value, and those in it, are what they are for good, or a container whose contents are on the record.
 
-    What a function asks `by_protocol` is settled by the class alone, unless that has a method for it in Python.
+    What a function asks `by_protocol` is settled by the class alone, unless that has a method for it: those of C look into their objects, too (`array.array`).
     """
     if isinstance(value, (tuple, list, set, frozenset)):
         return all(_plain(v, by_protocol) for v in value)
@@ -286,7 +311,12 @@ def _plain(value: Any, by_protocol: bool) -> bool:
     cls = type(value)
     if cls in _IMMUTABLE or isinstance(value, _SETTLED) and root_of(cls) in LIBRARIES or root_of(cls) == "stgrad":
         return True
-    return root_of(cls) not in LIBRARIES and by_protocol and not any(isinstance(_raw(cls, f"__{name}__"), FunctionType) for name in _PROTOCOLS)
+    return root_of(cls) not in LIBRARIES and by_protocol and not _looks_inside(cls)
+
+
+def _looks_inside(cls: type) -> bool:
+    """Whether instances of a class answer a protocol by more than their class."""
+    return not all(_raw(cls, f"__{name}__") in (ABSENT, getattr(object, f"__{name}__", ABSENT)) for name in _PROTOCOLS)
 
 
 def carried(record: dict[Any, Lookup], carriers: Iterable[Lookup]) -> tuple[Lookup, ...]:

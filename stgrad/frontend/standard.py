@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import inspect
 import logging
+import operator
 import re
 import time
 import types
@@ -21,6 +22,7 @@ from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import State
 from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Value, is_static, static_of
+from stgrad.lookups import called
 from stgrad.registered import register_gradient
 
 _LEVELS = ("debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log")
@@ -100,8 +102,9 @@ for _clock in (time.time, time.perf_counter, time.monotonic, time.process_time):
 
 
 @handles(logging.Logger.isEnabledFor, logging.LoggerAdapter.isEnabledFor)
-def _is_enabled(frame: Frame, *_: Value) -> bool:
-    return False
+def _is_enabled(frame: Frame, logger: Value, level: Value) -> Value:
+    """Asked while the program is read, and again by each call of its gradient: the branch may do more than say something."""
+    return called(operator.methodcaller("isEnabledFor", level), logger)
 
 
 @handles(dict.fromkeys, collections.OrderedDict.fromkeys)

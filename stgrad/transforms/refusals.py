@@ -45,7 +45,6 @@ from stgrad.ir import (
     Var,
     While,
     assigned,
-    entries_of,
     map_blocks,
     operand_vars,
     raises,
@@ -54,6 +53,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import operation
 from stgrad.ir.ops.domains import RAISES, Row
 from stgrad.names import Names
+from stgrad.transforms import refused_sizes
 from stgrad.transforms.own_kinds import NO_ITEMS, Items, with_flags
 
 LARGEST = 2.0**63
@@ -153,10 +153,8 @@ class _Search:
         types = [self.type_of(a) for a in stmt.args]
         target = self.maker.types[stmt.target.name]
         known = operation(stmt.op)
-        if known.shape is not None:
-            return self.extents(stmt)
-        if stmt.op == "np.bincount":
-            return self.counted(stmt)
+        if known.shape is not None or stmt.op in refused_sizes.TESTED:
+            return refused_sizes.tests(stmt, self.maker, self.ranges, self.known, ours=self.wanted is None)
         if known.symbol == "**" and np.dtype(target.dtype).kind in "iu" and not target.weak:
             return self.integer_power(stmt)
         if target.array or any(t is None or t.array for t in types):
@@ -330,28 +328,6 @@ class _Search:
         inner.append(If(large, tuple(finite), (), stmt.loc))
         positive = self.maker.made("np.greater", (size, Const(0.0)), BOOL, out)
         return [*out, If(positive, tuple(inner), (), stmt.loc)]
-
-    def extents(self, stmt: Assign) -> list[Stmt]:
-        """A new array has no negative extents."""
-        out: list[Stmt] = []
-        for item in entries_of(stmt.args[operation(stmt.op).shape or 0]) if stmt.args else ():
-            negative = isinstance(item, (Var, Const)) and operand_interval(item, self.ranges)[0] < 0 and self.type_of(item) is not None
-            key = ("extent", item)
-            if negative and isinstance(item, (Var, Const)) and key not in self.known:
-                self.known.add(key)
-                below = self.maker.made("np.less", (item, Const(0)), BOOL, out)
-                out.append(If(below, (_raise("ValueError", "negative dimensions are not allowed", stmt),), (), stmt.loc))
-        return out
-
-    def counted(self, stmt: Assign) -> list[Stmt]:
-        """Numbers that are counted are none below 0: compiled code would count in front of the array."""
-        out: list[Stmt] = []
-        type_ = self.type_of(stmt.args[0])
-        if type_ is not None and np.dtype(type_.dtype).kind == "i":
-            below = self.maker.made("np.less", (stmt.args[0], Const(0)), replace(type_, dtype="bool", value=None), out)
-            negative = self.maker.made("np.any", (below,), BOOL, out)
-            out.append(If(negative, (_raise("ValueError", "'list' argument must have no negative elements", stmt),), (), stmt.loc))
-        return out
 
     # ------------------------------------------------------------------ tests
 
