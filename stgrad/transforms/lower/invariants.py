@@ -6,7 +6,7 @@
 
 Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
 would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Loops of one block share what they
-move. Memory that each trip asks for moves as well, where no trip leaves it to another.
+move. Memory that each trip asks for moves as well, where no trip leaves it to another, and extents do, which it has: out of all loops.
 
     >>> import numpy as np
     >>> import stgrad
@@ -89,14 +89,18 @@ class _Invariants:
         new: list[Assign] = []
         for stmt in ahead:
             stmt = rename((stmt,), self.same)[0] if self.same else stmt  # type: ignore[assignment]
-            twin = next((m for m in moved if self.alike(m, stmt)), None) if never_fails(stmt, self.fn.types) else None
+            twin = next((m for m in moved if self.alike(m, stmt)), None) if self.settled(stmt) else None
             if twin is not None:
                 self.same[stmt.target.name] = twin.target.name
                 continue
             new.append(stmt)
-            if never_fails(stmt, self.fn.types):
+            if self.settled(stmt):
                 moved.append(stmt)
         return new
+
+    def settled(self, stmt: Assign) -> bool:
+        """Whether a statement makes the same number of the same names, and no more."""
+        return stmt.op == "shape" or never_fails(stmt, self.fn.types)
 
     def alike(self, a: Assign, b: Assign) -> bool:
         types = self.fn.types
@@ -109,7 +113,7 @@ class _Invariants:
         for stmt in loop.body:
             if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or not still(stmt, moving):
                 continue
-            if innermost and never_fails(stmt, self.fn.types) or self.allocates(stmt):
+            if innermost and never_fails(stmt, self.fn.types) or stmt.op == "shape" or self.allocates(stmt):
                 ahead.append(stmt)
                 moving.discard(stmt.target.name)
         return ahead, replace(loop, body=tuple(s for s in loop.body if not any(s is a for a in ahead)))
