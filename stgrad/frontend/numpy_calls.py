@@ -222,7 +222,7 @@ def _new_array(frame: Frame, value: Value, dtype: Value) -> Value:
     if isinstance(value, Growing):
         named = references(frame)[id(value)] > 0
         value = growing.as_array(frame, value)
-        if not named and dtype is None:
+        if not named and dtype is None and value.type.rank == 1:  # rows are arrays that the list holds: a write to the new array is none to these
             return value
     if isinstance(value, np.ndarray):
         value = (value.astype(float) if dtype is None and value.dtype == np.float32 else value).tolist()
