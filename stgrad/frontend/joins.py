@@ -62,7 +62,7 @@ def join_types(frame: Frame, a: Type, b: Type, what: str) -> Type:
             reason="a variable keeps one rank",
             hint="give the second one another name, or start with an array",
         )
-        error.widens = not a.rank and b.rank > 0
+        error.widens = a.rank != b.rank
         raise error
     dims = tuple(x if x == y else frame.builder.fresh_dim() for x, y in zip(a.dims, b.dims, strict=True))
     dtype = _join_dtype(a, b)

@@ -129,3 +129,29 @@ def turned(x):
 @pytest.mark.parametrize("f", [joined, nested, turned], ids=lambda f: f.__name__)
 def test_a_few_trips_of_which_no_two_are_alike(f):
     check_gradient(f, (np.array([0.7, 1.9]),))
+
+
+def until_small(x, n):
+    lat, err = x, np.ones(n)
+    while np.max(np.abs(err)) > 1e-10:
+        err = 0.5 * np.cos(lat) - lat + 0.1 * x
+        lat = lat + err
+    return lat
+
+
+def path_of_rows(x, n):
+    at = np.array([0, 0])
+    total = x[0, 0]
+    for k in range(1, n):
+        at = np.vstack((at, np.array([k, n - k])))
+        total = total + x[k, n - k] * at.shape[0]
+    return total
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_an_array_that_becomes_a_number_or_gets_an_axis(jit) -> None:
+    check_gradient(until_small, (0.3, 1), argnums=0, jit=jit)
+    check_gradient(until_small, (0.3, 3), argnums=0, jit=jit)
+    x = np.arange(16.0).reshape(4, 4)
+    assert stgrad.value_and_grad(path_of_rows, jit=jit)(x, 4)[0] == path_of_rows(x, 4)
+    check_gradient(path_of_rows, (x, 4), argnums=0, jit=jit)
