@@ -120,6 +120,9 @@ class Scratch:
         values = values if type(values) is Tensor else Tensor(np.asarray(values))
         self._t = self._t + apply(PUT, (values, _bare_index(index), self._t._a.shape))
 
+    def __bool__(self) -> bool:
+        return bool(self._t)
+
     def __len__(self) -> int:
         return len(self._t)
 
