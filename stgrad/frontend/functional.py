@@ -276,7 +276,8 @@ def _dist(frame: Frame, p: Value, q: Value) -> Value:
     """Of two arrays, the norm of their difference."""
     from stgrad.frontend.calls import call_python
 
-    if not isinstance(p, Sym) or not isinstance(q, Sym):
+    if not isinstance(p, Sym) and not isinstance(q, Sym):
         return call_python(frame, math.dist, (p, q), {})
+    p, q = growing.as_array(frame, p), growing.as_array(frame, q)
     difference = operations.binary(frame, gast.Sub, p, q)
     return frame.call(math.sqrt, (frame.call(sum, (operations.binary(frame, gast.Mult, difference, difference),), {}),), {})
