@@ -179,7 +179,7 @@ def _native(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return ufunc_call(owner, f.__name__, args, kwargs)
     if isinstance(owner, dict) and args and tracked_in(args[0]) and f.__name__ in ("get", "pop", "setdefault", "__getitem__"):
         _own_key(owner, args[0])
-    if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str)) or isinstance(f, _SELECTING):
+    if _module(f) in _PASSING or isinstance(owner, (list, dict, set, tuple, str, BaseException)) or isinstance(f, _SELECTING):
         return _handed(f, args, kwargs)
     return _outside(f, args, kwargs)
 

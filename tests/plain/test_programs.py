@@ -287,3 +287,28 @@ def test_a_refusal_is_of_the_moment(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(gradient(V), 3 * V * V)
+
+
+def carried_by_an_exception(x):
+    class Stop(Exception):
+        def __init__(self, value, code=3):
+            super().__init__(value)
+            self.value, self.code = value, code
+
+    y = x[0]
+    try:
+        for k in range(5):
+            y = y * 1.2 + x[1]
+            if y > 2.0:
+                raise Stop(y, k)
+    except Stop as stop:
+        return stop.value * y + stop.code
+    return y
+
+
+def test_classes_of_exceptions_in_the_function():
+    x = np.array([1.1, 0.3])
+    with pytest.warns(RunsPlainlyWarning):
+        gradient = stgrad.grad(carried_by_an_exception)(x)
+    steps = 1e-6 * np.eye(2)
+    np.testing.assert_allclose(gradient, [(carried_by_an_exception(x + h) - carried_by_an_exception(x - h)) / 2e-6 for h in steps], rtol=1e-6)
