@@ -169,7 +169,7 @@ def known_items(frame: Frame, value: Value, node: Any) -> list[Value] | None:
         return list(rest)
     if isinstance(value, Record) and gives_items(value.cls):
         return known_items(frame, asked(frame, value), node)
-    if is_static(value) and hasattr(value, "__iter__") and not isinstance(value, np.ndarray):
+    if is_static(value) and not isinstance(value, np.ndarray) and any(hasattr(type(value), name) for name in ("__iter__", "__getitem__")):
         return called(list, value)
     number = isinstance(value, (int, float, complex)) or value is None  # Python's own error is certain of these
     cause = TypeError(f"'{type(value).__name__}' object is not iterable") if number else None

@@ -212,3 +212,23 @@ def test_another_gets_each_element(function: Any) -> None:
     for jit in (True, False):
         with pytest.raises(stgrad.errors.UnsupportedSyntaxError, match="__array_ufunc__"):
             stgrad.grad(function, jit=jit)(X)
+
+
+class Places:
+    values = (1.0, 2.0)
+
+    def __getitem__(self, k):
+        return self.values[k]
+
+
+PLACES = Places()
+
+
+def test_an_object_that_has_places_is_iterated_over(monkeypatch) -> None:
+    def weighted(x):
+        return sum(v * (k + 1) for k, v in enumerate(PLACES)) * x * x
+
+    g = stgrad.grad(weighted, jit=False)
+    assert g(1.0) == 10.0
+    monkeypatch.setattr(Places, "values", (3.0, 4.0, 5.0))
+    assert g(1.0) == 52.0
