@@ -7,6 +7,7 @@
 Only operations that cannot fail move, since a loop may have no trip: sums and products of numbers, no divisions, out of innermost loops. LLVM
 would move them too; but what a subscript moves with must be plain to see for the passes behind this one. Loops of one block share what they
 move. Memory that each trip asks for moves as well, where no trip leaves it to another, and extents do, which it has: out of all loops.
+So do tests that raise: in the first trip or never (`x[i] / c` of Python's numbers, where c is 0), which stand in the way of packing.
 
     >>> import numpy as np
     >>> import stgrad
@@ -31,7 +32,7 @@ move. Memory that each trip asks for moves as well, where no trip leaves it to a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.bounds import Bounds
@@ -40,27 +41,37 @@ from stgrad.analysis.statements import never_fails, still
 from stgrad.ir import (
     Assign,
     Block,
+    Const,
     Custom,
+    Effect,
     For,
     Function,
+    If,
     Stmt,
     Store,
+    Type,
+    Var,
     While,
     assigned,
     entries_of,
     map_blocks,
     operand_vars,
+    read,
     reads,
     rename,
     walk,
 )
+from stgrad.ir.ops import operation
+from stgrad.names import Names
 
 
 def invariants(fn: Function, allocations: bool = True) -> Function:
     """The program with invariant arithmetic before its loops, and invariant `allocations` too (not where trips run on threads)."""
-    state = _Invariants(fn, definitions(fn).once, Bounds(definitions(fn)), unshared(fn) if allocations else frozenset())
+    known = definitions(fn)
+    names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
+    state = _Invariants(fn, known.once, Bounds(known), unshared(fn) if allocations else frozenset(), names, types)
     body = state.block(fn.body)
-    return fn.with_body(rename(body, state.same) if state.same else body)
+    return fn.with_body(rename(body, state.same) if state.same else body, types=types)
 
 
 @dataclass
@@ -69,6 +80,8 @@ class _Invariants:
     once: Mapping[str, Stmt]  # names that are bound once
     bounds: Bounds
     unshared: frozenset[str]  # arrays that have one name
+    names: Names
+    types: dict[str, Type]
     same: dict[str, str] = field(default_factory=dict)  # names of what has a name already
 
     def block(self, statements: Block) -> Block:
@@ -79,6 +92,8 @@ class _Invariants:
             if isinstance(stmt, For) and not any(isinstance(s, Custom) for s in walk(stmt.body)):
                 ahead, stmt = self.split(stmt)
                 result += self.unnamed(ahead, moved)
+                tests, stmt = self.tests(stmt)
+                result += tests
             changed = assigned((stmt,))
             moved = [m for m in moved if not changed.intersection(reads(m))]
             result.append(stmt)
@@ -118,12 +133,49 @@ class _Invariants:
                 moving.discard(stmt.target.name)
         return ahead, replace(loop, body=tuple(s for s in loop.body if not any(s is a for a in ahead)))
 
+    def tests(self, loop: For) -> tuple[list[Stmt], For]:
+        """Tests that raise in the first trip or in none, before anything else does: they stand before the loop, where it has a trip."""
+        moving = assigned((loop,))
+        asked: dict[str, Assign] = {}
+        taken: list[Stmt] = []
+        tests: list[Stmt] = []
+        for stmt in loop.body:
+            if isinstance(stmt, If) and isinstance(stmt.cond, Var) and stmt.cond.name in asked and _only_raises(stmt) and still(stmt.then[0], moving):
+                tests.append(stmt)
+                taken += [asked[stmt.cond.name], stmt]
+            elif not isinstance(stmt, Store) and not _computes(stmt):
+                break
+            elif isinstance(stmt, Assign) and self.compares(stmt, moving):
+                asked[stmt.target.name] = stmt
+        rest = tuple(s for s in loop.body if not any(s is t for t in taken))
+        if not taken or not isinstance(loop.step, Const) or any(s.targets[0].name in read(rest) for s in taken if isinstance(s, Assign)):
+            return [], loop
+        runs = Var(self.names.fresh("_t"))
+        self.types[runs.name] = Type("bool", weak=True)
+        some = Assign((runs,), "np.less" if loop.step.value > 0 else "np.greater", (loop.start, loop.stop))
+        conditions = [s for s in taken if isinstance(s, Assign)]
+        return [*conditions, some, If(runs, tuple(tests))], replace(loop, body=rest)
+
+    def compares(self, stmt: Assign, moving: Set[str]) -> bool:
+        """Whether a statement is a comparison that every trip makes alike."""
+        alike = operation(stmt.op).kind == "comparison" and still(stmt, moving)
+        return alike and stmt.target.name in self.once and not self.fn.types[stmt.target.name].array
+
     def allocates(self, stmt: Assign) -> bool:
         """Whether a statement asks for memory that serves nothing but the trip."""
         if stmt.op != "np.empty" or len(stmt.targets) != 1 or stmt.target.name not in self.unshared:
             return False
         sizes = entries_of(stmt.args[0])
         return all((low := self.bounds.least(size)) is not None and low >= 0 for size in sizes)
+
+
+def _computes(stmt: Stmt) -> bool:
+    """Whether a statement gives one result of an operation that does not raise by itself."""
+    return isinstance(stmt, Assign) and len(stmt.targets) == 1 and operation(stmt.op).kind not in ("call", "rule", "solver", "unknown", "stack")
+
+
+def _only_raises(stmt: If) -> bool:
+    return not stmt.orelse and len(stmt.then) == 1 and isinstance(stmt.then[0], Effect) and stmt.then[0].op == "raise"
 
 
 def unshared(fn: Function) -> frozenset[str]:
