@@ -150,8 +150,7 @@ class _Tests:
         for axis, entry in enumerate(entries_of(index)):
             message = f"index is out of bounds for axis {axis}"
             if _is_gather(entry, self.builder.types) and not _is_mask(entry, self.builder.types):
-                outside = [lambda axis=axis, entry=entry: self.made("runtime.outside", entry, self.extent(array, axis))]
-                out += self.raising(outside[0], "IndexError", message, loc)
+                out += self.raising(lambda axis=axis, entry=entry: self.made("runtime.outside", entry, self.extent(array, axis)), "IndexError", message, loc)  # type: ignore[misc]
             if not _is_position(entry, self.builder.types):
                 continue
 
