@@ -150,7 +150,7 @@ class _Tests:
         for axis, entry in enumerate(entries_of(index)):
             message = f"index is out of bounds for axis {axis}"
             if _is_gather(entry, self.builder.types) and not _is_mask(entry, self.builder.types):
-                out += self.raising(lambda axis=axis, entry=entry: self.made("runtime.outside", entry, self.extent(array, axis)), "IndexError", message, loc)  # type: ignore[misc]
+                out += self.outside(array, axis, entry, message, loc)
             if not _is_position(entry, self.builder.types):
                 continue
 
@@ -165,6 +165,10 @@ class _Tests:
                 if constant is None or (constant >= 0) == (outside is above):
                     out += self.raising(outside, "IndexError", message, loc)
         return tuple(out)
+
+    def outside(self, array: Var, axis: int, entry: Operand, message: str, loc: Loc | None) -> Block:
+        """A test of an array of positions."""
+        return self.raising(lambda: self.made("runtime.outside", entry, self.extent(array, axis)), "IndexError", message, loc)
 
     def one(self, operand: Operand) -> bool:
         return not isinstance(operand, Var) or not self.builder.types[operand.name].array
