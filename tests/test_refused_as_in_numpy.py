@@ -75,3 +75,22 @@ def test_places_below_zero_count_from_the_end(places) -> None:
 
     for jit in (False, True):
         assert stgrad.value_and_grad(f, jit=jit)(X)[0] == f(X)
+
+
+def checked_first(a, x):
+    np.linalg.cholesky(a)
+    return x * x
+
+
+def read_for_its_place(a, x):
+    a[0, 5]
+    return x * x
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize(("f", "good", "bad"), [(checked_first, np.eye(2), -np.eye(2)), (read_for_its_place, np.zeros((1, 6)), np.zeros((1, 5)))])
+def test_what_nobody_reads_is_run_for_what_it_raises(f, good, bad, jit) -> None:
+    g = stgrad.grad(f, argnums=1, jit=jit)
+    assert g(good, 3.0) == 6.0
+    with pytest.raises((ValueError, IndexError)):
+        g(bad, 3.0)

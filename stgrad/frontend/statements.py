@@ -31,6 +31,7 @@ from stgrad.frontend.indexing import indexed_type, load, normalise, store
 from stgrad.frontend.iteration import iterated, known_items, range_length, rows
 from stgrad.frontend.optionals import knowing, unwrapped
 from stgrad.frontend.standard import said
+from stgrad.frontend.unread import keep_what_it_raises
 from stgrad.frontend.values import (
     Generator,
     Growing,
@@ -327,8 +328,9 @@ def _negative(frame: Frame, value: Value) -> Value:
 
 @executes(gast.Expr)
 def expression_statement(frame: Frame, node: Any) -> None:
-    if not isinstance(node.value, gast.Constant):
-        frame.evaluate(node.value)
+    if isinstance(node.value, gast.Constant):
+        return
+    keep_what_it_raises(frame.builder, frame.evaluate(node.value))
 
 
 @executes(gast.Return)

@@ -1,0 +1,31 @@
+"""Expressions that stand alone (`np.linalg.cholesky(a)`, `x[k]`): nobody reads what they give, and they are run for what they raise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stgrad.frontend.builder import Builder
+from stgrad.frontend.escapes import tested
+from stgrad.frontend.values import Sym, Value
+from stgrad.ir import Assign, Block, Const, Effect, Stmt, map_blocks
+
+
+def keep_what_it_raises(builder: Builder, value: Value) -> None:
+    """Put the tests of the operation that made a value before it: without a reader it is left out, and they are not."""
+    last = builder.out[-1] if builder.out else None
+    if isinstance(value, Sym) and isinstance(last, Assign) and value.operand in last.targets:
+        builder.out[-1:] = _by_python(tested((last,), builder, lambda _: True))
+
+
+def _by_python(block: Block) -> Block:
+    """Exceptions of NumPy under the names of those of Python that they are."""
+    return tuple(map(_one_by_python, block))
+
+
+def _one_by_python(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, Effect) and stmt.op == "raise" and stmt.args[0] == Const("LinAlgError") and isinstance(stmt.args[1], Const):
+        return replace(stmt, args=(Const("ValueError"), Const(f"LinAlgError: {stmt.args[1].value}")))
+    return map_blocks(_by_python, stmt)
+
+
+__all__ = ["keep_what_it_raises"]
