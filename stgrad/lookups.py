@@ -286,7 +286,7 @@ def _note_call(function: Any, arguments: tuple[Any, ...], options: dict[str, Any
 def _asks_around(function: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether what a function gives is a matter of more than its arguments: settings (`np.geterr()`), defaults of functions (`inspect.signature(f)`)."""
     of_no_object = isinstance(function, FunctionType) or isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, ModuleType)
-    return of_no_object and (not arguments or function.__module__ == "inspect")
+    return of_no_object and (not arguments or function.__module__ == "inspect" and not all(root_of(a) in LIBRARIES for a in arguments))
 
 
 def _owner_of(function: Any) -> tuple[Any, ...]:
