@@ -128,7 +128,7 @@ class _Tests:
                 return self.some(array, stmt)
             case Assign(op=op, args=(_, Var() as count)) if operation(op).symbol in ("<<", ">>") and self.catches(ValueError) and self.one(stmt.args[0]):
                 return self.negative(count, "negative shift count", stmt.loc)
-            case Assign(op="np.repeat", args=(_, Var() as count, *_)) if self.catches(ValueError) and self.one(count):
+            case Assign(op="np.repeat", args=(_, Var() as count, *_)) if self.catches(ValueError):
                 return self.negative(count, "negative dimensions are not allowed", stmt.loc)
             case Assign(op=op, args=(Var() as matrix, *_)) if op in _FAILS and self.catches(np.linalg.LinAlgError):
                 test = _FAILS[op]
@@ -314,7 +314,7 @@ def _sure(stmt: Assign, types: dict[str, Type]) -> bool:
     operands = [*stmt.args, *(value for _, value in stmt.kwargs)]
     if op in COUNTED:
         counts = [types[name] for operand in operands for name in operand_vars(operand)]
-        return all(t.is_float for t in counts)
+        return all(t.is_float and all(d.symbol is None for d in t.dims) for t in counts)
     if op == "np.arange":
         step = operands[2] if len(operands) > 2 else Const(1)
         return isinstance(step, Const) and step.value != 0

@@ -73,9 +73,7 @@ def scan(ufunc, array, axis=0):  # type: ignore[no-untyped-def]
 def segments(ufunc, array, indices, axis=0):  # type: ignore[no-untyped-def]
     """`ufunc.reduceat`: from each index up to the next one; one element where the next one is not greater."""
     rows, first = np.moveaxis(array, axis, 0), np.asarray(indices)
-    if np.any(first < 0):
-        raise IndexError(f"an index is out of bounds for {len(rows)} items")
-    y = np.copy(rows[first])
+    y = np.copy(rows[np.where(first < 0, len(rows), first)])  # none counts from the end
     for i in range(len(first)):
         stop = first[i + 1] if i + 1 < len(first) else len(rows)
         for k in range(first[i] + 1, stop):

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     linalg,
     polynomials,
     products,
+    quantiles,
     reductions,
     scans,
     selecting,

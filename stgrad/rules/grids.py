@@ -393,22 +393,6 @@ def roots(p):
     return np.concatenate((np.linalg.eigvals(companion), np.zeros(np.size(p) - 1 - places[-1])))
 
 
-@composite(np.polyfit)
-def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    refuse(full or cov or rcond is not None, "np.polyfit gives its coefficients alone here", "leave out full, cov and rcond")
-    if deg < 0:
-        raise ValueError("expected deg >= 0")
-    if np.size(x) == 0:
-        raise TypeError("expected non-empty vector for x")
-    powers = np.vander(x, int(deg) + 1)
-    if w is not None:
-        powers = powers * np.expand_dims(w, 1)
-        y = y * (w if np.ndim(y) == 1 else np.expand_dims(w, 1))
-    scale = np.sqrt(np.sum(powers * powers, axis=0))
-    c = np.linalg.lstsq(powers / scale, y)[0]
-    return c / (scale if np.ndim(y) == 1 else np.expand_dims(scale, 1))
-
-
 @samples(np.polyval)
 def _(rng):
     yield (rng.normal(size=4), rng.normal(size=3)), {}

@@ -15,7 +15,10 @@ import stgrad.rules as rules
 from stgrad.rules.core import STATIC
 
 rules.load_scipy()
-BUILTINS = {"int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "ValueError", "NotImplementedError", "ZeroDivisionError"}
+BUILTINS = {
+    "int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "IndexError", "ValueError", "NotImplementedError",
+    "ZeroDivisionError",
+}  # fmt: skip
 METHODS = {"astype"}
 FORBIDDEN = (ast.Try, ast.With, ast.Dict, ast.Lambda, ast.Global, ast.Nonlocal, ast.Yield, ast.Await, ast.JoinedStr)
 

@@ -69,12 +69,12 @@ SURE = frozenset(
     np.vdot np.vecdot np.vecmat np.vstack""".split()
 )
 
-# The same but for whole numbers that they are given: counts, sizes, positions, axes. What a program knows of these has been tried when it is read.
+# The same but for whole numbers that they are given, and arrays that are too short for these: what a program knows of both has been tried when it is read.
 COUNTED = frozenset(
     """np.argpartition np.array_split np.diag_indices np.diag_indices_from np.dsplit np.eye np.fft.fft np.fft.fft2 np.fft.fftfreq np.fft.fftn np.fft.hfft
     np.fft.ifft np.fft.ifft2 np.fft.ifftn np.fft.ihfft np.fft.irfft np.fft.irfft2 np.fft.irfftn np.fft.rfft np.fft.rfft2 np.fft.rfftfreq np.fft.rfftn
-    np.geomspace np.hsplit np.identity np.indices np.linspace np.logspace np.pad np.partition np.split np.tri np.tril_indices np.triu_indices
-    np.vsplit""".split()
+    np.geomspace np.hsplit np.identity np.indices np.linspace np.logspace np.pad np.partition np.split np.tile np.tri np.tril_indices
+    np.triu_indices np.vsplit np.lib.stride_tricks.sliding_window_view""".split()
 )
 
 # Operations with one-sided derivatives somewhere: the rules say which one counts there (docs/limits.md).

@@ -142,8 +142,8 @@ class _Invariants:
         for stmt in loop.body:
             if isinstance(stmt, If) and isinstance(stmt.cond, Var) and stmt.cond.name in asked and _only_raises(stmt) and still(stmt.then[0], moving):
                 tests.append(stmt)
-                taken += [asked[stmt.cond.name], stmt]
-            elif not isinstance(stmt, Store) and not _computes(stmt):
+                taken += [asked.pop(stmt.cond.name), stmt]
+            elif not _computes(stmt):  # a store, too: who catches what is raised may see it
                 break
             elif isinstance(stmt, Assign) and self.compares(stmt, moving):
                 asked[stmt.target.name] = stmt
