@@ -73,7 +73,7 @@ def insert(arr, obj, values, axis=None):
         return inserted(leading_axis(arr, axis), np.asarray(obj), values, axis)
     n = np.shape(arr)[axis]
     if obj < -n or obj > n:
-        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+        raise IndexError("an index is out of bounds")
     at = obj + n if obj < 0 else obj
     new = (np.ravel(values) if np.ndim(arr) == 1 else filling(arr, np.asarray(values), axis)).astype(arr.dtype)
     return np.concatenate((part(arr, 0, at, axis), new, part(arr, at, n, axis)), axis=axis)
@@ -91,7 +91,7 @@ def inserted(rows, places, values, axis):
     refuse(np.ndim(values) > 1, "np.insert of several rows at several positions is not supported", "join the parts with np.concatenate")
     n = np.shape(rows)[0]
     if np.any(np.logical_or(places < -n, places > n)):
-        raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
+        raise IndexError("an index is out of bounds")
     places = np.where(places < 0, places + n, places)
     order = np.argsort(places, kind="stable")
     at = np.zeros(np.size(places), dtype=np.int64)
@@ -114,7 +114,7 @@ def delete(arr, obj, axis=None):
         kept[obj if isinstance(obj, slice) else np.asarray(obj)] = False
         return np.take(arr, np.flatnonzero(kept), axis=axis)
     if obj < -n or obj >= n:
-        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+        raise IndexError("an index is out of bounds")
     at = obj + n if obj < 0 else obj
     return np.concatenate((part(arr, 0, at, axis), part(arr, at + 1, n, axis)), axis=axis)
 
