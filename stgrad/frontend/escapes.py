@@ -69,8 +69,8 @@ _MESSAGES = {
 def exception_of(effect: Effect, builder: Builder) -> Exception:
     """The exception that a `raise` of the program raises."""
     kind, shown = key = _key(effect)
-    cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
     if key not in builder.raised:
+        cls = np.linalg.LinAlgError if "LinAlgError" in (kind, shown.partition(": ")[0]) else getattr(__import__("builtins"), kind)
         builder.raised[key] = described(cls(*((shown,) if shown else ())))
     return builder.raised[key]
 

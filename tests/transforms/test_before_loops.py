@@ -95,3 +95,25 @@ def test_memory_of_inner_loops_is_asked_for_once() -> None:
     assert "empty" in text
     assert "empty" not in loops(text)
     check_gradient(of_components, (w, scale, times), argnums=0, jit=True)
+
+
+def depths(x, n):
+    total = 0.0
+    for t in range(n):
+        for i in range(3):
+            total += x[(i + t) % len(x)] * total
+        for i in range(2):
+            total += x[(i * t) % len(x)]
+    for t in range(n):
+        for i in range(2):
+            total += np.sin(total) * x[(i + 2 * t) % len(x)]
+        for i in range(3):
+            total += x[(i * t) % len(x)] * total
+    return total
+
+
+def test_extents_leave_loops_of_any_depth_under_one_name() -> None:
+    x = np.array([0.3, 0.8, 1.4, 0.2, 0.7])
+    text = stgrad.grad(depths).lowered(x, 3)
+    assert ".shape" not in loops(text)
+    check_gradient(depths, (x, 3), argnums=0, jit=True)

@@ -69,7 +69,8 @@ def invariants(fn: Function, allocations: bool = True) -> Function:
     """The program with invariant arithmetic before its loops, and invariant `allocations` too (not where trips run on threads)."""
     known = definitions(fn)
     names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
-    state = _Invariants(fn, known.once, Bounds(known), unshared(fn) if allocations else frozenset(), names, types)
+    computed = frozenset(name for s in walk(fn.body) if not isinstance(s, For) for name in reads(s))
+    state = _Invariants(fn, known.once, computed, Bounds(known), unshared(fn) if allocations else frozenset(), names, types)
     body = state.block(fn.body)
     return fn.with_body(rename(body, state.same) if state.same else body, types=types)
 
@@ -78,6 +79,7 @@ def invariants(fn: Function, allocations: bool = True) -> Function:
 class _Invariants:
     fn: Function
     once: Mapping[str, Stmt]  # names that are bound once
+    computed: Set[str]  # names that are more than the bounds of loops
     bounds: Bounds
     unshared: frozenset[str]  # arrays that have one name
     names: Names
@@ -106,6 +108,7 @@ class _Invariants:
             stmt = rename((stmt,), self.same)[0] if self.same else stmt  # type: ignore[assignment]
             twin = next((m for m in moved if self.alike(m, stmt)), None) if self.settled(stmt) else None
             if twin is not None:
+                self.same = {a: twin.target.name if b == stmt.target.name else b for a, b in self.same.items()}
                 self.same[stmt.target.name] = twin.target.name
                 continue
             new.append(stmt)
@@ -128,7 +131,7 @@ class _Invariants:
         for stmt in loop.body:
             if not isinstance(stmt, Assign) or stmt.targets[0].name not in self.once or not still(stmt, moving):
                 continue
-            if innermost and never_fails(stmt, self.fn.types) or stmt.op == "shape" or self.allocates(stmt):
+            if innermost and never_fails(stmt, self.fn.types) or stmt.op == "shape" and stmt.target.name in self.computed or self.allocates(stmt):
                 ahead.append(stmt)
                 moving.discard(stmt.target.name)
         return ahead, replace(loop, body=tuple(s for s in loop.body if not any(s is a for a in ahead)))
