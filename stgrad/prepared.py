@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stgrad import lookups
+from stgrad.calls import own_exceptions
 from stgrad.calls.compilations import Lazy
 from stgrad.calls.program_cache import Param, Ready
 from stgrad.lookups import Lookup
@@ -42,4 +43,5 @@ def ready_program(program: Compiled, record: dict[Any, Lookup]) -> Ready:
     captures = lookups.carried(record, program.reading.captures)
     then = None if program.then is None else ready_program(program.then, {})
     reading = program.reading
-    return Ready(fn.name, program.text, params, reading.result, captures, program.optimistic, program.short, program.plain, then, reading.distinct)
+    flags = {"optimistic": program.optimistic, "short": program.short, "distinct": reading.distinct}
+    return Ready(fn.name, program.text, params, reading.result, captures, plain=program.plain, then=then, **flags, raised=own_exceptions.noted(program.text))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from stgrad import errors, lookups, progress
-from stgrad.calls import calling, program_cache, wrapper
+from stgrad.calls import calling, own_exceptions, program_cache, wrapper
 from stgrad.calls.arguments import Known, equal, fixed_nodes, fixed_spec, flattened, hashable, likenesses, passed
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.distinct import refuse_shared
@@ -278,7 +278,7 @@ class Programs:
         return self._called_by(self._load(ready, jit), ready, nodes, hidden, jit)
 
     def _called_by(self, compiled: Callable[..., Any], ready: Ready, nodes: list[Any], hidden: list[Any], jit: bool) -> calling.Run:
-        compiled = calling.guarded(calling.writing(compiled, ready.params), ready.params)
+        compiled = own_exceptions.translated(calling.guarded(calling.writing(compiled, ready.params), ready.params), ready.raised)
         if jit and draws_of_numpy(ready):
             from stgrad.runtime.draws import synchronised
 
@@ -327,14 +327,14 @@ class Programs:
         entry = make(described)
         if entry is None:
             return None
-        called = direct.positional(program.nodes, [p.kind for p in self._signature.parameters.values()]) if whole and not hidden else None
+        called = direct.positional(program.nodes, [p.kind for p in self._signature.parameters.values()]) if whole and not hidden and not ready.raised else None
         if called is not None:
             if self._entry is not None:  # its functions are called from a wrapper now, which makes the test
                 self._entry.guard_by(None)
             self._entry = entry if called == described else make(called)
         checked = calling.writing(compiled, ready.params)
         otherwise = calling.Run(checked, [], [], result, True) if whole else checked
-        return calling.Run(entry.function(otherwise), [], hidden, result, True, whole=whole)
+        return calling.Run(own_exceptions.translated(entry.function(otherwise), ready.raised), [], hidden, result, True, whole=whole)
 
     def _load(self, ready: Ready, jit: bool = True) -> Callable[..., Any]:
         from stgrad import loader

@@ -25,6 +25,7 @@ from stgrad import lookups
 from stgrad.cache import directory, fingerprint, read_bytes, unwritable, write_atomically
 from stgrad.calls import wrapper
 from stgrad.calls.identity import Identity, Unknown, class_name
+from stgrad.calls.own_exceptions import Raised
 from stgrad.contents import form_of, is_numeric
 from stgrad.errors import NO_COMMON_SHAPE, NO_TRIP, NOT_COMPILED, RAGGED, SQUEEZED, StgradError
 from stgrad.ir import NONE, Type
@@ -63,6 +64,7 @@ class Ready:
     plain: str = ""  # of a program that was made now and is to run at once: its text before it was lowered
     then: Ready | None = None  # the program that takes what this one keeps (see `request.Options.apart`)
     distinct: bool = False  # whether lists, dicts and objects among the arguments must be different ones (see `stgrad.calls.distinct`)
+    raised: tuple[Raised, ...] = ()  # exceptions that it raises in the place of the user's own
 
     @property
     def second_try(self) -> bool:
@@ -182,6 +184,7 @@ def _described_program(ready: Ready) -> dict[str, Any]:
         "optimistic": ready.optimistic,
         "short": ready.short,
         "distinct": ready.distinct,
+        "raised": [list(vars(r).values()) for r in ready.raised],
         "sum": _sum(ready.text),
     }
 
@@ -259,7 +262,9 @@ def _program(entry: Any, classes: dict[str, type]) -> Ready:
     if entry["sum"] != _sum(entry["text"]):
         raise ValueError(entry["name"])
     params = tuple(Param(*p) for p in entry["params"])
-    return Ready(entry["name"], entry["text"], params, _value(entry["result"], classes), (), entry["optimistic"], entry["short"], distinct=entry["distinct"])
+    flags = {name: entry[name] for name in ("optimistic", "short", "distinct")}
+    raised = tuple(Raised(*r) for r in entry["raised"])
+    return Ready(entry["name"], entry["text"], params, _value(entry["result"], classes), (), **flags, raised=raised)
 
 
 def _captures(described: Any, target: Any) -> tuple[Lookup, ...]:

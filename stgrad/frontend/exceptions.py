@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from stgrad import errors
+from stgrad.calls import own_exceptions
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.values import Value
@@ -77,6 +78,7 @@ def emit_raised(frame: Frame, exception: Exception) -> None:
     kind = next(c for c in lineage(cls) if c.__module__ == "builtins")
     shown = text if kind is cls else f"{cls.__name__}: {text}"
     frame.builder.raised[kind.__name__, shown] = exception
+    own_exceptions.note(kind.__name__, shown, exception, text, known=_SAYS not in vars(exception) and not has_unknown(exception.args))
     frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(shown)), (), frame.builder.loc, frame.builder.note))
 
 

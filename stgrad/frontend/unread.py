@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from stgrad.calls import own_exceptions
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.escapes import tested
 from stgrad.frontend.values import Sym, Value
@@ -24,7 +27,10 @@ def _by_python(block: Block) -> Block:
 
 def _one_by_python(stmt: Stmt) -> Stmt:
     if isinstance(stmt, Effect) and stmt.op == "raise" and stmt.args[0] == Const("LinAlgError") and isinstance(stmt.args[1], Const):
-        return replace(stmt, args=(Const("ValueError"), Const(f"LinAlgError: {stmt.args[1].value}")))
+        says = str(stmt.args[1].value)
+        shown = f"LinAlgError: {says}"
+        own_exceptions.note("ValueError", shown, np.linalg.LinAlgError(says), says, known=True)
+        return replace(stmt, args=(Const("ValueError"), Const(shown)))
     return map_blocks(_by_python, stmt)
 
 
