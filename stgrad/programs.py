@@ -6,16 +6,19 @@ where it changes, they are forgotten.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from stgrad import errors, lookups, progress
 from stgrad.calls import calling, own_exceptions, program_cache, wrapper
-from stgrad.calls.arguments import Known, equal, fixed_nodes, fixed_spec, flattened, hashable, likenesses, passed
+from stgrad.calls.arguments import Known, equal, fixed_nodes, fixed_spec, flattened, hashable, likenesses, passed, short_nodes, short_spec
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.distinct import refuse_shared
 from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
@@ -72,6 +75,7 @@ class Programs:
         self._laters: dict[tuple[str, bool], Later] = {}
         self._record: dict[tuple[Any, ...], Lookup] = {}
         self._signature = signature_of(self.derivative.function)
+        self._short: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # programs for short extents, by the key of the one for any
         self._known_of = Known.TYPES  # the most that some program knows of its arguments
         self._table: Any = None  # native guards of the wrapper
         self._entry: Entry | None = None  # of the last program, where native code takes the user's arguments as they come
@@ -123,26 +127,31 @@ class Programs:
         bound.apply_defaults()
         return as_taken(dict(bound.arguments))
 
-    def _program_for(self, arguments: dict[str, Any]) -> Program:
-        """The compiled program for these arguments, made now or known."""
-        known = self._known.get(self._key(arguments))
+    def _program_for(self, arguments: dict[str, Any], *, short: bool = True) -> Program:
+        """The compiled program for these arguments, made now or known; `short`: it may be for their short extents alone."""
+        key = self._key if short else self._any_key
+        known = self._known.get(key(arguments))
         if known is None:
             with self._lock:
                 if self.options.plain and (refused := self._refused_before(arguments)) is not None:
                     raise refused.with_traceback(None)
-                known = self._known.get(self._key(arguments)) or self._made(arguments)
+                known = self._known.get(key(arguments)) or self._made(arguments, short=key(arguments) != self._any_key(arguments))
         if known.ready.distinct:
             refuse_shared(arguments if self.derivative.around is None else self.derivative.around.own(arguments))
         return known
 
-    def _made(self, arguments: dict[str, Any]) -> Program:
-        ready, nodes = self._ready(arguments)
+    def _made(self, arguments: dict[str, Any], *, short: bool) -> Program:
+        ready, nodes = self._ready(arguments, short=short)
         self._watch(ready.captures)
         hidden = hidden_of(ready)
         lazy = self._lazy(ready) if ready.plain else None
         run = self._run(ready, nodes, hidden) if lazy is None else self._called_by(lazy, ready, nodes, hidden, False)
         program = Program(nodes, replace(ready, captures=(), plain=""), hidden, run, lazy=lazy)
-        self._known[self._key(arguments)] = program
+        general, known_by = self._any_key(arguments), self._short_key(arguments)
+        if _arrays(nodes) != _arrays(short_nodes(self._nodes(arguments), arguments)):
+            known_by = general
+        self._known[known_by] = program
+        self._short.setdefault(general, known_by)
         self._latest = likenesses(arguments)
         self._finder = None
         return program
@@ -156,19 +165,19 @@ class Programs:
                 program.wrapped = True
                 self._rewrap()
 
-    def _ready(self, arguments: dict[str, Any]) -> tuple[Ready, list[Any]]:
-        """The program for these arguments, from disk or from the compiler."""
+    def _ready(self, arguments: dict[str, Any], *, short: bool = False) -> tuple[Ready, list[Any]]:
+        """The program for these arguments, from disk or from the compiler; `short`: that may be for their short extents alone."""
         nodes = self._nodes(arguments)
         on_disk = program_cache.enabled()
-        for known in Known if on_disk else ():
-            key = fixed_nodes(nodes, arguments, known)
+        for known, of in product(Known, [short_nodes(nodes, arguments)] * short + [nodes]) if on_disk else ():
+            key = fixed_nodes(of, arguments, known)
             ready = program_cache.find(self, key, self.options.key)
             if ready is not None:
                 self._known_of = max(self._known_of, known)
                 return ready, key
         with lookups.recorded() as record:
             try:
-                program, nodes = self._build(arguments, keep=False)
+                program, nodes = self._build(arguments, keep=False, short=short)
             except errors.StgradError as refused:
                 if self.options.plain:  # known until something that was looked at is another thing
                     self._refused[self._whole_key(arguments)] = refused
@@ -188,7 +197,23 @@ class Programs:
             warn_of_calls(program.function, function_name(self.derivative))
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
+        """What the program for these arguments is known by, or is to be.
+
+        The first one knows the extents that are short: loops over the coordinates of a point have no bound to read and no index to test. Where they
+        are others in another call, the second one is for any.
+        """
+        general = self._any_key(arguments)
+        if not self.options.jit or not short_programs():
+            return general
+        short = self._short_key(arguments)
+        wanted = self._short.get(general, None if general in self._known else short) == short
+        return short if short in self._known or wanted else general
+
+    def _any_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
+
+    def _short_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(map(hashable, fixed_nodes(short_nodes(self._nodes(arguments), arguments), arguments, self._known_of)))
 
     def _whole_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         """With all that may be compiled in: what is refused for some integers and extents need not be for others."""
@@ -208,21 +233,27 @@ class Programs:
         parameter = self._signature.parameters.get(name)
         return isinstance(value, bool) and parameter is not None and parameter.default is value
 
-    def _build(self, arguments: dict[str, Any], *, keep: bool) -> tuple[Compiled, list[Any]]:
-        """Compile for these arguments; integers become constants where the program needs to know them."""
-        from stgrad.assumed import compile_program
+    def _build(self, arguments: dict[str, Any], *, keep: bool, short: bool = False) -> tuple[Compiled, list[Any]]:
+        """Compile for these arguments; integers become constants where the program needs to know them, `short` extents where it can be."""
         from stgrad.frontend.varying import read_carrying
-        from stgrad.program import spec_of
 
         with progress.working(self.__name__, "generating its program"):
-            return read_carrying(lambda: self._generated(arguments, keep, compile_program, spec_of), lambda made: made[0].reading.captures)
+            if short:
+                with contextlib.suppress(errors.StgradError):  # the program for any extents may be right, or tells what is wrong
+                    return read_carrying(lambda: self._generated(arguments, keep, True), lambda made: made[0].reading.captures)
+            return read_carrying(lambda: self._generated(arguments, keep, False), lambda made: made[0].reading.captures)
 
-    def _generated(self, arguments: dict[str, Any], keep: bool, compile_program: Any, spec_of: Any) -> tuple[Compiled, list[Any]]:
+    def _generated(self, arguments: dict[str, Any], keep: bool, short: bool) -> tuple[Compiled, list[Any]]:
+        from stgrad.assumed import compile_program
         from stgrad.frontend.concessions import conceding
+        from stgrad.program import spec_of
 
         nodes = self._nodes(arguments)
         called = spelled(self.derivative.function, arguments)
         specs = {name: value if self._is_flag(name, value) else spec_of(value, called[name]) for name, value in arguments.items()}
+        if short:
+            nodes = short_nodes(nodes, arguments)
+            specs = {name: short_spec(spec, arguments[name]) for name, spec in specs.items()}
         compiled = functools.partial(compile_program, self, keep=keep)
         with conceding() as conceded:
             try:
@@ -230,16 +261,22 @@ class Programs:
             except errors.StgradError as problem:
                 if problem.passes:
                     raise
-                return self._knowing_more(arguments, specs, compiled, problem, conceded)
+                return self._knowing_more(arguments, specs, nodes, compiled, problem, conceded)
 
     def _knowing_more(
-        self, arguments: dict[str, Any], specs: dict[str, Any], compiled: Callable[..., Compiled], problem: errors.StgradError, conceded: Concessions
+        self,
+        arguments: dict[str, Any],
+        specs: dict[str, Any],
+        nodes: list[Any],
+        compiled: Callable[..., Compiled],
+        problem: errors.StgradError,
+        conceded: Concessions,
     ) -> tuple[Compiled, list[Any]]:
         """The program with integers compiled in; else one that selects entries as it runs; else with the extents of short arrays, too.
 
         Where none of these can be, one that ends where it comes to what cannot be compiled, if that stands on a side of a branch.
         """
-        problems, tried, nodes = [problem], [specs], self._nodes(arguments)
+        problems, tried = [problem], [specs]
         try:
             for known, leaving in _FURTHER:
                 fixed = {n: fixed_spec(s, arguments[n], known) for n, s in specs.items()} if known else specs
@@ -363,6 +400,15 @@ class Programs:
         """Let nothing that happens outside change the programs that are there; nothing of the outside is kept alive."""
         self._record.clear()
         self._rewrap()
+
+
+def short_programs() -> bool:
+    """Whether the first program of a function may be for the short extents of its arguments alone: but for `STGRAD_SHORT=0` in the environment."""
+    return os.environ.get("STGRAD_SHORT") != "0"
+
+
+def _arrays(nodes: list[Any]) -> list[Any]:
+    return [node for node in passed(nodes) if isinstance(node, wrapper.Array)]
 
 
 def draws_of_numpy(ready: Ready) -> bool:

@@ -104,7 +104,7 @@ class Transformed(Programs):
 
     @errors.presents
     def lowered(self, *args: Any, **kwargs: Any) -> str:
-        """The text that runs for arguments like these: loops over numbers, which Numba compiles."""
+        """The text that runs for arguments like these: loops over numbers, which Numba compiles. It is that for any extents (see `running`)."""
         program = self._program(args, kwargs, keep=False)
         return program.text if program.then is None else BETWEEN.join((program.text, program.then.text))
 
@@ -152,7 +152,7 @@ class Transformed(Programs):
         """Generate and compile the program for arguments like these without running it; another process finds it on disk."""
         arguments = self._bind(args, kwargs)
         with self._lock:
-            ready, nodes = self._ready(arguments)
+            ready, nodes = self._ready(arguments, short=self._key(arguments) != self._any_key(arguments))
             self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ def likenesses(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 LONGEST = 64  # extents that are compiled in: such a program may have a line for each item
+SHORT = 4  # extents up to which the first program is for these alone: points and vectors of space, matrices of a few states
 
 
 class Known(enum.IntEnum):
@@ -47,18 +48,34 @@ class Known(enum.IntEnum):
 
 def fixed_spec(spec: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
     """A specification with integers and bools compiled in, and extents of arrays where they are to be known."""
+
+    def fixed(leaf: Type, v: Any) -> Any:
+        if leaf.array:
+            return _with_extents(leaf, v, LONGEST) if known is Known.EXTENTS else leaf
+        return v if leaf.dtype in ("int64", "bool") and leaf.weak else leaf
+
+    return _map_spec(fixed, spec, value)
+
+
+def short_spec(spec: Any, value: Any) -> Any:
+    """A specification with extents up to `SHORT` compiled in."""
+    return _map_spec(lambda leaf, v: _with_extents(leaf, v, SHORT) if leaf.array else leaf, spec, value)
+
+
+def _with_extents(type_: Type, value: Any, longest: int) -> Type:
+    return replace(type_, dims=tuple(Dim(None, n) if n <= longest else dim for dim, n in zip(type_.dims, np.shape(value), strict=True)))
+
+
+def _map_spec(change: Callable[[Type, Any], Any], spec: Any, value: Any) -> Any:
     if isinstance(spec, Type):
-        if spec.array:
-            dims = [Dim(None, n) if known is Known.EXTENTS and n <= LONGEST else dim for dim, n in zip(spec.dims, np.shape(value), strict=True)]
-            return replace(spec, dims=tuple(dims))
-        return value if spec.dtype in ("int64", "bool") and spec.weak else spec
+        return change(spec, value)
     if isinstance(spec, (tuple, list)):
-        items = [fixed_spec(s, v, known) for s, v in zip(spec, value, strict=True)]
+        items = [_map_spec(change, s, v) for s, v in zip(spec, value, strict=True)]
         return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
     if isinstance(spec, dict):
-        return {k: fixed_spec(s, value[k], known) for k, s in spec.items()}
+        return {k: _map_spec(change, s, value[k]) for k, s in spec.items()}
     if isinstance(spec, Record):
-        return Record(spec.cls, {k: fixed_spec(s, getattr(value, k), known) for k, s in spec.fields.items()})
+        return Record(spec.cls, {k: _map_spec(change, s, getattr(value, k)) for k, s in spec.fields.items()})
     return spec
 
 
@@ -85,19 +102,33 @@ def knows_extents(node: wrapper.Node) -> bool:
 
 
 def fixed_node(node: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
-    if known is Known.TYPES:
-        return node
-    if isinstance(node, wrapper.Scalar) and node.type in (int, bool):
-        return wrapper.Static(value)
-    if isinstance(node, wrapper.Array) and known is Known.EXTENTS:
-        return replace(node, extents=tuple(n if n <= LONGEST else None for n in value.shape))
+    """The description of what such a program is for."""
+
+    def fixed(leaf: Any, v: Any) -> Any:
+        if isinstance(leaf, wrapper.Scalar) and leaf.type in (int, bool):
+            return wrapper.Static(v)
+        return _array_of(leaf, v, LONGEST) if known is Known.EXTENTS else leaf
+
+    return node if known is Known.TYPES else _map_node(fixed, node, value)
+
+
+def short_nodes(nodes: Sequence[Any], arguments: Mapping[str, Any]) -> list[Any]:
+    """Descriptions of what a program is for that knows extents up to `SHORT`."""
+    return [_map_node(lambda leaf, v: _array_of(leaf, v, SHORT), n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+
+
+def _array_of(node: Any, value: Any, longest: int) -> Any:
+    return replace(node, extents=tuple(n if n <= longest else None for n in value.shape)) if isinstance(node, wrapper.Array) else node
+
+
+def _map_node(change: Callable[[Any, Any], Any], node: Any, value: Any) -> Any:
     if isinstance(node, wrapper.Items):
-        return wrapper.Items(node.type, tuple(fixed_node(n, v, known) for n, v in zip(node.items, value, strict=True)))
+        return wrapper.Items(node.type, tuple(_map_node(change, n, v) for n, v in zip(node.items, value, strict=True)))
     if isinstance(node, wrapper.Keys):
-        return wrapper.Keys(tuple((k, fixed_node(n, value[k], known)) for k, n in node.items))
+        return wrapper.Keys(tuple((k, _map_node(change, n, value[k])) for k, n in node.items))
     if isinstance(node, wrapper.Attributes):
-        return wrapper.Attributes(node.type, tuple((k, fixed_node(n, getattr(value, k), known)) for k, n in node.items))
-    return node
+        return wrapper.Attributes(node.type, tuple((k, _map_node(change, n, getattr(value, k))) for k, n in node.items))
+    return change(node, value)
 
 
 _DOUBLE = (float, np.float64)

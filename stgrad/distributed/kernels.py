@@ -56,7 +56,7 @@ class Kernel:
         return Job(self.mode, reduction, calls, self.title)
 
     def _call(self, target: Transformed, values: list[Any], table: dict[str, Portable]) -> tuple[Kind, Call]:
-        program = target._program_for(self._arguments(target, values))
+        program = target._program_for(self._arguments(target, values), short=False)
         _refuse_draws(program.ready.text, values, self.title)
         travelling = portable(target, program)
         table[travelling.key] = travelling

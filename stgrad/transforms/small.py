@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from stgrad.ir import (
     Block,
     Const,
     Custom,
+    Dim,
     Effect,
     Function,
     Operand,
@@ -57,6 +59,7 @@ from stgrad.ir import (
     Type,
     Var,
     assigns,
+    changed,
     entries_of,
     map_blocks,
     operand_vars,
@@ -82,7 +85,7 @@ def small_arrays(fn: Function) -> Function:
     """The program with its small local arrays as scalars."""
     if not any(is_small(t) for t in fn.types.values()):
         return fn
-    fn = simplify(fn.with_body(unrolled(fn, fn.body)))
+    fn = simplify(fn.with_body(_from_the_front(fn, unrolled(fn, fn.body))))
     fn = fn.with_body(_coalesce(fn, fn.body))
     kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
     kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
@@ -94,6 +97,31 @@ def small_arrays(fn: Function) -> Function:
             return simplify(replace(fn, body=body, types=state.types))
         candidates -= state.failed
     return fn
+
+
+def _from_the_front(fn: Function, block: Block) -> Block:
+    """The statements with one subscript for each element: the last of three is `x[2]`, which `x[-1]` is, too."""
+
+    def one(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Assign(op="getitem", args=(Var() as array, index)):
+                return changed(stmt, args=(array, counted(array, index)))
+            case Store():
+                return changed(stmt, index=counted(stmt.target, stmt.index))
+        return map_blocks(lambda b: tuple(map(one, b)), stmt)
+
+    def counted(array: Var, index: Operand) -> Operand:
+        dims, entries = fn.types[array.name].dims, entries_of(index)
+        if len(entries) != len(dims):
+            return index
+        placed = tuple(map(position, entries, dims))
+        return index if all(map(is_, placed, entries)) else Pack(placed) if isinstance(index, Pack) else placed[0]
+
+    def position(entry: Operand, dim: Dim) -> Operand:
+        inside = isinstance(entry, Const) and type(entry.value) is int and dim.constant is not None and -dim.offset <= entry.value < 0
+        return Const(entry.value + dim.offset) if inside else entry  # type: ignore[union-attr]
+
+    return tuple(map(one, block))
 
 
 def _every(stmt: Stmt) -> Iterator[str]:
