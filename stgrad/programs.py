@@ -384,6 +384,8 @@ class Programs:
 
     def _renew(self) -> None:
         """Forget the programs where something that they were made from is another thing now; let the guards know of equal values."""
+        if not (self._known or self._refused or self._record):
+            self._signature = signature_of(self.derivative.function)  # whose defaults may have changed since
         if not self._record or self._table is not None and self._table.holds():
             return
         with self._lock:

@@ -143,12 +143,15 @@ def request_options(request: Any) -> list[Any]:
 
 
 def class_name(cls: type) -> str:
-    """`tuple`, `list`, or the full name of a class.
+    """`tuple`, `list`, or the full name of a class; of a class of tuples with the names of its items, which another one of that name may not have.
 
     >>> class_name(tuple)
     'tuple'
     """
-    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    if cls.__module__ == "builtins":
+        return cls.__name__
+    fields = getattr(cls, "_fields", None)
+    return f"{cls.__module__}.{cls.__qualname__}" + (f"({', '.join(map(str, fields))})" if isinstance(fields, tuple) else "")
 
 
 def _plain_array(value: np.ndarray[Any, Any]) -> list[Any]:

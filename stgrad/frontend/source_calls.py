@@ -132,6 +132,9 @@ def construct(frame: Frame, cls: type, args: tuple[Value, ...], kwargs: dict[str
         return _member(frame, cls, args[0])
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         objects.check_tuple(frame, cls)
+        new = look("raw", cls, "__new__")
+        if isinstance(new, staticmethod):
+            look("attribute", new.__func__, "__defaults__")
         try:
             made = cls(*args, **kwargs)
         except (AttributeError, TypeError) as error:  # a `__new__` of its own, which looks at the items
