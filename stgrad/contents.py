@@ -52,9 +52,17 @@ def is_container(value: Any) -> bool:
     return isinstance(value, (list, deque, dict, set)) or isinstance(value, np.ndarray) and not is_numeric(value)
 
 
+SHORT = 4  # extents up to which the first program is for these alone: points and vectors of space, matrices of a few states
+
+
+def is_short(extent: int) -> bool:
+    """Whether a program may be for this extent alone."""
+    return 0 < extent <= SHORT
+
+
 def form_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     """What a program assumes of an array that is a parameter: `resize` and an assigned `shape` or `dtype` change it in place."""
-    return array.dtype, *[n == 1 for n in array.shape]
+    return array.dtype, *[n if is_short(n) else None for n in array.shape]
 
 
 def same(value: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 _P = ParamSpec("_P")
@@ -369,3 +369,11 @@ def refuse_inside(*functions: Any, reason: str, hint: str) -> None:
             raise UnsupportedCallerError(f"`{name}` is called in a function that is read", frame.builder.loc, reason=reason, hint=hint)
 
         function._stgrad_inside_ = staticmethod(inside) if isinstance(function, type) else inside
+
+
+def furthest(problems: Sequence[StgradError]) -> StgradError:
+    """The error at the last line that several readings of a program met; of those there the first that tells more than what must be known."""
+    file = problems[0].loc.file if problems[0].loc is not None else None
+    lines = [p.loc.line if p.loc is not None and p.loc.file == file else 0 for p in problems]
+    last = [p for p, line in zip(problems, lines, strict=True) if line == max(lines)]
+    return next((p for p in last if not isinstance(p, NeedStaticError)), last[0])

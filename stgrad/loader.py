@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import re
 import sys
 import threading
 import types
@@ -181,8 +182,12 @@ def _hush(dispatcher: Any) -> None:
     dispatcher._compiler.compile = compiled
 
 
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")  # with which Numba prints
+
+
 def _translated(function: Any, problem: Exception) -> StgradError:
-    said = [line for line in str(problem).splitlines()[1:] if line.strip()] or str(problem).splitlines() or [type(problem).__name__]
+    lines = _COLOURS.sub("", str(problem)).splitlines()
+    said = [line for line in lines[1:] if line.strip()] or lines or [type(problem).__name__]
     message = f"Numba does not compile the program `{function.__name__}`"
     if "float16" in str(problem):
         return NotCompiledError(message, reason="it has no numbers of half precision (float16)", hint='use np.float32; jit="auto" runs it in plain Python')

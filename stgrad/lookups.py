@@ -279,6 +279,8 @@ def _note_call(function: Any, arguments: tuple[Any, ...], options: dict[str, Any
     by_protocol = function in _PROTOCOL_CALLS
     if function in (isinstance, issubclass) and _asks_the_order_alone(arguments[1]):
         lineage(type(arguments[0]) if function is isinstance else arguments[0])
+    elif function in (isinstance, issubclass) and not _of_libraries(type(arguments[0]) if function is isinstance else arguments[0], arguments[1]):
+        note("call", function, arguments, value)  # what a class says of others may be a matter of their attributes, or of what was registered
     elif _asks_around(function, arguments) or not all(_plain(v, by_protocol) for v in (*arguments, *options.values(), *_owner_of(function))):
         note("call", function, arguments, value)
 
@@ -292,6 +294,10 @@ def _asks_around(function: Any, arguments: tuple[Any, ...]) -> bool:
 def _owner_of(function: Any) -> tuple[Any, ...]:
     """The instance that a method in Python looks into."""
     return (function.__self__,) if isinstance(function, MethodType) else ()
+
+
+def _of_libraries(*classes: Any) -> bool:
+    return all(_of_libraries(*c) if isinstance(c, tuple) else root_of(c) in LIBRARIES or root_of(c) in ("numbers", "abc") for c in classes)
 
 
 def _asks_the_order_alone(classes: Any) -> bool:

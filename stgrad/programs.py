@@ -6,19 +6,30 @@ where it changes, they are forgotten.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
-import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from stgrad import errors, lookups, progress
 from stgrad.calls import calling, own_exceptions, program_cache, wrapper
-from stgrad.calls.arguments import Known, equal, fixed_nodes, fixed_spec, flattened, hashable, likenesses, passed, short_nodes, short_spec
+from stgrad.calls.arguments import (
+    Extents,
+    Known,
+    equal,
+    fixed_nodes,
+    fixed_spec,
+    flattened,
+    hashable,
+    likenesses,
+    passed,
+    short_nodes,
+    short_programs,
+    short_spec,
+)
 from stgrad.calls.compilations import Compilation, Lazy
 from stgrad.calls.distinct import refuse_shared
 from stgrad.calls.foreign_arrays import as_taken, refuse_foreign
@@ -135,13 +146,13 @@ class Programs:
             with self._lock:
                 if self.options.plain and (refused := self._refused_before(arguments)) is not None:
                     raise refused.with_traceback(None)
-                known = self._known.get(key(arguments)) or self._made(arguments, short=key(arguments) != self._any_key(arguments))
+                known = self._known.get(key(arguments)) or self._made(arguments, self._extents(arguments) if short else Extents.ANY)
         if known.ready.distinct:
             refuse_shared(arguments if self.derivative.around is None else self.derivative.around.own(arguments))
         return known
 
-    def _made(self, arguments: dict[str, Any], *, short: bool) -> Program:
-        ready, nodes = self._ready(arguments, short=short)
+    def _made(self, arguments: dict[str, Any], extents: Extents) -> Program:
+        ready, nodes = self._ready(arguments, extents)
         self._watch(ready.captures)
         hidden = hidden_of(ready)
         lazy = self._lazy(ready) if ready.plain else None
@@ -165,11 +176,11 @@ class Programs:
                 program.wrapped = True
                 self._rewrap()
 
-    def _ready(self, arguments: dict[str, Any], *, short: bool = False) -> tuple[Ready, list[Any]]:
-        """The program for these arguments, from disk or from the compiler; `short`: that may be for their short extents alone."""
+    def _ready(self, arguments: dict[str, Any], extents: Extents = Extents.ANY) -> tuple[Ready, list[Any]]:
+        """The program for these arguments, from disk or from the compiler."""
         nodes = self._nodes(arguments)
         on_disk = program_cache.enabled()
-        for known, of in product(Known, [short_nodes(nodes, arguments)] * short + [nodes]) if on_disk else ():
+        for known, of in product(Known, [short_nodes(nodes, arguments)] * (extents is Extents.SHORT) + [nodes]) if on_disk else ():
             key = fixed_nodes(of, arguments, known)
             ready = program_cache.find(self, key, self.options.key)
             if ready is not None:
@@ -177,7 +188,7 @@ class Programs:
                 return ready, key
         with lookups.recorded() as record:
             try:
-                program, nodes = self._build(arguments, keep=False, short=short)
+                program, nodes = self._build(arguments, extents, keep=False)
             except errors.StgradError as refused:
                 if self.options.plain:  # known until something that was looked at is another thing
                     self._refused[self._whole_key(arguments)] = refused
@@ -197,17 +208,12 @@ class Programs:
             warn_of_calls(program.function, function_name(self.derivative))
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        """What the program for these arguments is known by, or is to be.
-
-        The first one knows the extents that are short: loops over the coordinates of a point have no bound to read and no index to test. Where they
-        are others in another call, the second one is for any.
-        """
+        """What the program for these arguments is known by, or is to be."""
         general = self._any_key(arguments)
         if not self.options.jit or not short_programs():
             return general
         short = self._short_key(arguments)
-        wanted = self._short.get(general, None if general in self._known else short) == short
-        return short if short in self._known or wanted else general
+        return short if short in self._known or self._short.get(general, general in self._known or short) == short else general
 
     def _any_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
@@ -233,14 +239,26 @@ class Programs:
         parameter = self._signature.parameters.get(name)
         return isinstance(value, bool) and parameter is not None and parameter.default is value
 
-    def _build(self, arguments: dict[str, Any], *, keep: bool, short: bool = False) -> tuple[Compiled, list[Any]]:
-        """Compile for these arguments; integers become constants where the program needs to know them, `short` extents where it can be."""
+    def _extents(self, arguments: dict[str, Any]) -> Extents:
+        """What a program that is called now may know of extents."""
+        if not self.options.jit or not short_programs():
+            return Extents.ANY
+        return Extents.SHORT if self._key(arguments) != self._any_key(arguments) else Extents.CAPTURED
+
+    def _build(self, arguments: dict[str, Any], extents: Extents = Extents.ANY, *, keep: bool) -> tuple[Compiled, list[Any]]:
+        """Compile for these arguments; integers become constants where the program needs to know them."""
+        from stgrad.frontend.captured import KNOWS_SHORT
         from stgrad.frontend.varying import read_carrying
 
         with progress.working(self.__name__, "generating its program"):
-            if short:
-                with contextlib.suppress(errors.StgradError):  # the program for any extents may be right, or tells what is wrong
-                    return read_carrying(lambda: self._generated(arguments, keep, True), lambda made: made[0].reading.captures)
+            if extents is not Extents.ANY:
+                token = KNOWS_SHORT.set(True)
+                try:
+                    return read_carrying(lambda: self._generated(arguments, keep, extents is Extents.SHORT), lambda made: made[0].reading.captures)
+                except errors.StgradError:  # the program for any extents may be right, or tells what is wrong
+                    pass
+                finally:
+                    KNOWS_SHORT.reset(token)
             return read_carrying(lambda: self._generated(arguments, keep, False), lambda made: made[0].reading.captures)
 
     def _generated(self, arguments: dict[str, Any], keep: bool, short: bool) -> tuple[Compiled, list[Any]]:
@@ -291,7 +309,7 @@ class Programs:
                     continue
                 self._known_of = max(self._known_of, known)
                 return program, fixed_nodes(nodes, arguments, known)
-            raise _furthest(problems)
+            raise errors.furthest(problems)
         finally:
             problems.clear()  # they hold what the readings held, and this frame
 
@@ -300,12 +318,12 @@ class Programs:
         from stgrad.frontend.joins import SELECTS
 
         if not any(isinstance(p, errors.NeedStaticError) for p in problems) or SELECTS.get():
-            raise _furthest(problems)
+            raise errors.furthest(problems)
         token = SELECTS.set(True)
         try:
             return compiled()
         except errors.StgradError as found:
-            raise _furthest([*problems, found]) from None
+            raise errors.furthest([*problems, found]) from None
         finally:
             SELECTS.reset(token)
 
@@ -404,11 +422,6 @@ class Programs:
         self._rewrap()
 
 
-def short_programs() -> bool:
-    """Whether the first program of a function may be for the short extents of its arguments alone: but for `STGRAD_SHORT=0` in the environment."""
-    return os.environ.get("STGRAD_SHORT") != "0"
-
-
 def _arrays(nodes: list[Any]) -> list[Any]:
     return [node for node in passed(nodes) if isinstance(node, wrapper.Array)]
 
@@ -425,14 +438,6 @@ _FURTHER = ((Known.INTEGERS, False), (Known.TYPES, False), (Known.EXTENTS, False
 def _asks(problem: errors.StgradError) -> bool:
     """Whether it is a refusal of what is not known yet."""
     return isinstance(problem, (errors.NeedStaticError, errors.TypeInferenceError))
-
-
-def _furthest(problems: Sequence[errors.StgradError]) -> errors.StgradError:
-    """The error at the last line that several readings of a program met; of those there the first that tells more than what must be known."""
-    file = problems[0].loc.file if problems[0].loc is not None else None
-    lines = [p.loc.line if p.loc is not None and p.loc.file == file else 0 for p in problems]
-    last = [p for p, line in zip(problems, lines, strict=True) if line == max(lines)]
-    return next((p for p in last if not isinstance(p, errors.NeedStaticError)), last[0])
 
 
 def _native(leaf: Sym) -> Sym:

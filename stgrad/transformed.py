@@ -152,7 +152,7 @@ class Transformed(Programs):
         """Generate and compile the program for arguments like these without running it; another process finds it on disk."""
         arguments = self._bind(args, kwargs)
         with self._lock:
-            ready, nodes = self._ready(arguments, short=self._key(arguments) != self._any_key(arguments))
+            ready, nodes = self._ready(arguments, self._extents(arguments))
             self._compiled(ready, flattened(nodes, tuple(arguments.values())))
         return self
 

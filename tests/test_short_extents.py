@@ -159,3 +159,44 @@ def test_from_disk(tmp_path: Path) -> None:
     assert told[0][:4] == told[1][:4]
     assert (told[0][4], told[1][4]) == ("True", "False")
     assert len(list((tmp_path / "cache").glob("f_grad_*.json"))) == 2
+
+
+WEIGHTS = np.array([[0.5, 0.2], [0.1, 0.9]])
+
+
+def of_captured(x):
+    v = x[:2]
+    for _ in range(5):
+        v = np.tanh(WEIGHTS @ v)
+        for j in range(len(WEIGHTS)):
+            v = v + WEIGHTS[j] * x[-1]
+    return np.sum(v * v)
+
+
+@pytest.mark.parametrize("n", [3, 9])
+def test_captured_arrays(n, monkeypatch) -> None:
+    x = np.linspace(0.3, 0.9, n)
+    gradient = stgrad.grad(of_captured, jit=True)
+    plain = stgrad.grad(of_captured, jit=False)
+    for shape in ((2, 2), (2, 2), (4, 2), (2, 2)):
+        monkeypatch.setitem(globals(), "WEIGHTS", np.linspace(0.1, 0.7, 4).reshape(2, 2) if shape == (2, 2) else np.full(shape, 0.3)[::2].copy())
+        np.testing.assert_allclose(gradient(x), plain(x), rtol=1e-12)
+    check_gradient(of_captured, (x,), argnums=0, jit=True)
+    assert "WEIGHTS of shape (2, 2)" in gradient.running(x)
+
+
+def test_captured_arrays_of_another_shape(monkeypatch) -> None:
+    table = np.ones((3, 2))
+
+    def f(x):
+        s = 0.0
+        for i in range(len(table)):
+            s += table[i, 0] * x ** (i + 1)
+        return s + table.shape[1]
+
+    gradient = stgrad.value_and_grad(f, jit=True)
+    assert gradient(2.0) == (16.0, 17.0)
+    table.resize((2, 3), refcheck=False)
+    assert gradient(2.0) == (9.0, 5.0)
+    table.resize((6, 1), refcheck=False)
+    assert gradient(1.0) == (7.0, 21.0)

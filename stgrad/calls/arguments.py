@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.calls import wrapper
+from stgrad.contents import is_short
 from stgrad.ir import Dim, Type
 from stgrad.values import Record, closed, leaves, map_leaves, opened
 
@@ -35,7 +37,6 @@ def likenesses(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 LONGEST = 64  # extents that are compiled in: such a program may have a line for each item
-SHORT = 4  # extents up to which the first program is for these alone: points and vectors of space, matrices of a few states
 
 
 class Known(enum.IntEnum):
@@ -46,24 +47,41 @@ class Known(enum.IntEnum):
     EXTENTS = 2  # and integers
 
 
+class Extents(enum.Enum):
+    """What a program knows of the extents of arrays.
+
+    The first one that is called knows those that are short: loops over the coordinates of a point have no bound to read and no index to test. Where
+    those of its arguments are others in another call, the second one is for any.
+    """
+
+    ANY = enum.auto()
+    CAPTURED = enum.auto()  # the short ones of captured arrays
+    SHORT = enum.auto()  # those of arguments, too
+
+
+def short_programs() -> bool:
+    """Whether the first program of a function may be for the short extents of its arguments alone: but for `STGRAD_SHORT=0` in the environment."""
+    return os.environ.get("STGRAD_SHORT") != "0"
+
+
 def fixed_spec(spec: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
     """A specification with integers and bools compiled in, and extents of arrays where they are to be known."""
 
     def fixed(leaf: Type, v: Any) -> Any:
         if leaf.array:
-            return _with_extents(leaf, v, LONGEST) if known is Known.EXTENTS else leaf
+            return _with_extents(leaf, v, lambda n: n <= LONGEST) if known is Known.EXTENTS else leaf
         return v if leaf.dtype in ("int64", "bool") and leaf.weak else leaf
 
     return _map_spec(fixed, spec, value)
 
 
 def short_spec(spec: Any, value: Any) -> Any:
-    """A specification with extents up to `SHORT` compiled in."""
-    return _map_spec(lambda leaf, v: _with_extents(leaf, v, SHORT) if leaf.array else leaf, spec, value)
+    """A specification with short extents compiled in."""
+    return _map_spec(lambda leaf, v: _with_extents(leaf, v, is_short) if leaf.array else leaf, spec, value)
 
 
-def _with_extents(type_: Type, value: Any, longest: int) -> Type:
-    return replace(type_, dims=tuple(Dim(None, n) if n <= longest else dim for dim, n in zip(type_.dims, np.shape(value), strict=True)))
+def _with_extents(type_: Type, value: Any, known: Callable[[int], bool]) -> Type:
+    return replace(type_, dims=tuple(Dim(None, n) if known(n) else dim for dim, n in zip(type_.dims, np.shape(value), strict=True)))
 
 
 def _map_spec(change: Callable[[Type, Any], Any], spec: Any, value: Any) -> Any:
@@ -107,18 +125,18 @@ def fixed_node(node: Any, value: Any, known: Known = Known.INTEGERS) -> Any:
     def fixed(leaf: Any, v: Any) -> Any:
         if isinstance(leaf, wrapper.Scalar) and leaf.type in (int, bool):
             return wrapper.Static(v)
-        return _array_of(leaf, v, LONGEST) if known is Known.EXTENTS else leaf
+        return _array_of(leaf, v, lambda n: n <= LONGEST) if known is Known.EXTENTS else leaf
 
     return node if known is Known.TYPES else _map_node(fixed, node, value)
 
 
 def short_nodes(nodes: Sequence[Any], arguments: Mapping[str, Any]) -> list[Any]:
-    """Descriptions of what a program is for that knows extents up to `SHORT`."""
-    return [_map_node(lambda leaf, v: _array_of(leaf, v, SHORT), n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
+    """Descriptions of what a program is for that knows short extents."""
+    return [_map_node(lambda leaf, v: _array_of(leaf, v, is_short), n, v) for n, v in zip(nodes, arguments.values(), strict=True)]
 
 
-def _array_of(node: Any, value: Any, longest: int) -> Any:
-    return replace(node, extents=tuple(n if n <= longest else None for n in value.shape)) if isinstance(node, wrapper.Array) else node
+def _array_of(node: Any, value: Any, known: Callable[[int], bool]) -> Any:
+    return replace(node, extents=tuple(n if known(n) else None for n in value.shape)) if isinstance(node, wrapper.Array) else node
 
 
 def _map_node(change: Callable[[Any, Any], Any], node: Any, value: Any) -> Any:

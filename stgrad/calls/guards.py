@@ -42,9 +42,9 @@ def _test(lookup: Lookup, names: dict[str, Any]) -> str:
     return f"({place} is {was} or same0({place}, {was}))" if isinstance(lookup.value, _NUMBERS) else f"{place} is {was}"
 
 
-def _form_test(at: str, dtype: str, ones: tuple[bool, ...]) -> str:
-    shape = " and ".join(f"{at}.shape[{axis}] {'==' if one else '!='} 1" for axis, one in enumerate(ones))
-    return " and ".join([f"{at}.ndim == {len(ones)}", f"{at}.dtype is {dtype}", *([shape] if shape else [])])
+def _form_test(at: str, dtype: str, extents: tuple[int | None, ...]) -> str:
+    shape = " and ".join(f"{at}.shape[{axis}] {'!= 1' if n is None else f'== {n}'}" for axis, n in enumerate(extents))
+    return " and ".join([f"{at}.ndim == {len(extents)}", f"{at}.dtype is {dtype}", *([shape] if shape else [])])
 
 
 def _place(lookup: Lookup, bind: Any) -> str | None:

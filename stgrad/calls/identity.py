@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from stgrad.checkpoints import checkpoint
-from stgrad.contents import holds_arrays, is_numeric, items_of
+from stgrad.contents import form_of, holds_arrays, is_numeric, items_of
 from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 from stgrad.lookups import ABSENT, LIBRARIES, root_of
 from stgrad.registered import registration_of
@@ -157,7 +157,7 @@ def class_name(cls: type) -> str:
 def _plain_array(value: np.ndarray[Any, Any]) -> list[Any]:
     if type(value) is not np.ndarray or not is_numeric(value):  # no parameter carries what it holds
         raise Unknown(f"a {type(value).__name__} of {value.dtype}")
-    return [value.dtype.name, [n == 1 for n in value.shape]]
+    return [value.dtype.name, list(form_of(value)[1:])]
 
 
 def _qualified(value: Any) -> str:

@@ -133,9 +133,10 @@ class Table:
             return [(METHOD, id(owner), self._address(name), self._address(value.__func__))]
         return None
 
-    def _form(self, array: np.ndarray[Any, Any], dtype: Any, *ones: bool) -> list[Row]:
-        extents = [(EXTENT, id(array) + _ARRAY["shape"], axis * _SIZE, int(one)) for axis, one in enumerate(ones)]
-        return [(COUNT, id(array) + _ARRAY["ndim"], len(ones), 0), (WORD, id(array) + _ARRAY["dtype"], self._address(dtype), 0), *extents]
+    def _form(self, array: np.ndarray[Any, Any], dtype: Any, *extents: int | None) -> list[Row]:
+        shape = id(array) + _ARRAY["shape"]
+        tests = [(EXTENT, shape, axis * _SIZE, int(n == 1)) if n in (None, 1) else (BEHIND, shape, axis * _SIZE, n) for axis, n in enumerate(extents)]
+        return [(COUNT, id(array) + _ARRAY["ndim"], len(extents), 0), (WORD, id(array) + _ARRAY["dtype"], self._address(dtype), 0), *tests]
 
 
 @functools.cache

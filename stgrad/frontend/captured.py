@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from stgrad import errors
-from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, items_of, snapshot, unchanged
+from stgrad.contents import form_of, holds_arrays, is_array_of_own_class, is_numeric, is_short, items_of, snapshot, unchanged
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym, Value, is_constant, rebuild
 from stgrad.frontend.varying import is_carried
@@ -68,7 +68,17 @@ class ModuleVariable:
 
 _VARIABLES: dict[tuple[int, str], ModuleVariable] = {}  # one object for each
 
+KNOWS_SHORT: ContextVar[bool] = ContextVar("KNOWS_SHORT", default=False)  # whether programs know the extents of captured arrays that are short
 _OPEN: ContextVar[tuple[Captures, ...]] = ContextVar("_OPEN", default=())  # of the readings that wait for the one at work
+
+
+def number_of(builder: Builder, value: Value) -> Value:
+    """What an array without axes holds: as an argument it is a number, too."""
+    if not (isinstance(value, Sym) and value.type.array and not value.type.rank):
+        return value
+    number = builder.call("getitem", (value, ()), Type(value.type.dtype))
+    builder.boxed[number.name] = ""
+    return number
 
 
 class Captures:
@@ -222,7 +232,8 @@ class Captures:
         """A hidden parameter for a captured array; one for an array that is captured under several names."""
         if id(value) not in self._arrays:
             note("form", value, None, form_of(value))
-            dims = tuple(Dim(None, 1) if n == 1 else builder.fresh_dim() for n in value.shape)
+            known = is_short if KNOWS_SHORT.get() else (1).__eq__
+            dims = tuple(Dim(None, n) if known(n) else builder.fresh_dim() for n in value.shape)
             builder.extents.wide.update(d.symbol for d in dims if d.symbol is not None)
             self._arrays[id(value)] = builder.hidden(name, Type(str(value.dtype), dims, array=True))
         return self._arrays[id(value)]

@@ -6,6 +6,7 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,32 @@ from stgrad.frontend.partly import lacks, nothing
 from stgrad.frontend.text import NUMBERS, UNKNOWN, RunTimeText
 from stgrad.frontend.truth_values import asked
 from stgrad.frontend.values import Closure, Method, Record, Sym, Value, is_static, static_of
-from stgrad.lookups import ABSENT, called, gives, look, ours
+from stgrad.lookups import ABSENT, LIBRARIES, called, gives, look, ours, root_of
 
 
 @handles(isinstance)
 def _isinstance(frame: Frame, value: Value, classes: Value) -> Value:
     if not isinstance(value, Sym):
         if is_own(frame, value):
-            return agreed(frame, value, lambda cls: called(issubclass, cls, classes))
+            return agreed(frame, value, lambda cls: _is_one_of(frame, value, cls, classes))
         look("class", value)
         return called(isinstance, static_of(value), classes)
     return asked(frame, value, lambda example: isinstance(example, classes), _example(frame, value))
+
+
+def _is_one_of(frame: Frame, value: Value, cls: type, classes: Value) -> Value:
+    """Whether an instance that the program has made is one of some classes; a metaclass in Python may look at it."""
+    if isinstance(classes, tuple):
+        return any(_is_one_of(frame, value, cls, c) for c in classes)
+    test = look("raw", type(classes), "__instancecheck__") if root_of(type(classes)) not in LIBRARIES else None
+    if not isinstance(test, FunctionType) or root_of(test) in (*LIBRARIES, "abc"):
+        return called(issubclass, cls, classes)
+    if cls is classes:  # which Python does not ask
+        return True
+    answer = frame.call(test, (classes, value), {})
+    if isinstance(answer, Sym):
+        raise errors.UnsupportedSyntaxError(f"what `{type(classes).__name__}` takes for an instance is known as the program runs", frame.builder.loc)
+    return bool(answer)
 
 
 def _example(frame: Frame, value: Sym) -> Any:

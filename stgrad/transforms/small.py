@@ -85,7 +85,8 @@ def small_arrays(fn: Function) -> Function:
     """The program with its small local arrays as scalars."""
     if not any(is_small(t) for t in fn.types.values()):
         return fn
-    fn = simplify(fn.with_body(_from_the_front(fn, unrolled(fn, fn.body))))
+    fn = unrolled(fn)
+    fn = simplify(fn.with_body(_from_the_front(fn, fn.body)))
     fn = fn.with_body(_coalesce(fn, fn.body))
     kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
     kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}

@@ -1,8 +1,12 @@
-"""Loops of few trips over small arrays, written out: then every index is a constant, and the elements can be variables (see `stgrad.transforms.small`)."""
+"""Loops of few trips over small arrays, written out: then every index is a constant, and the elements can be variables (see `stgrad.transforms.small`).
+
+What a trip binds for itself has a name of its own in each: bound once, it can be computed again where it would be kept.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import is_unknown
@@ -21,12 +25,15 @@ from stgrad.ir import (
     Type,
     Var,
     assigned,
+    assigns,
     map_blocks,
     map_operands,
     operand_vars,
     reads,
+    rename,
     walk,
 )
+from stgrad.names import Names
 
 EXTENT, STATEMENTS = 4, 64  # of a small array along an axis, and trips of a loop; and of what is written out
 
@@ -38,18 +45,40 @@ def is_small(type_: Type) -> bool:
     return type_.array and type_.dtype == "float64" and 0 < len(extents) <= 2 and known
 
 
-def unrolled(fn: Function, block: Block) -> Block:
-    """A block of a program in which loops of few trips are written out whose counter indexes a small array."""
-    result: list[Stmt] = []
-    for stmt in block:
-        stmt = map_blocks(lambda b: unrolled(fn, b), stmt)
-        trips = _trips(stmt) if isinstance(stmt, For) and _indexes(fn, stmt) else None
-        if not isinstance(stmt, For) or trips is None or len(trips) * sum(1 for _ in walk(stmt.body)) > STATEMENTS:
-            result.append(stmt)
-            continue
-        for trip in trips:
-            result += _with_counter(stmt.body, stmt.var.name, Const(trip))
-    return tuple(result)
+def unrolled(fn: Function) -> Function:
+    """The program with loops of few trips written out whose counter indexes a small array."""
+    names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
+
+    def block(statements: Block) -> Block:
+        result: list[Stmt] = []
+        for stmt in statements:
+            stmt = map_blocks(block, stmt)
+            trips = _trips(stmt) if isinstance(stmt, For) and _indexes(fn, stmt, types) else None
+            if not isinstance(stmt, For) or trips is None or len(trips) * sum(1 for _ in walk(stmt.body)) > STATEMENTS:
+                result.append(stmt)
+                continue
+            own = _own(fn, stmt)
+            for trip in trips:
+                called = {name: names.fresh(name) if trip != trips[0] else name for name in own}
+                types.update({new: types[old] for old, new in called.items()})
+                result += rename(_with_counter(stmt.body, stmt.var.name, Const(trip)), called)
+        return tuple(result)
+
+    return fn.with_body(block(fn.body), types=types)
+
+
+def _own(fn: Function, loop: For) -> list[str]:
+    """Names that each trip binds before it reads them, and that nothing outside of the loop knows."""
+    known, bound = definitions(fn), Counter(n for s in walk(loop.body) for n in assigns(s))
+    read = Counter(n for s in walk(loop.body) for n in reads(s))
+    found: list[str] = []
+    before: set[str] = set()
+    for stmt in loop.body:
+        before.update(n for s in walk((stmt,)) for n in reads(s))
+        names = assigns(stmt) if isinstance(stmt, Assign) else ()
+        alone = [n for n in names if n not in before and bound[n] == 1]
+        found += [n for n in alone if n not in known.made or n in known.once and known.reads[n] == read[n]]  # written out of an inner loop, or here alone
+    return found
 
 
 def _trips(loop: For) -> range | None:
@@ -60,15 +89,15 @@ def _trips(loop: For) -> range | None:
     return trips if len(trips) <= EXTENT else None
 
 
-def _indexes(fn: Function, loop: For) -> bool:
+def _indexes(fn: Function, loop: For, types: Mapping[str, Type]) -> bool:
     """Whether the counter is part of an index of a small array, and serves nothing outside of the loop."""
     name = loop.var.name
     inside = Counter(n for s in walk(loop.body) for n in reads(s))[name]
     if definitions(fn).reads[name] != inside or any(isinstance(s, (Custom, Push, Pop)) for s in walk(loop.body)):
         return False
-    if any(is_unknown(d) for n in assigned(loop.body) for d in fn.types[n].dims):  # one symbol is another extent in each trip
+    if any(is_unknown(d) for n in assigned(loop.body) for d in types[n].dims):  # one symbol is another extent in each trip
         return False
-    return any(isinstance(array, Var) and is_small(fn.types[array.name]) and name in operand_vars(index) for array, index in map(_element, walk(loop.body)))
+    return any(isinstance(array, Var) and is_small(types[array.name]) and name in operand_vars(index) for array, index in map(_element, walk(loop.body)))
 
 
 def _element(stmt: Stmt) -> tuple[Operand, Operand]:
