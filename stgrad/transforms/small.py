@@ -344,6 +344,8 @@ class _State:
             if operand.name not in self.cells:
                 self.cells[operand.name] = self.fresh(operand.name)
             return self.cells[operand.name]
+        if not shape and is_small(self.types[operand.name]):
+            shape = self.shape(operand.name)
         if len(self.types[operand.name].dims) != len(shape) or self.types[operand.name].dtype != "float64":
             raise Unsupported
         self.check(operand, shape, 0)

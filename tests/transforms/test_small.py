@@ -245,3 +245,31 @@ def test_second_derivatives_of_products_whose_extents_change(second):
     gradient = stgrad.grad(products_of_factors, jit=False)
     expected = np.array([(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(5)])
     np.testing.assert_allclose(second(products_of_factors)(x), expected, rtol=1e-6, atol=1e-7)
+
+
+def swung(q0, v0, k, steps):
+    pos, vel = q0.copy(), np.copy(v0)
+    cost = np.sum(q0)
+    for _ in range(steps):
+        length = np.sqrt(np.sum(pos**2))
+        acc = -k * (length - 1.0) * pos / length
+        acc[-1] -= 9.81
+        if pos[0] > 0.2:
+            acc[0] -= vel[0] ** 2
+        vel = vel + 0.01 * acc
+        pos = pos + 0.01 * vel
+        cost += 0.01 * pos[-1] ** 2
+    return cost + np.sum(vel * v0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_states_that_begin_as_arguments(n) -> None:
+    """Copies of arguments whose extents are known, and sums of these, are elements too."""
+    args = (np.linspace(0.3, 0.9, n), np.linspace(-0.2, 0.4, n), 3.0, 7)
+    gradient = stgrad.grad(swung, argnums=(0, 1, 2), jit=True)
+    for given, wanted in zip(gradient(*args), stgrad.grad(swung, argnums=(0, 1, 2), jit=False)(*args), strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-12)
+    check_gradient(swung, args, argnums=(0, 1, 2), jit=True)
+    if n in (2, 3, 4):
+        assert "isfinite(vel" not in gradient.running(*args)
+        assert "work" not in gradient.running(*args)
