@@ -52,11 +52,11 @@ __all__ = [
 _SCIPY = {
     "scipy.special": ("special", "gamma", "bessel", "orthogonal", "rarer"),
     "scipy.linalg": ("scipy_linalg", "scipy_matrices", "scipy_factors"),
-    "scipy.signal": ("signal",),
+    "scipy.signal": ("signal", "resampling"),
     "scipy.fft": ("scipy_fft", "cosines"),
     "scipy.fftpack": ("fftpack",),
     "scipy.integrate": ("quadrature",),
-    "scipy.ndimage": ("ndimage",),
+    "scipy.ndimage": ("ndimage", "resampling"),
     "scipy.stats": ("stats", "tails", "distributions", "counts"),
 }
 
