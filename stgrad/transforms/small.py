@@ -224,7 +224,8 @@ class _State:
     def view(self, stmt: Assign) -> None:
         """Another name for the same elements: the same scalars, or, where nothing is ever written in place, copies of them."""
         source, name = stmt.args[0], stmt.target.name
-        if not isinstance(source, Var) or source.name not in self.candidates:
+        kept = isinstance(source, Var) and is_small(self.types[source.name]) and self.classes.find(name) not in self.stored  # what is loaded now stays
+        if not isinstance(source, Var) or source.name not in self.candidates and not kept:
             raise Unsupported
         seen = self.read(source)
         if stmt.op == "getitem":
@@ -252,6 +253,11 @@ class _State:
             return np.broadcast_to(_each(lambda v: self.number(v, stored=True), self.read(stmt.args[known.filled])), shape)
         if stmt.op == "np.copy":
             return self.read(stmt.args[0])
+        if stmt.op in ("np.eye", "np.identity") and len(stmt.args) == 1:
+            return _each(lambda one: Const(float(one)), np.eye(shape[0], shape[1]))
+        if stmt.op == "np.outer" and not stmt.kwargs and len(stmt.args) == 2:
+            a, b = (self.read(arg).ravel() for arg in stmt.args)
+            return _each(lambda *at: self.emit("np.multiply", at), *np.broadcast_arrays(a[:, None], b[None]))
         if known.unrolled and not stmt.kwargs:
             parts = [np.broadcast_to(self.read(a, shape), shape) for a in stmt.args]
             return _each(lambda *at: self.arithmetic(stmt.op, *at), *parts)
@@ -262,8 +268,8 @@ class _State:
         raise Unsupported
 
     def factors(self, *args: Operand) -> list[Cells]:
-        """The operands of a product, of which a vector may be in memory: it has the extent of the other's inner axis."""
-        small = [isinstance(a, Var) and a.name in self.candidates for a in args]
+        """The operands of a product, of which one may be in memory: a vector has the extent of the other's inner axis."""
+        small = [isinstance(a, Var) and (a.name in self.candidates or is_small(self.types[a.name])) for a in args]
         if not any(small) or not all(isinstance(a, Var) and (own or self.types[a.name].rank == 1) for a, own in zip(args, small, strict=True)):
             raise Unsupported
         inner = [self.shape(a.name)[axis if self.types[a.name].rank > 1 else 0] for a, axis, own in zip(args, (1, 0), small, strict=True) if own]  # type: ignore[union-attr]

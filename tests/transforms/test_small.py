@@ -273,3 +273,46 @@ def test_states_that_begin_as_arguments(n) -> None:
     if n in (2, 3, 4):
         assert "isfinite(vel" not in gradient.running(*args)
         assert "work" not in gradient.running(*args)
+
+
+TRANSITION, NOISE, SEEN = np.array([[1.0, 0.1], [0.0, 1.0]]), 0.01 * np.eye(2), np.array([1.0, 0.0])
+
+
+def filtered(y, r, q):
+    x, p, total = np.zeros(2), np.eye(2), 0.0
+    for t in range(len(y)):
+        x = TRANSITION @ x
+        p = TRANSITION @ p @ TRANSITION.T + q * NOISE
+        s = SEEN @ p @ SEEN + r
+        k = p @ SEEN / s
+        v = y[t] - SEEN @ x
+        total -= 0.5 * (np.log(s) + v * v / s)
+        x = x + k * v
+        p = p - np.outer(k, SEEN @ p)
+    return total
+
+
+def test_products_with_short_matrices_from_outside() -> None:
+    y = np.sin(0.3 * np.arange(9))
+    gradient = stgrad.grad(filtered, argnums=(0, 1, 2), jit=True)
+    for given, wanted in zip(gradient(y, 0.5, 1.0), stgrad.grad(filtered, argnums=(0, 1, 2), jit=False)(y, 0.5, 1.0), strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-11)
+    text = gradient.running(y, 0.5, 1.0)
+    assert "matmul" not in text
+    assert "range(2)" not in text
+    check_gradient(filtered, (y, 0.5, 1.0), argnums=(0, 1, 2), jit=True)
+
+
+def rotated(a, v):
+    w = v.copy()
+    for _ in range(3):
+        w = a @ w + 0.1 * (w @ a)
+        a = 0.5 * (a @ a.T)
+    return np.sum(w * w)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_products_of_short_arguments(n) -> None:
+    rng = np.random.default_rng(n)
+    args = (0.5 * rng.normal(size=(n, n)), rng.normal(size=n))
+    check_gradient(rotated, args, argnums=(0, 1), jit=True)
