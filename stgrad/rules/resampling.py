@@ -54,7 +54,7 @@ def interpolated(x, coordinates, order, mode, cval):
     refuse(np.iscomplexobj(coordinates[0]), "there is no image at complex places", "pass real numbers")
     sizes = np.shape(x)
     c = [inside(1.0 * coordinates[k], sizes[k], mode) for k in range(rank)]
-    low = [np.floor(c[k] + 0.5 * (1 - order)).astype(int) for k in range(rank)]
+    low = [np.floor(c[k] + 0.5 * (1 - order)).astype(np.int64) for k in range(rank)]
     items = np.ravel(x)
     total = 0.0
     for corner in range(2**rank if order else 1):
