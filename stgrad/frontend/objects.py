@@ -131,7 +131,7 @@ def constructible(cls: Any) -> bool:
     """Whether instances of a class are made by Python code alone."""
     if not isinstance(cls, type) or issubclass(cls, BaseException) or type(cls).__call__ is not type.__call__:
         return False
-    if not _made_empty(cls) or look("raw", cls, "__getattribute__") is not object.__getattribute__:
+    if not _made_empty(cls) or isinstance(look("raw", cls, "__getattribute__"), types.FunctionType):
         return False
     made = look("raw", cls, "__init__")
     return made is object.__init__ or cls is types.SimpleNamespace or isinstance(made, types.FunctionType)
