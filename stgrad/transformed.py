@@ -241,9 +241,9 @@ class Transformed(Programs):
     def program_and_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any], dict[str, Any]]:
         """The program for these arguments with all its stages, the numbers and arrays that it takes, and the arguments by name."""
         arguments = self._bind(args, kwargs)
-        compiled, nodes = self._build(arguments, keep=True)
+        compiled, nodes = self._build(arguments, self._extents(arguments), keep=True)
         if compiled.optimistic:
-            compiled, nodes = self._other()._build(arguments, keep=True)
+            compiled, nodes = self._other()._build(arguments, self._extents(arguments), keep=True)
         return compiled, _leaves(compiled, nodes, arguments), arguments
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any], *, keep: bool) -> Compiled:
