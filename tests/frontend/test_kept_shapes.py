@@ -61,7 +61,8 @@ RAGGED = {f: n for f, n in ((shrinking, 2), (replaced, 1), (mixed, 2), (rows_of_
 
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("f", RAGGED)
-def test_an_item_of_one_number_is_not_stretched_to_the_shape_of_its_neighbours(f, jit):
+def test_an_item_of_one_number_is_not_stretched_to_the_shape_of_its_neighbours(f, jit, monkeypatch):
+    monkeypatch.setenv("STGRAD_SHORT", "0")  # where extents are known, so is it which of the items has which
     with pytest.raises(errors.TypeInferenceError, match=r"the arrays in a list have different shapes \(line") as refused:
         stgrad.value_and_grad(f, jit=jit)(X, RAGGED[f])
     assert "one shape" in str(refused.value)
@@ -70,10 +71,19 @@ def test_an_item_of_one_number_is_not_stretched_to_the_shape_of_its_neighbours(f
 @pytest.mark.parametrize("f", RAGGED)
 def test_such_a_list_runs_in_plain_python(f, monkeypatch):
     monkeypatch.setenv("STGRAD_PLAIN", "1")
+    monkeypatch.setenv("STGRAD_SHORT", "0")
     n, step = RAGGED[f], 1e-6
     with pytest.warns(RunsPlainlyWarning):
         value, slope = stgrad.value_and_grad(f)(X, n)
     assert value == f(X, n)
+    assert np.allclose(slope, [(f(X + step * e, n) - f(X - step * e, n)) / (2 * step) for e in np.eye(3)], atol=1e-7)
+
+
+@pytest.mark.parametrize("f", [replaced, mixed])
+def test_such_a_list_of_known_extents(f):
+    n, step = RAGGED[f], 1e-6
+    value, slope = stgrad.value_and_grad(f, jit=True)(X, n)
+    assert value == pytest.approx(f(X, n))
     assert np.allclose(slope, [(f(X + step * e, n) - f(X - step * e, n)) / (2 * step) for e in np.eye(3)], atol=1e-7)
 
 

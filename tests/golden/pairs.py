@@ -17,13 +17,13 @@ def pairs_grad(S, d):
     d_bar = runtime.empty(n_3)
     for i_2 in range(n_3):
         d_bar[i_2] = 0.0
-    n1_S = S.shape[1]
+    t = S.shape[1]
     for i in range(S.shape[0]):
-        if n1_S > i:
+        if t > i:
             if i >= d.shape[0]:
                 raise IndexError('index `i` is out of bounds for axis 0 of `d` (line 105: total += S[i, j] * d[i] * d[j])')
         d_bar_i = 0.0
-        for j in range(i, n1_S):
+        for j in range(i, S.shape[1]):
             total = runtime.radd(total, S[i, j] * d[i] * d[j])
             S_i_j = S[i, j]
             d_i = d[i]
