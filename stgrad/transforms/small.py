@@ -65,6 +65,7 @@ from stgrad.ir import (
     operand_vars,
     reads,
     rename,
+    stored,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -174,17 +175,22 @@ class _State:
     out: list[Stmt] = field(default_factory=list)
     origin: Stmt | None = None
     checked: frozenset[tuple[str, int, int]] = frozenset()  # extents that an earlier check of this block compared
+    loaded: dict[tuple[str, tuple[int, ...]], Cells] = field(default_factory=dict)  # elements of arrays in memory that nothing writes, as read before
+    written: frozenset[str] = frozenset()  # classes of arrays that something writes
+    choices: frozenset[str] = frozenset()  # partials that a product with them guards, which is known by them (see `stgrad.transforms.guards`)
 
     @classmethod
     def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
         classes = aliases(fn)
-        once = frozenset(n for n, c in definitions(fn).counts.items() if c == 1)
-        names = Names([*fn.types, *(p.name for p in fn.params)])
-        return cls(dict(fn.types), names, classes, candidates, updated_later(fn, classes), once)
+        known, written = definitions(fn), frozenset(map(classes.find, stored(fn.body)))
+        once = frozenset(n for n, c in known.counts.items() if c == 1)
+        choices = frozenset(n for n, s in known.once.items() if isinstance(s, Assign) and s.op == "np.where") - candidates
+        names, late = Names([*fn.types, *(p.name for p in fn.params)]), updated_later(fn, classes)
+        return cls(dict(fn.types), names, classes, candidates, late, once, written=written, choices=choices)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
-        before = self.checked
+        before, loaded = self.checked, self.loaded
         for stmt in statements:
             used = [n for n in (*reads(stmt), *assigns(stmt)) if n in self.candidates]
             if not used:
@@ -196,7 +202,7 @@ class _State:
             except Unsupported:
                 self.failed.update(used)
             result += self.out
-        self.checked = before
+        self.checked, self.loaded = before, loaded
         return tuple(result)
 
     def statement(self, stmt: Stmt) -> None:
@@ -247,6 +253,8 @@ class _State:
     def value(self, stmt: Assign) -> Cells:
         shape = self.shape(stmt.target.name)
         known = operation(stmt.op)
+        if stmt.op == "np.multiply" and not self.choices.isdisjoint(operand_vars(Pack(stmt.args))):
+            raise Unsupported
         if known.fill is not None:
             return np.full(shape, Const(known.fill), object)
         if known.filled is not None and isinstance(stmt.args[known.filled], (Const, Var)):
@@ -350,14 +358,17 @@ class _State:
             if operand.name not in self.cells:
                 self.cells[operand.name] = self.fresh(operand.name)
             return self.cells[operand.name]
-        if not shape and is_small(self.types[operand.name]):
-            shape = self.shape(operand.name)
+        shape = shape or (self.shape(operand.name) if is_small(self.types[operand.name]) else ())
         if len(self.types[operand.name].dims) != len(shape) or self.types[operand.name].dtype != "float64":
             raise Unsupported
         self.check(operand, shape, 0)
+        if (operand.name, shape) in self.loaded:  # one name for one number: products that test their factors are known by these
+            return self.loaded[operand.name, shape]
         loaded = np.empty(shape, object)
         for at in np.ndindex(shape):
             loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))))
+        if operand.name in self.once and self.classes.find(operand.name) not in self.written:
+            self.loaded = {**self.loaded, (operand.name, shape): loaded}
         return loaded
 
     def number(self, operand: Var | Const, stored: bool = False) -> Operand:
