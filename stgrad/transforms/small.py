@@ -181,12 +181,11 @@ class _State:
 
     @classmethod
     def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
-        classes = aliases(fn)
-        known, written = definitions(fn), frozenset(map(classes.find, stored(fn.body)))
+        classes, known = aliases(fn), definitions(fn)
         once = frozenset(n for n, c in known.counts.items() if c == 1)
         choices = frozenset(n for n, s in known.once.items() if isinstance(s, Assign) and s.op == "np.where") - candidates
         names, late = Names([*fn.types, *(p.name for p in fn.params)]), updated_later(fn, classes)
-        return cls(dict(fn.types), names, classes, candidates, late, once, written=written, choices=choices)
+        return cls(dict(fn.types), names, classes, candidates, late, once, written=frozenset(map(classes.find, stored(fn.body))), choices=choices)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
