@@ -72,15 +72,6 @@ KNOWS_SHORT: ContextVar[bool] = ContextVar("KNOWS_SHORT", default=False)  # whet
 _OPEN: ContextVar[tuple[Captures, ...]] = ContextVar("_OPEN", default=())  # of the readings that wait for the one at work
 
 
-def number_of(builder: Builder, value: Value) -> Value:
-    """What an array without axes holds: as an argument it is a number, too."""
-    if not (isinstance(value, Sym) and value.type.array and not value.type.rank):
-        return value
-    number = builder.call("getitem", (value, ()), Type(value.type.dtype))
-    builder.boxed[number.name] = ""
-    return number
-
-
 class Captures:
     """The captured values of one reading, each once; `lent` are the containers from outside that it may change for a while."""
 

@@ -20,7 +20,7 @@ from stgrad import errors, lookups
 from stgrad.frontend import passed
 from stgrad.frontend.alternatives import refuse_unseen
 from stgrad.frontend.builder import Builder
-from stgrad.frontend.captured import Captures, number_of
+from stgrad.frontend.captured import Captures
 from stgrad.frontend.departures import Chooses, Unreached
 from stgrad.frontend.heap import MUTABLE, Attributes, Grows, Region, containers, contents, frames_of, key, put, reachable, refuse_circles
 from stgrad.frontend.places import changing, note_read
@@ -317,7 +317,7 @@ class Frame:
 
     def stand_in(self, lookup: Lookup, wish: str = "") -> Value:
         """What stands in the program for a value that was found outside of it."""
-        return lookup.value if self.unroll else number_of(self.builder, self.captured.take(self.builder, lookup, wish))
+        return lookup.value if self.unroll else self.captured.take(self.builder, lookup, wish)
 
     def hidden_name(self, wish: str) -> str:
         """A local name that the user's code cannot use."""
