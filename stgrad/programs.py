@@ -209,16 +209,16 @@ class Programs:
 
     def _key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         """What the program for these arguments is known by, or is to be."""
-        general = self._any_key(arguments)
-        if not self.options.jit or not short_programs():
-            return general
-        short = self._short_key(arguments)
-        return short if short in self._known or self._short.get(general, general in self._known or short) == short else general
+        general, short = self._any_key(arguments), self._short_key(arguments)
+        others = general in self._known or self._short.get(general, short) != short  # the first program is for any extents, or for other ones
+        return general if others and short not in self._known else short
 
     def _any_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
 
     def _short_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
+        if not short_programs(self.options.jit):
+            return self._any_key(arguments)
         return tuple(map(hashable, fixed_nodes(short_nodes(self._nodes(arguments), arguments), arguments, self._known_of)))
 
     def _whole_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
@@ -241,7 +241,7 @@ class Programs:
 
     def _extents(self, arguments: dict[str, Any]) -> Extents:
         """What a program that is called now may know of extents."""
-        if not self.options.jit or not short_programs():
+        if not short_programs(self.options.jit):
             return Extents.ANY
         return Extents.SHORT if self._key(arguments) != self._any_key(arguments) else Extents.CAPTURED
 

@@ -163,3 +163,23 @@ def test_programs_from_disk(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=True)
         assert done.stdout == "True ('far', 3)\n" * 3
     assert list((tmp_path / "cache").glob("f_grad_*.json"))
+
+
+def test_local_classes_of_one_name() -> None:
+    def made():
+        class Mine(ArithmeticError):
+            pass
+
+        def local(x):
+            if x > 1.0:
+                raise Mine("here")
+            return x * x
+
+        return Mine, stgrad.grad(local)
+
+    pairs = [made(), made()]
+    for _, gradient in pairs:
+        gradient(0.5)
+    for own, gradient in pairs:
+        with pytest.raises(own):
+            gradient(2.0)

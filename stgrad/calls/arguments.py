@@ -59,9 +59,9 @@ class Extents(enum.Enum):
     SHORT = enum.auto()  # those of arguments, too
 
 
-def short_programs() -> bool:
-    """Whether the first program of a function may be for the short extents of its arguments alone: but for `STGRAD_SHORT=0` in the environment."""
-    return os.environ.get("STGRAD_SHORT") != "0"
+def short_programs(jit: bool) -> bool:
+    """Whether the first program may be for the short extents of its arguments alone: compiled ones, but for `STGRAD_SHORT=0` in the environment."""
+    return jit and os.environ.get("STGRAD_SHORT") != "0"
 
 
 def fixed_spec(spec: Any, value: Any, known: Known = Known.INTEGERS) -> Any:

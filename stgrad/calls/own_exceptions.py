@@ -13,16 +13,17 @@ import builtins
 import functools
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
-from weakref import WeakValueDictionary
+from weakref import ref
 
 
 @dataclass(frozen=True)
 class Raised:
     """An exception that a program raises in the place of another one: a class of Python's and a text for the class and arguments of that.
 
-    `args` is their text; None where they are not known before the program runs, and `says` stands for them.
+    `args` is their text; None where they are not known before the program runs, and `says` stands for them. `own` is the class in the process that
+    has read the program: of several local ones of one name that which it raises.
     """
 
     kind: str
@@ -31,10 +32,15 @@ class Raised:
     name: str
     says: str
     args: str | None
+    own: ref[type] | None = field(default=None, compare=False)
+
+    def described(self) -> list[str | None]:
+        """All that another process needs."""
+        return [self.kind, self.shown, self.module, self.name, self.says, self.args]
 
     def exception(self) -> Exception | None:
         """The exception that the user's code raises; None where its class is not to be found any more."""
-        cls = _CLASSES.get((self.module, self.name)) or _imported(self.module, self.name)
+        cls = self.own() if self.own is not None else _imported(self.module, self.name)
         if not (isinstance(cls, type) and issubclass(cls, getattr(builtins, self.kind))):
             return None
         made = cast("type[Exception]", cls)
@@ -48,7 +54,6 @@ class Raised:
         return exception
 
 
-_CLASSES: WeakValueDictionary[tuple[str, str], type] = WeakValueDictionary()  # local ones, too
 _NOTED: dict[tuple[str, str], Raised] = {}  # by class and text of what is raised in the place of the exception
 
 
@@ -56,11 +61,10 @@ def note(kind: str, shown: str, exception: Exception, says: str, known: bool) ->
     """Note what a program raises in the place of an exception; `known`: its arguments are those that it has when the program runs."""
     cls = type(exception)
     args = _literal(exception.args) if known else None
-    if cls.__name__ == kind and (args is None or exception.args == (shown,) or not exception.args and not shown):
+    if cls is getattr(builtins, kind) and (args is None or exception.args == (shown,) or not exception.args and not shown):
         _NOTED.pop((kind, shown), None)
         return
-    _CLASSES[cls.__module__, cls.__qualname__] = cls
-    _NOTED[kind, shown] = Raised(kind, shown, cls.__module__, cls.__qualname__, says, args)
+    _NOTED[kind, shown] = Raised(kind, shown, cls.__module__, cls.__qualname__, says, args, ref(cls))
 
 
 def noted(text: str) -> tuple[Raised, ...]:

@@ -184,7 +184,7 @@ def _described_program(ready: Ready) -> dict[str, Any]:
         "optimistic": ready.optimistic,
         "short": ready.short,
         "distinct": ready.distinct,
-        "raised": [list(vars(r).values()) for r in ready.raised],
+        "raised": [r.described() for r in ready.raised],
         "sum": _sum(ready.text),
     }
 

@@ -70,7 +70,7 @@ def exception_of(effect: Effect, builder: Builder) -> Exception:
     """The exception that a `raise` of the program raises."""
     kind, shown = key = _key(effect)
     if key not in builder.raised:
-        cls = np.linalg.LinAlgError if "LinAlgError" in (kind, str(shown).partition(": ")[0]) else getattr(__import__("builtins"), kind)
+        cls = np.linalg.LinAlgError if kind == "LinAlgError" else getattr(__import__("builtins"), kind)
         builder.raised[key] = described(cls(*((shown,) if shown else ())))
     return builder.raised[key]
 

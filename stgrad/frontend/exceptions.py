@@ -11,6 +11,7 @@ from types import FunctionType
 
 from stgrad import errors
 from stgrad.calls import own_exceptions
+from stgrad.frontend.builder import Builder
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.text import UNKNOWN, RunTimeText, has_unknown
 from stgrad.frontend.values import Value
@@ -77,9 +78,15 @@ def emit_raised(frame: Frame, exception: Exception) -> None:
     cls, text = type(exception), text_of(exception)
     kind = next(c for c in lineage(cls) if c.__module__ == "builtins")
     shown = text if kind is cls else f"{cls.__name__}: {text}"
-    frame.builder.raised[kind.__name__, shown] = exception
-    own_exceptions.note(kind.__name__, shown, exception, text, known=_SAYS not in vars(exception) and not has_unknown(exception.args))
+    in_the_place_of(frame.builder, kind.__name__, shown, exception)
     frame.builder.emit(Effect("raise", (Const(kind.__name__), Const(shown)), (), frame.builder.loc, frame.builder.note))
 
 
-__all__ = ["described", "emit_raised", "made", "refuse_unknown", "says_more", "text_of"]
+def in_the_place_of(builder: Builder, kind: str, shown: str, exception: Exception) -> None:
+    """Note which exception a program raises as one of Python's of a class and a text: its handlers catch that, and its callers are given it."""
+    builder.raised[kind, shown] = exception
+    known = _SAYS not in vars(exception) and not has_unknown(exception.args)
+    own_exceptions.note(kind, shown, exception, text_of(exception), known=known)
+
+
+__all__ = ["described", "emit_raised", "in_the_place_of", "made", "refuse_unknown", "says_more", "text_of"]

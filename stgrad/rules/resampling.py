@@ -73,6 +73,13 @@ def interpolated(x, coordinates, order, mode, cval):
     return total
 
 
+def along(x, rank):
+    """A number for each axis; raises RuntimeError where there are more, or less, as SciPy does."""
+    if np.ndim(x) and np.shape(x)[0] != rank:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return [x[k] if np.ndim(x) else x for k in range(rank)]
+
+
 def grid(shape):
     """The positions along each axis of an array of this shape."""
     rank = len(shape)
@@ -83,8 +90,7 @@ def grid(shape):
 def map_coordinates(input, coordinates, output=None, order=3, mode="constant", cval=0.0, prefilter=True):
     check(input.dtype, output, 0)
     check_order(order, mode, np.iscomplexobj(input))
-    c = np.asarray(coordinates)
-    return interpolated(input, [c[k] for k in range(np.ndim(input))], order, mode, cval)
+    return interpolated(input, along(np.asarray(coordinates), np.ndim(input)), order, mode, cval)
 
 
 @composite(nd.shift)
@@ -92,8 +98,8 @@ def shift(input, shift, output=None, order=3, mode="constant", cval=0.0, prefilt
     check(input.dtype, output, 0)
     check_order(order, mode, np.iscomplexobj(input))
     places = grid(np.shape(input))
-    by = np.asarray(shift)
-    return interpolated(input, [places[k] - (by[k] if np.ndim(by) else by) for k in range(np.ndim(input))], order, mode, cval)
+    by = along(np.asarray(shift), np.ndim(input))
+    return interpolated(input, [places[k] - by[k] for k in range(np.ndim(input))], order, mode, cval)
 
 
 @composite(nd.zoom)
@@ -101,8 +107,8 @@ def zoom(input, zoom, output=None, order=3, mode="constant", cval=0.0, prefilter
     check(input.dtype, output, 0)
     check_order(order, mode, np.iscomplexobj(input))
     refuse(grid_mode, "scipy.ndimage.zoom with grid_mode=True has no derivative here", "map_coordinates takes the places")
-    by, old = np.asarray(zoom), np.shape(input)
-    new = tuple([int(np.rint(old[k] * (by[k] if np.ndim(by) else by))) for k in range(np.ndim(input))])
+    by, old = along(np.asarray(zoom), np.ndim(input)), np.shape(input)
+    new = tuple([int(np.rint(old[k] * by[k])) for k in range(np.ndim(input))])
     places = grid(new)
     return interpolated(input, [places[k] * ((old[k] - 1) / (new[k] - 1) if new[k] > 1 else 1.0) for k in range(np.ndim(input))], order, mode, cval)
 
@@ -114,17 +120,17 @@ def affine_transform(input, matrix, offset=0.0, output_shape=None, output=None, 
     m, rank = np.asarray(matrix), np.ndim(input)
     refuse(np.ndim(m) == 2 and m.shape[1] != rank, "affine_transform with homogeneous coordinates has no derivative here", "pass the matrix and the offset")
     places = grid(np.shape(input) if output_shape is None else tuple(output_shape))
-    by = np.asarray(offset)
-    return interpolated(input, [moved(m, places, k) + (by[k] if np.ndim(by) else by) for k in range(rank)], order, mode, cval)
+    rows, by = along(m, rank), along(np.asarray(offset), rank)
+    return interpolated(input, [moved(rows[k], places, k) + by[k] for k in range(rank)], order, mode, cval)
 
 
-def moved(m, places, k):
-    """Where a matrix, or a factor for each axis, takes places along an axis."""
-    if np.ndim(m) == 1:
-        return m[k] * places[k]
+def moved(row, places, k):
+    """Where a row of a matrix, or a factor, takes places along an axis."""
+    if np.ndim(row) == 0:
+        return row * places[k]
     total = 0.0
     for i in range(len(places)):
-        total = total + m[k, i] * places[i]
+        total = total + row[i] * places[i]
     return total
 
 
@@ -133,8 +139,7 @@ def moved(m, places, k):
 
 def windows(x, size, mode, cval):
     """The items in the window around each place, along a last axis."""
-    rank = np.ndim(x)
-    sizes = tuple([size[k] if np.ndim(size) else size for k in range(rank)])
+    sizes = tuple(along(size, np.ndim(x)))
     around = bordered(x, tuple([(n // 2, n - 1 - n // 2) for n in sizes]), mode, cval)
     seen = np.lib.stride_tricks.sliding_window_view(around, sizes)
     return np.reshape(seen, (*np.shape(x), -1))
@@ -163,8 +168,10 @@ def minimum_filter(input, size=None, footprint=None, output=None, mode="reflect"
 
 
 @composite(ss.medfilt)
-def medfilt(volume, kernel_size=3):
-    return median_filter(volume, kernel_size, mode="constant", cval=0.0)
+def medfilt(volume, kernel_size=None):
+    size = 3 if kernel_size is None else kernel_size
+    refuse(np.any(np.asarray(size) % 2 == 0), "a median filter of scipy.signal has an odd size", "use scipy.ndimage.median_filter")
+    return median_filter(volume, size, mode="constant", cval=0.0)
 
 
 # ------------------------------------------------------------------ samples

@@ -35,10 +35,10 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.analysis.alias import Classes, aliases
+from stgrad.analysis.alias import Classes, aliases, sharing
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import tells_as_much
-from stgrad.analysis.shadows import updated_later
+from stgrad.analysis.shadows import updated, updated_later
 from stgrad.ir import (
     ALL,
     NONE,
@@ -65,7 +65,6 @@ from stgrad.ir import (
     operand_vars,
     reads,
     rename,
-    stored,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -176,16 +175,17 @@ class _State:
     origin: Stmt | None = None
     checked: frozenset[tuple[str, int, int]] = frozenset()  # extents that an earlier check of this block compared
     loaded: dict[tuple[str, tuple[int, ...]], Cells] = field(default_factory=dict)  # elements of arrays in memory that nothing writes, as read before
-    written: frozenset[str] = frozenset()  # classes of arrays that something writes
+    still: frozenset[str] = frozenset()  # names bound once, into whose arrays nothing is stored
     choices: frozenset[str] = frozenset()  # partials that a product with them guards, which is known by them (see `stgrad.transforms.guards`)
 
     @classmethod
     def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
         classes, known = aliases(fn), definitions(fn)
         once = frozenset(n for n, c in known.counts.items() if c == 1)
+        still = once - {n for n in once if sharing(fn).find(n) in updated(fn)}
         choices = frozenset(n for n, s in known.once.items() if isinstance(s, Assign) and s.op == "np.where") - candidates
         names, late = Names([*fn.types, *(p.name for p in fn.params)]), updated_later(fn, classes)
-        return cls(dict(fn.types), names, classes, candidates, late, once, written=frozenset(map(classes.find, stored(fn.body))), choices=choices)
+        return cls(dict(fn.types), names, classes, candidates, late, once, still=still, choices=choices)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
@@ -366,7 +366,7 @@ class _State:
         loaded = np.empty(shape, object)
         for at in np.ndindex(shape):
             loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))))
-        if operand.name in self.once and self.classes.find(operand.name) not in self.written:
+        if operand.name in self.still:
             self.loaded = {**self.loaded, (operand.name, shape): loaded}
         return loaded
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import is_unknown
+from stgrad.contents import SHORT, is_short
 from stgrad.ir import (
     Assign,
     Block,
@@ -35,13 +36,13 @@ from stgrad.ir import (
 )
 from stgrad.names import Names
 
-EXTENT, STATEMENTS = 4, 64  # of a small array along an axis, and trips of a loop; and of what is written out
+STATEMENTS = 64  # of what is written out
 
 
 def is_small(type_: Type) -> bool:
     """Whether an array has a few elements, and of how many is known."""
     extents = [d.constant for d in type_.dims]
-    known = all(e is not None and 0 < e <= EXTENT for e in extents)
+    known = all(e is not None and is_short(e) for e in extents)
     return type_.array and type_.dtype == "float64" and 0 < len(extents) <= 2 and known
 
 
@@ -86,7 +87,7 @@ def _trips(loop: For) -> range | None:
     if not all(isinstance(b, int) for b in bounds):
         return None
     trips = range(*bounds)  # type: ignore[arg-type]
-    return trips if len(trips) <= EXTENT else None
+    return trips if len(trips) <= SHORT else None
 
 
 def _indexes(fn: Function, loop: For, types: Mapping[str, Type]) -> bool:

@@ -16,7 +16,7 @@ from stgrad.rules.core import STATIC
 
 rules.load_scipy()
 BUILTINS = {
-    "int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "IndexError", "ValueError", "NotImplementedError",
+    "int", "len", "range", "tuple", "enumerate", "zip", "min", "max", "slice", "isinstance", "IndexError", "RuntimeError", "ValueError", "NotImplementedError",
     "ZeroDivisionError",
 }  # fmt: skip
 METHODS = {"astype"}

@@ -112,7 +112,7 @@ def depths(x, n):
     return total
 
 
-def test_extents_leave_loops_of_any_depth_under_one_name() -> None:
+def test_extents_leave_nested_loops() -> None:
     x = np.array([0.3, 0.8, 1.4, 0.2, 0.7])
     text = stgrad.grad(depths).lowered(x, 3)
     assert ".shape" not in loops(text)
