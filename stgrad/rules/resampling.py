@@ -169,8 +169,9 @@ def minimum_filter(input, size=None, footprint=None, output=None, mode="reflect"
 
 @composite(ss.medfilt)
 def medfilt(volume, kernel_size=None):
-    size = 3 if kernel_size is None else kernel_size
-    refuse(np.any(np.asarray(size) % 2 == 0), "a median filter of scipy.signal has an odd size", "use scipy.ndimage.median_filter")
+    size = along(3 if kernel_size is None else kernel_size, np.ndim(volume))
+    for n in size:
+        refuse(n % 2 == 0, "a median filter of scipy.signal has an odd size", "use scipy.ndimage.median_filter")
     return median_filter(volume, size, mode="constant", cval=0.0)
 
 
