@@ -37,7 +37,7 @@ from stgrad.ir import (
     stored,
     walk,
 )
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import may_view, operation
 
 Pairs = dict[str, frozenset[str]]  # the other names that may look into the array of a name; never changed in place
 NONE: frozenset[str] = frozenset()
@@ -69,29 +69,36 @@ def updated(fn: Function) -> frozenset[str]:
 
 
 def updated_later(fn: Function, classes: Classes) -> frozenset[str]:
-    """The same, without stores into an array that has just been made: no other name looks into it yet."""
+    """The same, without stores into an array that was made before and that no other name looks into yet."""
     found: set[str] = set()
 
-    def block(statements: Block) -> None:
-        own: set[str] = set()  # arrays made here, of which there are no views so far
+    def block(statements: Block, own: set[str]) -> None:
         for stmt in statements:
-            for part in blocks(stmt):
-                block(part)
             if isinstance(stmt, Store):
                 if stmt.target.name not in own:
                     found.add(classes.find(stmt.target.name))
-            elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
-                known = operation(stmt.op)
-                own.discard(stmt.target.name)
-                if known.kind == "creation":
-                    own.add(stmt.target.name)
-                elif fn.types[stmt.target.name].array and not known.unrolled:
-                    own -= set(reads(stmt))
-            else:
-                own -= {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
+                continue
+            lost = _looked_into(fn, stmt) | set(assigned((stmt,)))
+            for part in blocks(stmt):
+                block(part, set(own) if runs_once(stmt) else own - lost)
+            own -= lost
+            if isinstance(stmt, Assign) and len(stmt.targets) == 1 and operation(stmt.op).kind == "creation":
+                own.add(stmt.target.name)
 
-    block(fn.body)
+    block(fn.body, set())
     return frozenset(found)
+
+
+def _looked_into(fn: Function, stmt: Stmt) -> set[str]:
+    """Names of arrays that other names may look into behind a statement."""
+    found: set[str] = set()
+    for s in walk((stmt,)):
+        if isinstance(s, Assign) and len(s.targets) == 1:
+            if fn.types[s.target.name].array and (may_view(s) or operation(s.op).kind in ("call", "stack")):
+                found.update(reads(s))
+        elif not isinstance(s, Store):
+            found.update((*reads(s), *assigns(s)))
+    return found
 
 
 @kept

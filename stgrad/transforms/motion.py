@@ -193,8 +193,8 @@ class _Motion:
             self.moved = True
             return [*ahead, replace(loop, body=body)]
         tested: list[Stmt] = []
-        for stmt in ahead:  # extents of what is there anyway need no test
-            if not (isinstance(stmt, Assign) and stmt.op == "shape" and not assigned(tuple(tested)).intersection(reads(stmt))):
+        for stmt in ahead:
+            if not self.untested(stmt) or assigned(tuple(tested)).intersection(reads(stmt)):
                 tested.append(stmt)
         otherwise = self.otherwise(tested, read(body))
         if otherwise is None:
@@ -205,8 +205,14 @@ class _Motion:
         forward = isinstance(loop.step, Const) and loop.step.value > 0
         self.counts += bindings(tuple(otherwise)) + Counter((runs.name,))
         test = Assign((runs,), "np.less" if forward else "np.greater", (loop.start, loop.stop), (), loop.loc)
-        extents = [s for s in ahead if not any(s is t for t in tested)]
-        return [*extents, test, If(runs, tuple(tested), tuple(otherwise), loop.loc), replace(loop, body=body)]
+        certain = [s for s in ahead if not any(s is t for t in tested)]
+        return [*certain, test, If(runs, tuple(tested), tuple(otherwise), loop.loc), replace(loop, body=body)]
+
+    def untested(self, stmt: Stmt) -> bool:
+        """Whether a statement may run where the loop does not: extents, integers and truths. The bounds of inner loops among them are bound once, so."""
+        if not isinstance(stmt, Assign) or any(self.types[n].array or self.types[n].dtype not in ("int64", "bool") for n in assigns(stmt)):
+            return False
+        return stmt.op == "shape" or never_fails(stmt, self.types)
 
     # ------------------------------------------------------------- what may move
 

@@ -28,10 +28,9 @@ needs. Loops of up to 4 trips over such arrays are written out first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from operator import is_
-from typing import Any
 
 import numpy as np
 
@@ -62,23 +61,20 @@ from stgrad.ir import (
     changed,
     entries_of,
     map_blocks,
+    map_operand,
     operand_vars,
     reads,
     rename,
     walk,
 )
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import may_view, operation
 from stgrad.names import Names
 from stgrad.transforms.simplify import simplify
+from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, each, refuse, value_of
 from stgrad.transforms.unroll import is_small, unrolled
 
-PRODUCTS_WRITTEN_OUT = 27  # multiplications
-FLOAT, INT = Type("float64"), Type("int64", weak=True)
-Cells = Any  # an object array: the operand of each element
-
-
-class Unsupported(Exception):
-    """A statement has no form over single elements."""
+INT = Type("int64", weak=True)
+APART = frozenset({"element", "identity", "extent", "call", "stack", "unknown"})  # what is more than a value of the contents of its operands
 
 
 def small_arrays(fn: Function) -> Function:
@@ -88,6 +84,7 @@ def small_arrays(fn: Function) -> Function:
     fn = unrolled(fn)
     fn = simplify(fn.with_body(_from_the_front(fn, fn.body)))
     fn = fn.with_body(_coalesce(fn, fn.body))
+    fn, handed_on = _with_results_apart(fn)
     kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
     kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
     candidates = {n for n, t in fn.types.items() if is_small(t)} - kept
@@ -95,9 +92,29 @@ def small_arrays(fn: Function) -> Function:
         state = _State.of(fn, frozenset(candidates))
         body = state.block(fn.body)
         if not state.failed:
-            return simplify(replace(fn, body=body, types=state.types))
+            return simplify(_without_copies(replace(fn, body=body, types=state.types), handed_on, candidates))
         candidates -= state.failed
-    return fn
+    return _without_copies(fn, handed_on, candidates)
+
+
+def _with_results_apart(fn: Function) -> tuple[Function, dict[str, str]]:
+    """The program with a copy of each result that is a small array, where nobody could tell; the results by the names of their copies."""
+    classes, results = sharing(fn), list(operand_vars(fn.result))
+    outside = [*(p.name for p in fn.params), *fn.constants]
+    met = Counter(classes.find(n) for n in (*results, *outside))
+    names = Names([*fn.types, *outside])
+    copies = {names.fresh(n): n for n in results if is_small(fn.types[n]) and met[classes.find(n)] == 1}
+    under = {n: Var(copy) for copy, n in copies.items()}
+    made = tuple(Assign((Var(copy),), "np.copy", (Var(n),)) for copy, n in copies.items())
+    types = {**fn.types, **{copy: fn.types[n] for copy, n in copies.items()}}
+    return fn.with_body((*fn.body, *made), types=types, result=map_operand(lambda o: under.get(o.name, o) if isinstance(o, Var) else o, fn.result)), copies
+
+
+def _without_copies(fn: Function, copies: Mapping[str, str], apart: Set[str]) -> Function:
+    """The program without copies of results that are in memory themselves."""
+    whole = {copy: Var(n) for copy, n in copies.items() if n not in apart}
+    body = tuple(s for s in fn.body if not (isinstance(s, Assign) and s.op == "np.copy" and s.target.name in whole))
+    return fn.with_body(body, result=map_operand(lambda o: whole.get(o.name, o) if isinstance(o, Var) else o, fn.result))
 
 
 def _from_the_front(fn: Function, block: Block) -> Block:
@@ -205,12 +222,45 @@ class _State:
         return tuple(result)
 
     def statement(self, stmt: Stmt) -> None:
-        if isinstance(stmt, Store):
-            self.store(stmt)
-        elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
-            self.assign(stmt)
-        else:
+        start, before = len(self.out), (dict(self.cells), self.checked, self.loaded)
+        try:
+            if isinstance(stmt, Store):
+                self.store(stmt)
+            elif isinstance(stmt, Assign) and len(stmt.targets) == 1:
+                self.assign(stmt)
+            else:
+                raise Unsupported
+        except Unsupported:
+            del self.out[start:]
+            self.cells, self.checked, self.loaded = before
+            self.through_memory(stmt)
+
+    def through_memory(self, stmt: Stmt) -> None:
+        """A statement without a form over elements, on arrays in memory: its operands are put there, and its results are loaded."""
+        if not isinstance(stmt, Assign) or operation(stmt.op).kind in APART or may_view(stmt):
             raise Unsupported
+        placed: dict[str, str] = {}
+        for name in dict.fromkeys(n for n in reads(stmt) if n in self.candidates):
+            placed[name] = self.placed(name)
+        made = {t.name: self.names.fresh(t.name) for t in stmt.targets if t.name in self.candidates}
+        self.types |= {new: self.types[old] for old, new in made.items()}
+        moved = rename((replace(stmt, targets=()),), placed)[0]
+        assert isinstance(moved, Assign)
+        self.out.append(replace(moved, targets=tuple(Var(made.get(t.name, t.name)) for t in stmt.targets)))
+        for old, new in made.items():
+            self.bind(old, self.read(Var(new)))
+
+    def placed(self, name: str, array: Var | None = None) -> str:
+        """The name of a new array in memory with the elements of one that has none."""
+        t, cells = self.types[name], self.read(Var(name))
+        array = array or Var(self.names.fresh(name))
+        self.types.setdefault(array.name, t)
+        self.emit("np.empty", (Pack(tuple(map(Const, cells.shape))), Const(np.dtype(t.dtype).type)), array)
+        assert self.origin is not None
+        for at in np.ndindex(cells.shape):
+            index = tuple(map(Const, at))
+            self.out.append(Store(array, index[0] if len(index) == 1 else Pack(index), cells[at], loc=self.origin.loc, note=self.origin.note))
+        return array.name
 
     # ------------------------------------------------------------ assignments
 
@@ -220,92 +270,45 @@ class _State:
         if known.kind in ("identity", "element") or stmt.op == "np.transpose":
             self.view(stmt)
         elif name in self.candidates:
-            self.bind(name, self.value(stmt))
+            self.bind(name, value_of(self, stmt))
         elif not self.types[name].array:
-            self.emit("alias", (self.value(stmt).item(),), stmt.target)
+            self.emit("alias", (value_of(self, stmt).item(),), stmt.target)
+        elif stmt.op == "np.copy" and is_small(self.types[name]) and isinstance(stmt.args[0], Var):
+            self.placed(stmt.args[0].name, stmt.target)
         else:
             raise Unsupported
 
     def view(self, stmt: Assign) -> None:
         """Another name for the same elements: the same scalars, or, where nothing is ever written in place, copies of them."""
         source, name = stmt.args[0], stmt.target.name
-        kept = isinstance(source, Var) and is_small(self.types[source.name]) and self.classes.find(name) not in self.stored  # what is loaded now stays
-        if not isinstance(source, Var) or source.name not in self.candidates and not kept:
+        if not isinstance(source, Var) or source.name not in self.candidates and self.classes.find(name) in self.stored:
             raise Unsupported
-        seen = self.read(source)
-        if stmt.op == "getitem":
-            seen = _at(seen, stmt.args[1])
+        whole = source.name in self.candidates or is_small(self.types[source.name])
+        seen = self.read(source if whole else self.seen(stmt))
+        if stmt.op == "getitem" and whole:
+            seen = at_places(seen, stmt.args[1])
         elif stmt.op == "np.transpose":
-            seen = seen.T if len(stmt.args) == 1 and not stmt.kwargs else _refuse()
+            seen = seen.T if len(stmt.args) == 1 and not stmt.kwargs else refuse()
         if not self.types[name].array:
             self.emit("alias", (seen.item(),), stmt.target)
         elif name not in self.candidates:
             raise Unsupported
         elif self.classes.find(name) not in self.stored:
             passes = operation(stmt.op).differentiable
-            self.bind(name, seen if passes else _each(lambda cell: self.emit(stmt.op, (cell,)), seen))
+            self.bind(name, seen if passes else each(lambda cell: self.emit(stmt.op, (cell,)), seen))
         elif {name, source.name} <= self.once and operation(stmt.op).differentiable:
             self.cells[name] = seen
         else:
             raise Unsupported
 
-    def value(self, stmt: Assign) -> Cells:
-        shape = self.shape(stmt.target.name)
-        known = operation(stmt.op)
-        if stmt.op == "np.multiply" and not self.choices.isdisjoint(operand_vars(Pack(stmt.args))):
+    def seen(self, stmt: Assign) -> Var:
+        """A part of a larger array in memory, under a name of its own, for a name that is bound to others, too: its elements are loaded now, and stay."""
+        if stmt.target.name in self.once or stmt.target.name not in self.candidates:
             raise Unsupported
-        if known.fill is not None:
-            return np.full(shape, Const(known.fill), object)
-        if known.filled is not None and isinstance(stmt.args[known.filled], (Const, Var)):
-            return np.broadcast_to(_each(lambda v: self.number(v, stored=True), self.read(stmt.args[known.filled])), shape)
-        if stmt.op == "np.copy":
-            return self.read(stmt.args[0])
-        if stmt.op in ("np.eye", "np.identity") and len(stmt.args) == 1:
-            return _each(lambda one: Const(float(one)), np.eye(shape[0], shape[1]))
-        if stmt.op == "np.outer" and not stmt.kwargs and len(stmt.args) == 2:
-            a, b = (self.read(arg).ravel() for arg in stmt.args)
-            return _each(lambda *at: self.emit("np.multiply", at), *np.broadcast_arrays(a[:, None], b[None]))
-        if known.unrolled and not stmt.kwargs:
-            parts = [np.broadcast_to(self.read(a, shape), shape) for a in stmt.args]
-            return _each(lambda *at: self.arithmetic(stmt.op, *at), *parts)
-        if stmt.op == "np.sum" and all(o == NONE for _, o in stmt.kwargs) and len(stmt.args) == 1:
-            return np.asarray(self.total(list(self.read(stmt.args[0]).flat)), object)
-        if known.kind == "product" and not stmt.kwargs and len(stmt.args) == 2:
-            return self.product(*self.factors(*stmt.args))
-        raise Unsupported
-
-    def factors(self, *args: Operand) -> list[Cells]:
-        """The operands of a product, of which one may be in memory: a vector has the extent of the other's inner axis."""
-        small = [isinstance(a, Var) and (a.name in self.candidates or is_small(self.types[a.name])) for a in args]
-        if not any(small) or not all(isinstance(a, Var) and (own or self.types[a.name].rank == 1) for a, own in zip(args, small, strict=True)):
-            raise Unsupported
-        inner = [self.shape(a.name)[axis if self.types[a.name].rank > 1 else 0] for a, axis, own in zip(args, (1, 0), small, strict=True) if own]  # type: ignore[union-attr]
-        return [self.read(a, () if own else (inner[0],)) for a, own in zip(args, small, strict=True)]
-
-    def arithmetic(self, op: str, *args: Operand) -> Operand:
-        """An operation on elements. They may be Python's floats, which raise where NumPy's give inf: not so if the first one is NumPy's."""
-        if op == "np.square" or op == "np.power" and args[1] in (Const(2), Const(2.0)):
-            return self.emit("np.multiply", (args[0], args[0]))
-        if op in ("np.divide", "np.power") and not (op == "np.divide" and isinstance(args[1], Const) and args[1].value != 0):
-            args = (self.emit("cast", (args[0], Const("float64"))), *args[1:])
-        return self.emit(op, args)
-
-    def total(self, terms: list[Operand]) -> Operand:
-        result = terms[0]
-        for term in terms[1:]:
-            result = self.emit("np.add", (result, term))
-        return result
-
-    def product(self, a: Cells, b: Cells) -> Cells:
-        rows = a if a.ndim == 2 else a[None]
-        columns = b.T if b.ndim == 2 else b[None]
-        if len(rows) * len(columns) * rows.shape[1] > PRODUCTS_WRITTEN_OUT or rows.shape[1] != columns.shape[1]:
-            raise Unsupported
-        result = np.empty((len(rows), len(columns)), object)
-        for i, row in enumerate(rows):
-            for j, column in enumerate(columns):
-                result[i, j] = self.total([self.emit("np.multiply", pair) for pair in zip(row, column, strict=True)])
-        return result.reshape(a.shape[:-1] + (b.shape[1:] if b.ndim == 2 else ()))
+        part = Var(self.names.fresh(stmt.target.name))
+        self.types[part.name] = self.types[stmt.target.name]
+        self.out.append(replace(stmt, targets=(part,)))
+        return part
 
     # ---------------------------------------------------------------- stores
 
@@ -316,11 +319,13 @@ class _State:
         if name not in self.candidates:
             self.store_out(stmt)
             return
-        region = _at(self.read(stmt.target), stmt.index)
+        region = at_places(self.read(stmt.target), stmt.index)
         value = self.read(stmt.value, region.shape)
-        value = np.broadcast_to(_each(lambda v: self.number(v, stored=True), value), region.shape)
+        if self.types[name].dtype != "float64":
+            raise Unsupported
+        value = np.broadcast_to(each(lambda v: self.number(v, stored=True), value), region.shape)
         if stmt.mode == "add":
-            value = _each(lambda a, b: self.emit("np.add", (a, b)), region, value)
+            value = each(lambda a, b: self.emit("np.add", (a, b)), region, value)
         self.move(region, value)
 
     def store_out(self, stmt: Store) -> None:
@@ -345,27 +350,28 @@ class _State:
     # -------------------------------------------------------------- elements
 
     def shape(self, name: str) -> tuple[int, ...]:
-        return tuple(d.offset if d.symbol is None else _refuse() for d in self.types[name].dims)
+        return tuple(d.offset if d.symbol is None else refuse() for d in self.types[name].dims)
 
     def read(self, operand: Operand, shape: tuple[int, ...] = ()) -> Cells:
         """The elements of an operand; those of an array in memory are loaded, if it has `shape` for sure or by a check."""
         result = np.empty((), object)
         if not isinstance(operand, Var) or not self.types[operand.name].array:
-            result[()] = self.number(operand) if isinstance(operand, (Var, Const)) else _refuse()
+            result[()] = self.number(operand) if isinstance(operand, (Var, Const)) else refuse()
             return result
         if operand.name in self.candidates:
             if operand.name not in self.cells:
                 self.cells[operand.name] = self.fresh(operand.name)
             return self.cells[operand.name]
         shape = shape or (self.shape(operand.name) if is_small(self.types[operand.name]) else ())
-        if len(self.types[operand.name].dims) != len(shape) or self.types[operand.name].dtype != "float64":
+        t = self.types[operand.name]
+        if len(t.dims) != len(shape) or t.dtype not in ELEMENTS:
             raise Unsupported
         self.check(operand, shape, 0)
         if (operand.name, shape) in self.loaded:  # one name for one number: products that test their factors are known by these
             return self.loaded[operand.name, shape]
         loaded = np.empty(shape, object)
         for at in np.ndindex(shape):
-            loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))))
+            loaded[at] = self.emit("getitem", (operand, Const(at[0]) if len(at) == 1 else Pack(tuple(map(Const, at)))), type_=ELEMENTS[t.dtype])
         if operand.name in self.still:
             self.loaded = {**self.loaded, (operand.name, shape): loaded}
         return loaded
@@ -396,7 +402,7 @@ class _State:
         cells = np.empty(self.shape(name), object)
         for at in np.ndindex(cells.shape):
             cell = Var(self.names.fresh("_".join([name, *map(str, at)])))
-            self.types[cell.name] = FLOAT
+            self.types[cell.name] = ELEMENTS[self.types[name].dtype]
             cells[at] = cell
         return cells
 
@@ -409,7 +415,7 @@ class _State:
         """All values are read before the first is written."""
         pairs = list(zip(targets.flat, values.flat, strict=True))
         changed = {t for t, v in pairs if t != v}
-        late = [(t, self.emit("alias", (v,)) if v in changed and len(pairs) > 1 else v) for t, v in pairs if t != v]
+        late = [(t, self.emit("alias", (v,), type_=self.types[t.name]) if v in changed and len(pairs) > 1 else v) for t, v in pairs if t != v]
         for target, value in late:
             self.emit("alias", (value,), target)
 
@@ -420,31 +426,3 @@ class _State:
         assert self.origin is not None
         self.out.append(Assign((target,), op, args, loc=self.origin.loc, note=self.origin.note))
         return target
-
-
-def _each(f: Callable[..., Operand], *parts: Cells) -> Cells:
-    result = np.empty(parts[0].shape, object)
-    for at in np.ndindex(result.shape):
-        result[at] = f(*(p[at] for p in parts))
-    return result
-
-
-def _at(elements: Any, index: Any) -> Any:
-    """The elements at constant positions."""
-    try:
-        return np.asarray(elements[_static(index)], object)
-    except IndexError:  # the program raises it there, if it comes there at all
-        raise Unsupported from None
-
-
-def _static(index: Operand) -> Any:
-    """An index of constants, as Python writes it."""
-    if isinstance(index, Const):
-        return index.value
-    if isinstance(index, Pack):
-        return tuple(map(_static, index.items))
-    return slice(*map(_static, (index.lower, index.upper, index.step))) if isinstance(index, Slice) else _refuse()
-
-
-def _refuse() -> Any:
-    raise Unsupported

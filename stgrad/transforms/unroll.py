@@ -43,7 +43,7 @@ def is_small(type_: Type) -> bool:
     """Whether an array has a few elements, and of how many is known."""
     extents = [d.constant for d in type_.dims]
     known = all(e is not None and is_short(e) for e in extents)
-    return type_.array and type_.dtype == "float64" and 0 < len(extents) <= 2 and known
+    return type_.array and type_.dtype in ("float64", "bool") and 0 < len(extents) <= 2 and known
 
 
 def unrolled(fn: Function) -> Function:

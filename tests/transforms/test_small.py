@@ -316,3 +316,82 @@ def test_products_of_short_arguments(n) -> None:
     rng = np.random.default_rng(n)
     args = (0.5 * rng.normal(size=(n, n)), rng.normal(size=n))
     check_gradient(rotated, args, argnums=(0, 1), jit=True)
+
+
+def by_choice(x, w):
+    v = np.zeros(3)
+    for i in range(len(w)):
+        grows = v > 0.1
+        v = np.where(grows & (v < 5.0), v * 0.9 + x, v + np.array([w[i], 0.2, -w[i]]))
+        v = np.log1p(np.abs(v)) if i % 2 else np.arctan2(v, 1.5 + v * v)
+    return np.prod(v) + np.sum(v[~(v > 3.0)]) if np.any(v > 0.0) else np.sum(v)
+
+
+def through_memory(x, w):
+    v = x * 1.0
+    for i in range(len(w)):
+        v = np.sort(v) * w[i] + np.cumsum(v)[::-1]
+        q, r = np.linalg.qr(np.outer(v, v) + 3.0 * np.eye(3))
+        v = np.linalg.solve(q @ r, v) + 0.1 * v
+    return np.max(v) * np.sum(v * x)
+
+
+def from_the_end(x, w):
+    states = np.zeros((len(w), 3))
+    v = np.array([x[0], 0.3, x[2]])
+    for i in range(len(w)):
+        v = np.tanh(v * w[i] + 0.1 * v[::-1])
+        states[i] = v
+    back = states[len(w) - 1]
+    cost = 0.0
+    for i in range(len(w) - 2, -1, -1):
+        back = 0.5 * back + states[i] * x
+        cost += back[0] * back[2]
+    return cost
+
+
+@pytest.mark.parametrize("f", [by_choice, through_memory, from_the_end])
+def test_operations_without_a_form_run_in_memory(f) -> None:
+    check_gradient(f, (np.array([0.3, 0.2, 0.55]), np.array([0.9, -0.4, 0.7, 0.2])))
+
+
+def test_choices_and_memory_leave_the_others_scalars() -> None:
+    x, w = np.array([0.3, 0.2, 0.55]), np.array([0.9, -0.4, 0.7, 0.2])
+    gradient = value_and_grad(by_choice, (0, 1), jit=True)
+    gradient(x, w)
+    assert "np.log1p(np.float64(" in gradient.running(x, w)
+    gradient = value_and_grad(from_the_end, jit=True)
+    gradient(x, w)
+    assert ".append" not in gradient.running(x, w)
+
+
+def relaxed(x, steps):
+    v = x.copy()
+    for _ in range(steps):
+        v = 0.5 * v + np.sin(v)
+    return v
+
+
+def test_a_result_is_put_into_memory_at_the_end() -> None:
+    program = jit(relaxed)
+    x = np.array([0.3, 0.7])
+    result = program(x, 3)
+    assert np.array_equal(result, relaxed(x, 3)) and not np.shares_memory(result, x)
+    text = program.running(x, 3)
+    assert text.count("[0]") == 2 and "v = 0.5 * v + np.sin(v)" in text
+    np.testing.assert_allclose(stgrad.jacobian(relaxed)(x, 3), stgrad.jacobian(relaxed, jit=False)(x, 3), rtol=1e-13)
+
+
+def test_results_that_share_memory_share_it() -> None:
+    def views(x):
+        v = x * 2.0
+        return v, v[:2], v
+
+    def given(x):
+        v = x
+        return v
+
+    x = np.array([1.0, 2.0, 3.0])
+    whole, part, again = jit(views)(x)
+    assert np.shares_memory(whole, part) and np.shares_memory(whole, again)
+    assert np.shares_memory(jit(given)(x), x)
