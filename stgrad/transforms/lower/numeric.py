@@ -15,6 +15,7 @@ from stgrad.ir import Const
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.nest import Call, Expr, Lit
 
+WRITTEN_OUT = 12  # the largest exponent of a power that is written out as products
 WIDE = frozenset({"float64", "int64", "complex128", "bool"})  # Numba's own choice is NumPy's
 
 
@@ -89,23 +90,35 @@ def typed(op: str, args: tuple[Expr, ...], dtype: str) -> Expr:
 
 
 def small_power(base: Expr, exponent: Expr, dtype: str) -> Expr | None:
-    """`x**2` as `x*x`; exponents 1 to 4, -1 and one half.
+    """`x**2` as `x*x`, `x**-1.5` as `1.0/(x*np.sqrt(x))`: whole and half exponents that are not large, by squaring, with at most one root.
 
     >>> from stgrad.ir import Const
     >>> small_power(Lit(Const(3.0), "float64"), Lit(Const(0.5), "float64"), "float64").op
     'np.sqrt'
     """
-    if not isinstance(exponent, Lit) or np.dtype(dtype).kind not in "fci":
+    kind = np.dtype(dtype).kind
+    if not isinstance(exponent, Lit) or kind not in "fci":
         return None
-    value = exponent.operand.value
+    value: Any = exponent.operand.value
     base = as_dtype(base, dtype)
+    if kind == "f" and 0 < abs(value) <= WRITTEN_OUT and 2 * value % 1 == 0:
+        whole, half = divmod(int(2 * abs(value)), 2)
+        if half and value < 0:
+            base = typed("np.add", (base, Lit(Const(0.0), "float64")), dtype)  # 1 / sqrt(-0.0) is -inf
+        root = typed("np.sqrt", (base,), dtype)
+        power = root if whole == 0 else _whole_power(base, whole, dtype)
+        if half and whole:
+            power = typed("np.multiply", (power, root), dtype)
+        return power if value > 0 else typed("np.divide", (Lit(Const(1.0), "float64"), power), dtype)
     if value == 0.5:
         return typed("np.sqrt", (base,), dtype)
-    if value == -1 and np.dtype(dtype).kind == "f":
-        return typed("np.divide", (Lit(Const(1.0), "float64"), base), dtype)
-    if value not in (1, 2, 3, 4):
-        return None
-    square = typed("np.multiply", (base, base), dtype)
-    return {1: base, 2: square, 3: typed("np.multiply", (square, base), dtype), 4: typed("np.multiply", (square, square), dtype)}[
-        int(value)
-    ]
+    return _whole_power(base, int(value), dtype) if value in (1, 2, 3, 4) else None
+
+
+def _whole_power(base: Expr, n: int, dtype: str) -> Expr:
+    """The product of n equal factors."""
+    if n == 1:
+        return base
+    half = _whole_power(base, n // 2, dtype)
+    square = typed("np.multiply", (half, half), dtype)
+    return typed("np.multiply", (square, base), dtype) if n % 2 else square
