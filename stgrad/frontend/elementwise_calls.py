@@ -124,24 +124,24 @@ def _by_rows(frame: Frame, function: Any, args: tuple[Value, ...]) -> Value:
     arrays = [_as_array(frame, a) if _is_array(a) else a for a in args[: len(inner)]]
     dtypes = _loop(frame, function, arrays) or _dynamic(arrays, len(outer))
     arrays = [_cast(frame, a, d) for a, d in zip(arrays, dtypes, strict=False)]
-    lead, sizes = _shapes(frame, function, arrays)
+    targets = args[len(inner) :]
+    lead, sizes = _shapes(frame, function, [*arrays, *targets], [*inner, *outer])
     unknown = [n for names in outer for n in names if n not in sizes]
     if unknown:
         raise errors.UnsupportedSyntaxError(f"the extent `{unknown[0]}` of the result is that of no argument", frame.builder.loc)
     made = tuple(tuple(sizes[n] for n in names) or (1,) for names in outer)
     alone = tuple(_takes_number(builder, k) for k in range(len(inner)))
     kept, kinds = tuple(bool(names) for names in outer), tuple(map(np.dtype, dtypes[len(inner) :]))
-    result = frame.call(library.by_rows, (builder.py_func, lead, tuple(map(len, inner)), alone, made, kept, kinds, *arrays), {})
-    targets = args[len(inner) :]
+    result = frame.call(library.by_rows, (builder.py_func, lead, tuple(map(len, inner)), alone, made, kept, kinds, tuple(targets), *arrays), {})
     found = [_written(frame, target, r) for target, r in zip(targets, result, strict=True)] if targets else list(result)
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _shapes(frame: Frame, function: Any, arrays: Sequence[Value]) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _shapes(frame: Frame, function: Any, arrays: Sequence[Value], inner: Sequence[Sequence[str]]) -> tuple[tuple[Value, ...], dict[str, Value]]:
     """The extents of the leading axes, and those of one call by their names in the layout."""
     sizes: dict[str, Value] = {}
     leads = []
-    for value, names in zip(arrays, function.gufunc_builder.sin, strict=True):
+    for value, names in zip(arrays, inner, strict=False):
         shape = frame.call(np.shape, (value,), {})
         if len(shape) < len(names):
             raise errors.ShapeError(f"`{function.__name__}` takes arrays of {len(names)} axes or more there", frame.builder.loc)

@@ -337,11 +337,11 @@ def vectorized(pyfunc, dtype, *args):  # type: ignore[no-untyped-def]
 
 
 @means()
-def by_rows(body, lead, inner, alone, made, kept, dtypes, *args):  # type: ignore[no-untyped-def]
+def by_rows(body, lead, inner, alone, made, kept, dtypes, given, *args):  # type: ignore[no-untyped-def]
     """One call of `body` for each place of the leading axes, with rows of the arguments and then rows of what it writes to.
 
     `lead` are the extents of the leading axes, `inner` the numbers of axes that belong to one call, `alone` says which arguments it takes as
-    numbers, `made` are the shapes of what it writes, `kept` whether these are axes of the result, `dtypes` theirs.
+    numbers, `made` are the shapes of what it writes, `kept` whether these are axes of the result, `dtypes` theirs, `given` what stands there before.
     """
     n = 1
     for m in lead:
@@ -349,6 +349,8 @@ def by_rows(body, lead, inner, alone, made, kept, dtypes, *args):  # type: ignor
     own = [np.shape(args[i])[np.ndim(args[i]) - inner[i] :] for i in range(len(args))]
     rows = [np.reshape(np.broadcast_to(args[i], lead + own[i]), (n, *own[i])) for i in range(len(args))]
     results = [np.zeros((n, *made[i]), dtypes[i]) for i in range(len(made))]
+    for i in range(len(given)):
+        results[i][:] = np.reshape(given[i], (n, *made[i]))
     for k in range(n):
         body(*[rows[i][k] if inner[i] or alone[i] else rows[i][k : k + 1] for i in range(len(args))], *[y[k] for y in results])
     return tuple([np.reshape(results[i], lead + made[i] if kept[i] else lead) for i in range(len(made))])

@@ -193,3 +193,31 @@ def factors_of_each(x):
 @pytest.mark.parametrize("f", [products_of_rows, factors_of_each])
 def test_vectorize_with_a_signature(f, jit):
     check_gradient(f, (np.array([0.3, 1.7, 2.2, -0.4, 0.5, 0.6, -1.2, 0.9]),), jit=jit)
+
+
+@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")
+def part(x, out):
+    out[0] = np.sin(x[0])
+    out[1] *= x[1]
+
+
+@numba.guvectorize("(n),()->()")
+def grown(x, by, out):
+    out[0] = out[0] * by + x.sum()
+
+
+def kept(x, y):
+    return np.sum(part(np.outer(x, x), np.outer(y, y))) + np.sum(part(x, np.outer(y, y)) ** 2)
+
+
+def read(x, y):
+    out = y * 1.0
+    grown(np.outer(x, x), 2.0, out)
+    return np.sum(out**2)
+
+
+@pytest.mark.parametrize("program", [kept, read])
+@pytest.mark.parametrize("jit", [False, True])
+def test_what_stands_in_the_result_counts(program, jit):
+    x, y = np.array([0.3, 0.5, 0.7]), np.array([1.0, 2.0, 4.0])
+    check_gradient(program, (x, y), jit=jit)

@@ -15,7 +15,7 @@ from stgrad.ir import Const
 from stgrad.ir.ops import operation
 from stgrad.transforms.lower.nest import Call, Expr, Lit
 
-WRITTEN_OUT = 12  # the largest exponent of a power that is written out as products
+WRITTEN_OUT = 13  # the largest exponent of a power that is written out as products
 WIDE = frozenset({"float64", "int64", "complex128", "bool"})  # Numba's own choice is NumPy's
 
 
