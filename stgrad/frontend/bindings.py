@@ -65,15 +65,22 @@ def binding_counts(tree: Any) -> dict[str, int]:
     return counts
 
 
-_told: weakref.WeakKeyDictionary[Any, tuple[dict[str, int], set[str]]] = weakref.WeakKeyDictionary()
+def names_in_functions(tree: Any) -> set[str]:
+    """Names that functions inside of a function, and generators, may read: they live longer than its call."""
+    inside = (gast.FunctionDef, gast.Lambda, gast.GeneratorExp)
+    inner = [node for statement in tree.body for node in gast.walk(statement) if isinstance(node, inside)]
+    return {node.id for function in inner for node in gast.walk(function) if isinstance(node, gast.Name)}
 
 
-def told(tree: Any) -> tuple[dict[str, int], set[str]]:
-    """`binding_counts` and `counters_read_later` of a function that is read in place of many calls."""
+_told: weakref.WeakKeyDictionary[Any, tuple[dict[str, int], set[str], frozenset[str]]] = weakref.WeakKeyDictionary()
+
+
+def told(tree: Any) -> tuple[dict[str, int], set[str], frozenset[str]]:
+    """`binding_counts`, `counters_read_later` and `names_in_functions` of a function that is read in place of many calls."""
     if tree not in _told:
-        _told[tree] = binding_counts(tree), counters_read_later(tree)
-    counts, later = _told[tree]
-    return dict(counts), set(later)
+        _told[tree] = binding_counts(tree), counters_read_later(tree), frozenset(names_in_functions(tree))
+    counts, later, inside = _told[tree]
+    return dict(counts), set(later), inside
 
 
 def bound_names(nodes: list[Any]) -> set[str]:

@@ -99,8 +99,9 @@ def _inline(frame: Frame, tree: Any, source: Any, parent: Frame | None, defaults
     own = parent is None and not unroll and not ours(source.function)
     if own and (found := outlined(frame, tree, source, given)):
         return found[0]
-    counts, later = told(tree)
-    inner = Frame(frame.builder, source, dict(given), parent, counts, frame.depth + 1, unroll, None, frame.captured, {}, later)
+    counts, later, lasting = told(tree)
+    own_values = {name: frame.keep(value) if name in lasting else value for name, value in given.items()}  # the caller may bind its names anew
+    inner = Frame(frame.builder, source, own_values, parent, counts, frame.depth + 1, unroll, None, frame.captured, {}, later)
     begin(inner, tree)
     token = _OPEN.set((*_OPEN.get(), (tree, given)))
     try:
@@ -166,7 +167,7 @@ def bind_arguments(frame: Frame, tree: Any, defaults: Any, args: tuple[Value, ..
             _bad_call(frame, tree, f"misses the keyword argument `{arg.id}`")
         env[arg.id] = rest.pop(arg.id, default)
     if spec.kwarg is not None:
-        env[spec.kwarg.id] = rest
+        env[spec.kwarg.id] = {name: frame.keep(value) for name, value in rest.items()}
     elif rest:
         _bad_call(frame, tree, f"got an unexpected keyword argument `{next(iter(rest))}`")
 
