@@ -5,7 +5,8 @@
 Compiled code tests no index, so a wrong one would read, and in the reverse sweep write, memory that is not the array's. The invariant that this
 pass establishes: every position of the program is inside. It is proved (`known`) from the bounds of loops, from conditions around it and
 from all that names are ever assigned; else it is tested. One comparison before the loops decides for all their iterations where the position is a sum
-of counters and of what does not change in them, and nothing on the way is conditional; elsewhere the test stands at the place itself.
+of counters and of what does not change in them, and nothing on the way is conditional; elsewhere the test stands at the place itself, under
+a condition that is known before the loops, if there is one: `if short: if i >= x.shape[0]: raise`, with `short = n > x.shape[0]`.
 The reverse sweep visits positions that the forward sweep tested. Nothing is tested before a line of the user's that may raise.
 
     >>> import numpy as np
@@ -44,6 +45,7 @@ from stgrad.ir import (
     Assign,
     Block,
     Const,
+    Custom,
     Effect,
     For,
     Function,
@@ -97,7 +99,8 @@ class _Level:
     assigned: set[str]
     raises: bool
     tests: list[_Test] = field(default_factory=list)
-    statements: list[Stmt] = field(default_factory=list)  # tests of arrays
+    statements: list[Stmt] = field(default_factory=list)  # tests of arrays, and what tells whether tests inside are needed
+    flags: dict[Affine, Operand] = field(default_factory=dict)  # whether a sum is at least 0, by the sum
 
 
 @dataclass
@@ -107,6 +110,8 @@ class _Search(Following[Known]):
     tested: frozenset[str]
     classes: Classes
     chain: list[_Level] = field(default_factory=list)  # loops around, all of whose iterations come to the statement at hand
+    around: list[_Level] = field(default_factory=list)  # all loops around
+    passed: list[tuple[tuple[Affine, ...], Affine]] = field(default_factory=list)  # of tests at the start: where these are at least 1, this is at least 0
     depth: int = 0  # of blocks that may not run
     found: dict[int, list[_Test]] = field(default_factory=dict)  # by the statement of the program before which they stand
     early: int = 0  # the first statement before which a test may stand
@@ -140,8 +145,10 @@ class _Search(Following[Known]):
         level = _Level(loop, self.bounds(loop, start, stop, changed), around.copy(), changed, raises)
         self.written_to(loop.body)
         self.chain.append(level)
+        self.around.append(level)
         new = super().loop(loop)
         self.chain.pop()
+        self.around.pop()
         return (*self.written(level.tests), *level.statements, *new)
 
     def bounds(self, loop: For, start: Affine | None, stop: Affine | None, changed: set[str]) -> tuple[Affine, Affine] | None:
@@ -195,19 +202,46 @@ class _Search(Following[Known]):
         error = raised("IndexError", message, loc)
         for wrong in (total - extent, number(-1) - total - extent):
             right = number(-1) - wrong
-            if self.known.proves(right):
+            if self.proves(right):
                 continue
             if not wrong.terms and not self.chain and not self.depth:
                 raise errors.PositionError(message, loc, reason=f"the extent is {extent.constant}")
             if not self.hoisted(wrong, message, loc):
                 here.append(wrong)
             self.known.say(right)
+        tests: list[Stmt] = []
         if len(here) == 2:
-            steps: list[Stmt] = []
-            sides = (self.writer.total(total, steps), self.writer.total(extent, steps))
-            out += [*steps, Effect("check_position", (*sides, Const(message)), (), loc)]
+            sides = (self.writer.total(total, tests), self.writer.total(extent, tests))
+            tests.append(Effect("check_position", (*sides, Const(message)), (), loc))
         elif here:
-            out += self.writer.refuse(here[0], error)
+            tests += self.writer.refuse(here[0], error)
+        flag = self.flag(here[0]) if len(here) == 1 else Const(True)
+        out += [If(flag, tuple(tests), (), loc)] if isinstance(flag, Var) else tests if flag == Const(True) else []
+
+    def proves(self, total: Affine) -> bool:
+        """Whether a sum is at least 0, maybe by a test at the start of the program."""
+        if self.known.proves(total):
+            return True
+        told = [right for runs, right in self.passed if all(self.known.proves(run - number(1)) for run in runs)]
+        self.known.say(*told)
+        return bool(told) and self.known.proves(total)
+
+    def flag(self, wrong: Affine) -> Operand:
+        """Whether a sum, of which a test stands in a branch, may be at least 0 in any iteration: known before the loops, it takes the test out of them."""
+        for k, level in enumerate(self.around):
+            found = self.extreme(wrong, self.around[k:])
+            if found is None or self.known.names(found[0]) & level.assigned:
+                continue
+            if found[0] not in level.flags:
+                level.flags[found[0]] = self.writer.nonnegative(found[0], level.statements)
+            return level.flags[found[0]]
+        return Const(True)
+
+    def custom(self, stmt: Custom) -> Stmt:
+        around, self.around = self.around, []
+        stmt = super().custom(stmt)
+        self.around = around
+        return stmt
 
     def hoisted(self, wrong: Affine, message: str, loc: Loc | None) -> bool:
         """Put a test before the outermost loop that allows it."""
@@ -237,6 +271,8 @@ class _Search(Following[Known]):
         here = self.found.setdefault(self.early, []) if top and names <= self.fixed or level is None else level.tests
         if not any(_covers(other, test) for other in here):
             here[:] = [*(other for other in here if not _covers(test, other)), test]
+        if here is self.found.get(self.early):
+            self.passed.append((test.runs, number(-1) - test.wrong))
 
     def extreme(self, wrong: Affine, levels: Sequence[_Level]) -> tuple[Affine, ...] | None:
         """The largest value that a sum has in the iterations of loops, and how often each loop runs where it has it.

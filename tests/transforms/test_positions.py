@@ -428,3 +428,53 @@ def test_a_loop_without_trips_tests_nothing():
         np.testing.assert_array_equal(gradient(a, 1, 2), np.where(np.arange(10) % 7 == 0, 2.0 * a, 0.0))
         with pytest.raises(IndexError):
             gradient(a, 2, 1)
+
+
+def in_branches(r, gamma, w):
+    s = 0.0
+    for i in range(len(r)):
+        if r[i] < 0.0:
+            s += gamma[i] * r[i] * w[2 * i + 1]
+        else:
+            for k in range(i):
+                if w[k] > 0.5:
+                    s += gamma[k + 1] * w[k]
+    return s
+
+
+def test_a_test_in_a_branch_stands_under_what_is_known_before_the_loops() -> None:
+    r, gamma, w = np.array([-1.0, 2.0, -3.0, 4.0]), np.arange(1.0, 5.0), np.linspace(0.2, 0.9, 8)
+    text = stgrad.jit(in_branches).lowered(r, gamma, w)
+    head = text[: text.index("for i in")]
+    assert head.count("> gamma.shape[0]") == 1 and head.count("> w.shape[0]") == 1
+    check_gradient(in_branches, (r, gamma, w))
+    for program in (stgrad.jit(in_branches), stgrad.grad(in_branches, jit=True)):
+        for short in ((r, gamma[:2], w), (r, gamma, w[:5])):
+            with pytest.raises(IndexError):
+                in_branches(*short)
+            with pytest.raises(IndexError, match="out of bounds for axis 0"):
+                program(*short)
+        program(np.array([-1.0, -2.0, 2.0]), gamma[:2], w[[0, 1, 2, 3]] * 0.0)  # the third item of gamma is never asked for
+
+
+def shifted_grid(u, h, steps):
+    n, m = h.shape
+    u, h = u.copy(), h.copy()
+    for _ in range(steps):
+        for i in range(1, n):
+            for j in range(m):
+                u[i, j] -= 0.1 * (h[i, j] - h[i - 1, j])
+        for i in range(n):
+            for j in range(m):
+                east = u[i + 1, j] if i < n - 1 else 0.0
+                h[i, j] -= 0.1 * (east - u[i, j])
+    return np.sum(h**2)
+
+
+def test_tests_at_the_start_prove_positions_in_branches() -> None:
+    u, h = np.random.default_rng(0).normal(size=(2, 4, 3))
+    text = stgrad.jit(shifted_grid).lowered(u, h, 2)
+    assert "raise" not in text[text.index("for t in") :]
+    check_gradient(shifted_grid, (u, h, 2))
+    with pytest.raises(IndexError):
+        stgrad.jit(shifted_grid)(u[:3], h, 2)
