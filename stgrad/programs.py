@@ -247,19 +247,14 @@ class Programs:
 
     def _build(self, arguments: dict[str, Any], extents: Extents = Extents.ANY, *, keep: bool) -> tuple[Compiled, list[Any]]:
         """Compile for these arguments; integers become constants where the program needs to know them."""
-        from stgrad.frontend.captured import KNOWS_SHORT
         from stgrad.frontend.varying import read_carrying
+        from stgrad.short_extents import worth_it
+
+        def read(short: bool) -> tuple[Compiled, list[Any]]:
+            return read_carrying(lambda: self._generated(arguments, keep, short), lambda made: made[0].reading.captures)
 
         with progress.working(self.__name__, "generating its program"):
-            if extents is not Extents.ANY:
-                token = KNOWS_SHORT.set(True)
-                try:
-                    return read_carrying(lambda: self._generated(arguments, keep, extents is Extents.SHORT), lambda made: made[0].reading.captures)
-                except errors.StgradError:  # the program for any extents may be right, or tells what is wrong
-                    pass
-                finally:
-                    KNOWS_SHORT.reset(token)
-            return read_carrying(lambda: self._generated(arguments, keep, False), lambda made: made[0].reading.captures)
+            return read(False) if extents is Extents.ANY else worth_it(lambda: read(extents is Extents.SHORT), lambda: read(False), lambda made: made[0].text)
 
     def _generated(self, arguments: dict[str, Any], keep: bool, short: bool) -> tuple[Compiled, list[Any]]:
         from stgrad.assumed import compile_program

@@ -30,7 +30,7 @@ LAYERS = [
     {"implicit_calls"},
     {"readings"},
     {"recursion"},
-    {"heap", "lighter", "unit_readings"},
+    {"heap", "lighter", "short_extents", "unit_readings"},
     {"peak"},
     {"program", "as_python", "memory", "straight"},
     {"assumed"},

@@ -200,3 +200,15 @@ def test_captured_arrays_of_another_shape(monkeypatch) -> None:
     assert gradient(2.0) == (9.0, 5.0)
     table.resize((6, 1), refcheck=False)
     assert gradient(1.0) == (7.0, 21.0)
+
+
+def jackknife(x):
+    index = np.arange(x.shape[1])
+    return np.min(np.array([np.corrcoef(x[:, index != i])[0, 1] for i in range(x.shape[1])]))
+
+
+def test_a_program_that_short_extents_make_much_longer_is_for_any() -> None:
+    gradient = stgrad.grad(jackknife, jit=True)
+    x = np.random.default_rng(0).normal(size=(4, 4))
+    assert "Only for" not in gradient.running(x) and gradient.running(x).count("\n") < 300
+    np.testing.assert_allclose(gradient(x), stgrad.grad(jackknife, jit=False)(x), rtol=1e-12)
