@@ -36,7 +36,8 @@ def worth_it(short: Callable[[], T], general: Callable[[], T], text: Callable[[T
         other = general()
     except errors.StgradError:
         return known
-    return known if lines <= TIMES * text(other).count("\n") else other
+    partly = errors.NOT_COMPILED in text(other)  # a path of it ends where it comes to it
+    return known if partly or lines <= TIMES * text(other).count("\n") else other
 
 
 __all__ = ["worth_it"]
