@@ -13,6 +13,8 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad import errors
+from stgrad.short_extents import worth_it
 
 
 def springs(x, edges, rest):
@@ -214,19 +216,8 @@ def test_a_program_that_short_extents_make_much_longer_is_for_any() -> None:
     np.testing.assert_allclose(gradient(x), stgrad.grad(jackknife, jit=False)(x), rtol=1e-12)
 
 
-def knapsack(values, weights, room):
-    known = {}
-
-    def best(i, left):
-        if i == len(values):
-            return 0.0
-        if (i, left) not in known:
-            known[i, left] = best(i + 1, left) if weights[i] > left else np.logaddexp(best(i + 1, left), values[i] + best(i + 1, left - weights[i]))
-        return known[i, left]
-
-    return best(0, room)
-
-
 def test_a_program_for_any_extents_that_is_not_whole_is_no_better() -> None:
-    values, weights = np.array([1.0, 2.0, 0.5]), np.array([2, 3, 1])
-    np.testing.assert_allclose(stgrad.grad(knapsack, jit=True)(values, weights, 4), stgrad.grad(knapsack, jit=False)(values, weights, 4), rtol=1e-12)
+    long, partly, whole = "x = 1\n" * 1000, f"raise ValueError({errors.NOT_COMPILED!r})\n", "x = 1\n"
+    assert worth_it(lambda: long, lambda: partly, str) == long
+    assert worth_it(lambda: long, lambda: whole, str) == whole
+    assert worth_it(lambda: long, lambda: whole * 600, str) == long
