@@ -51,6 +51,7 @@ from stgrad.transforms.growing import give_back
 from stgrad.transforms.partials import partials_of
 from stgrad.transforms.picked import Guards, chosen
 from stgrad.transforms.tangents import with_care
+from stgrad.transforms.twins import by_twins
 
 Splice = Callable[[Builder, Any, tuple[Value, ...], dict[str, Value]], Value]
 
@@ -270,8 +271,11 @@ class Adjoints:
         return self.builder.call("np.zeros_like", (like,), like.type)
 
     def _by_partials(self, rule: Rule, stmt: Assign, y: Value, g: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        assert rule.partials is not None
+        assert rule.partials is not None and self.place is not None
+        start = len(self.builder.out)
         found = partials_of(self.splice, self.builder, rule, y, args, kwargs)
+        if all(not self.builder.types[t.name].array for t in stmt.targets):
+            by_twins(self.builder, start, self.place, self.placeholders, self.value)
         wanted = [isinstance(a, Var) and a.name in self.active for a in stmt.args]
         found += (None,) * (len(wanted) - len(found))
         self._all_there(stmt, found)
