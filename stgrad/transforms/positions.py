@@ -239,9 +239,9 @@ class _Search(Following[Known]):
 
     def custom(self, stmt: Custom) -> Stmt:
         around, self.around = self.around, []
-        stmt = super().custom(stmt)
+        new = super().custom(stmt)
         self.around = around
-        return stmt
+        return new
 
     def hoisted(self, wrong: Affine, message: str, loc: Loc | None) -> bool:
         """Put a test before the outermost loop that allows it."""

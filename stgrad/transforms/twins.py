@@ -25,12 +25,20 @@ def by_twins(builder: Builder, start: int, place: Place, placeholders: Placehold
     """Among the statements that the adjoint at a place has emitted from `start` on, let functions that its block computes stand for themselves."""
     for k in range(start, len(builder.out)):
         stmt = builder.out[k]
-        twin = _twin(stmt, place, placeholders) if isinstance(stmt, Assign) and _costly(stmt) else None
-        if twin is not None:
-            name = twin.stmt.target.name  # type: ignore[union-attr]
-            if builder.types[name] == builder.types[stmt.target.name]:  # type: ignore[union-attr]
-                made = value(name, False, place) if twin.index < place.index else value(name, True, twin)  # read where it is there in the reverse sweep
-                builder.out[k] = replace(stmt, op="alias", args=(made.operand,))  # type: ignore[type-var]
+        if not isinstance(stmt, Assign) or not _costly(stmt):
+            continue
+        twin = _twin(stmt, place, placeholders)
+        if twin is None or builder.types[_made(twin)] != builder.types[stmt.target.name]:
+            continue
+        before = twin.index < place.index  # read where it is there in the reverse sweep
+        found = value(_made(twin), False, place) if before else value(_made(twin), True, twin)
+        assert isinstance(found.operand, Var)
+        builder.out[k] = replace(stmt, op="alias", args=(found.operand,))
+
+
+def _made(place: Place) -> str:
+    assert isinstance(place.stmt, Assign)
+    return place.stmt.target.name
 
 
 def _costly(stmt: Assign) -> bool:
@@ -60,7 +68,7 @@ def _same_values(args: tuple[str | Operand, ...], a: Place, b: Place) -> bool:
 
 def _stays(twin: Place, place: Place) -> bool:
     """Whether what a statement in front of another one makes is still under its name there."""
-    return twin.index > place.index or place.region.last(twin.stmt.target.name, place.index) == twin.index  # type: ignore[union-attr]
+    return twin.index > place.index or place.region.last(_made(twin), place.index) == twin.index
 
 
 __all__ = ["by_twins"]
