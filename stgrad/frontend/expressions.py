@@ -85,7 +85,9 @@ def binary_operator(frame: Frame, node: Any, kind: type, left: Value, right: Val
     if isinstance(left, (set, frozenset)) and isinstance(right, (set, frozenset)):
         return BINARY[kind][0](left, right)
     if isinstance(left, dict) and isinstance(right, dict) and kind is gast.BitOr:
-        return {k: frame.keep(v) for k, v in (left | right).items()}
+        joined = left | right  # of the kind that Python says
+        joined.update({k: frame.keep(v) for k, v in joined.items()})
+        return joined
     found = objects.operator_from_outside(frame, kind, left, right)
     if found is objects.NO_OPERATOR:
         found = objects.derived_operator(frame, kind, left, right)

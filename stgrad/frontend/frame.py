@@ -351,6 +351,8 @@ class Frame:
         if isinstance(value, Growing):
             raise AssertionError("growing lists are copied by `growing.copy`")
         new = type(value)() if isinstance(value, (list, dict, set)) else Record(value.cls, {})
+        if hasattr(value, "factory"):  # of a defaultdict
+            new.factory = value.factory
         put(new, {k: self.keep(v) for k, v in contents(value).items()})
         return new
 

@@ -106,7 +106,7 @@ def _known_item(frame: Frame, owner: Any, index: Any, node: Any) -> Value:
         )
     known_text(frame, owner, index)
     if isinstance(owner, dict):
-        above("iterators").missing(frame, owner, index)
+        above("default_dicts").missing(frame, owner, index)
     try:
         found = owner[index] if isinstance(owner, (tuple, list, dict)) else called(operator.getitem, owner, index)
         return _kept_slice(frame, found) if isinstance(index, slice) else found

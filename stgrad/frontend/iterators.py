@@ -1,4 +1,4 @@
-"""The iterators of `itertools`, and containers of `collections`, as values to iterate over.
+"""The iterators of `itertools`, as values to iterate over.
 
 Of items that are known, they are lists; else a count and a way to get the k-th item. Products and combinations of items of unknown
 number are nested loops (`iteration.visit`).
@@ -6,7 +6,6 @@ number are nested loops (`iteration.visit`).
 
 from __future__ import annotations
 
-import collections
 import itertools
 import operator
 from collections.abc import Callable
@@ -404,27 +403,7 @@ def _next(frame: Frame, cursor: Value, *default: Value) -> Value:
     return take() if more else default[0]
 
 
-# --------------------------------------------------------------------------- collections, operator
-
-
-class DefaultDict(dict[Any, Value]):
-    """A `collections.defaultdict`: missing entries are made by its factory."""
-
-    factory: Value = None
-
-
-@handles(collections.defaultdict)
-def _defaultdict(frame: Frame, factory: Value = None, *values: Value, **named: Value) -> Value:
-    made = DefaultDict(frame.call(dict, values, named))
-    made.factory = factory
-    return made
-
-
-def missing(frame: Frame, owner: Value, key: Value) -> None:
-    """Make the entry that a `defaultdict` lacks."""
-    if isinstance(owner, DefaultDict) and owner.factory is not None and key not in owner:
-        frame.mutate(owner)
-        owner[key] = frame.call(owner.factory, (), {})
+# --------------------------------------------------------------------------- operator
 
 
 def getter(frame: Frame, function: Any, args: tuple[Value, ...]) -> Value:
@@ -441,4 +420,4 @@ def getter(frame: Frame, function: Any, args: tuple[Value, ...]) -> Value:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-__all__ = ["DefaultDict", "getter", "is_static", "missing"]
+__all__ = ["getter", "is_static"]

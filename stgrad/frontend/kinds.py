@@ -9,9 +9,10 @@ from typing import Any
 
 from stgrad import errors
 from stgrad.frontend import iteration
+from stgrad.frontend.default_dicts import DefaultDict
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Attributes
-from stgrad.frontend.iterators import Cursor, DefaultDict
+from stgrad.frontend.iterators import Cursor
 from stgrad.frontend.tables import View
 from stgrad.frontend.text import RunTimeText
 from stgrad.frontend.values import Closure, DictView, Generator, Growing, ListOrTuple, Queue, Record, Value

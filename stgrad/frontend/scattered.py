@@ -11,7 +11,7 @@ import numpy as np
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.indexing import load, store
 from stgrad.frontend.library import means, unravel
-from stgrad.frontend.values import Method, Value, type_of
+from stgrad.frontend.values import Growing, Method, Value, type_of
 
 # ruff: noqa: ANN001, ANN202
 
@@ -72,6 +72,8 @@ def _numbers(frame: Frame, a: Value) -> Value:
 def store_flat(frame: Frame, flat: Method, index: Value, value: Value) -> None:
     """`a.flat[index] = value`."""
     a = flat.owner
+    if isinstance(value, (list, tuple, Growing)):
+        value = frame.call(np.asarray, (value,), {})
     if type_of(a).rank == 1 and not type_of(value).rank:
         store(frame, a, index, value, None)
         return

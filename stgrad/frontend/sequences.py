@@ -105,6 +105,10 @@ class Broadcast:
         self.shape = np.broadcast_shapes(*[np.shape(a) for a in arrays])
         self.ndim = self.nd = len(self.shape)
         self.numiter = len(arrays)
+        self._arrays = arrays
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return zip(*[np.ravel(a) for a in np.broadcast_arrays(*self._arrays)], strict=True)
 
     @property
     def size(self):  # type: ignore[no-untyped-def]

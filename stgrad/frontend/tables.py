@@ -19,12 +19,12 @@ from typing import Any
 from stgrad import errors
 from stgrad.frontend import selection, sparse_objects
 from stgrad.frontend.builtins import handles
+from stgrad.frontend.default_dicts import DefaultDict
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import Grows, replace_container
 from stgrad.frontend.indexing import store
 from stgrad.frontend.items import described, joined
 from stgrad.frontend.iteration import known_items, static_items
-from stgrad.frontend.iterators import DefaultDict
 from stgrad.frontend.objects import construct
 from stgrad.frontend.values import DictView, Record, Sym, Value, is_number, is_static, static_of
 

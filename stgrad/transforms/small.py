@@ -70,7 +70,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import may_view, operation
 from stgrad.names import Names
 from stgrad.transforms.simplify import simplify
-from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, each, refuse, value_of
+from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, computed, each, refuse, value_of
 from stgrad.transforms.unroll import is_small, unrolled
 
 INT = Type("int64", weak=True)
@@ -87,7 +87,7 @@ def small_arrays(fn: Function) -> Function:
     fn, handed_on = _with_results_apart(fn)
     kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
     kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
-    candidates = {n for n, t in fn.types.items() if is_small(t)} - kept
+    candidates = computed(fn, {n for n, t in fn.types.items() if is_small(t)} - kept)
     while candidates:
         state = _State.of(fn, frozenset(candidates))
         body = state.block(fn.body)
@@ -192,6 +192,7 @@ class _State:
     origin: Stmt | None = None
     checked: frozenset[tuple[str, int, int]] = frozenset()  # extents that an earlier check of this block compared
     loaded: dict[tuple[str, tuple[int, ...]], Cells] = field(default_factory=dict)  # elements of arrays in memory that nothing writes, as read before
+    backed: dict[str, str] = field(default_factory=dict)  # arrays in memory with the elements of names
     still: frozenset[str] = frozenset()  # names bound once, into whose arrays nothing is stored
     choices: frozenset[str] = frozenset()  # partials that a product with them guards, which is known by them (see `stgrad.transforms.guards`)
 
@@ -206,7 +207,7 @@ class _State:
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
-        before, loaded = self.checked, self.loaded
+        before = self.checked, self.loaded, self.backed
         for stmt in statements:
             used = [n for n in (*reads(stmt), *assigns(stmt)) if n in self.candidates]
             if not used:
@@ -218,11 +219,11 @@ class _State:
             except Unsupported:
                 self.failed.update(used)
             result += self.out
-        self.checked, self.loaded = before, loaded
+        self.checked, self.loaded, self.backed = before
         return tuple(result)
 
     def statement(self, stmt: Stmt) -> None:
-        start, before = len(self.out), (dict(self.cells), self.checked, self.loaded)
+        start, before = len(self.out), (dict(self.cells), self.checked, self.loaded, self.backed)
         try:
             if isinstance(stmt, Store):
                 self.store(stmt)
@@ -232,7 +233,7 @@ class _State:
                 raise Unsupported
         except Unsupported:
             del self.out[start:]
-            self.cells, self.checked, self.loaded = before
+            self.cells, self.checked, self.loaded, self.backed = before
             self.through_memory(stmt)
 
     def through_memory(self, stmt: Stmt) -> None:
@@ -241,7 +242,8 @@ class _State:
             raise Unsupported
         placed: dict[str, str] = {}
         for name in dict.fromkeys(n for n in reads(stmt) if n in self.candidates):
-            placed[name] = self.placed(name)
+            placed[name] = self.backed.get(name) or self.placed(name)
+            self.back(name, placed[name])
         made = {t.name: self.names.fresh(t.name) for t in stmt.targets if t.name in self.candidates}
         self.types |= {new: self.types[old] for old, new in made.items()}
         moved = rename((replace(stmt, targets=()),), placed)[0]
@@ -249,6 +251,12 @@ class _State:
         self.out.append(replace(moved, targets=tuple(Var(made.get(t.name, t.name)) for t in stmt.targets)))
         for old, new in made.items():
             self.bind(old, self.read(Var(new)))
+            self.back(old, new)
+
+    def back(self, name: str, array: str) -> None:
+        """Keep in mind that the elements of a name that never change are in memory, too."""
+        if name in self.still:
+            self.backed = {**self.backed, name: array}
 
     def placed(self, name: str, array: Var | None = None) -> str:
         """The name of a new array in memory with the elements of one that has none."""

@@ -7,18 +7,21 @@ An operation without one is computed in memory.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
 
-from stgrad.ir import NONE, Assign, Const, Operand, Pack, Slice, Type, Var, operand_vars
+from stgrad.analysis.alias import Classes
+from stgrad.ir import NONE, Assign, Const, Function, Operand, Pack, Slice, Type, Var, assigns, operand_vars, reads, walk
 from stgrad.ir.ops import operation
 from stgrad.transforms.unroll import is_small
 
 PRODUCTS_WRITTEN_OUT = 27  # multiplications
 FLOAT, BOOL = Type("float64"), Type("bool")
 ELEMENTS = {"float64": FLOAT, "bool": BOOL}  # of arrays that are taken apart
+_HANDED_ON = frozenset({"alias", "np.copy", "np.transpose"})
 _TRUTH = frozenset({"comparison", "logical", "predicate"})
 _JOINED = {"radd": "np.add", "mul": "np.multiply", "or": "np.logical_or", "and": "np.logical_and"}  # the largest of three equals is none of two
 Cells = Any  # an object array: the operand of each element
@@ -69,6 +72,25 @@ def value_of(state: State, stmt: Assign) -> Cells:
     if known.kind == "product" and not stmt.kwargs and len(stmt.args) == 2:
         return _product(state, *_factors(state, *stmt.args))
     raise Unsupported
+
+
+def computed(fn: Function, candidates: set[str]) -> set[str]:
+    """Arrays with elements of which something is computed, under any name: what is made and handed on as a whole keeps what is known of it as a matrix."""
+    handed_on, worth = [], set()
+    for stmt in walk(fn.body):
+        met = candidates.intersection((*reads(stmt), *assigns(stmt)))
+        if met and isinstance(stmt, Assign) and stmt.op in _HANDED_ON:
+            handed_on.append(replace(stmt, op="alias", args=stmt.args[:1], kwargs=()))
+        elif met and (not isinstance(stmt, Assign) or _has_form(stmt)):
+            worth |= met
+    names = Classes(tuple(handed_on), fn.types)
+    classes = {names.find(n) for n in worth}
+    return {n for n in candidates if names.find(n) in classes}
+
+
+def _has_form(stmt: Assign) -> bool:
+    known = operation(stmt.op)
+    return known.kind in ("element", "product") or known.combine in _JOINED or known.unrolled or known.scalar and known.fused or stmt.op == "np.outer"
 
 
 def _by_element(stmt: Assign, t: Type) -> bool:
