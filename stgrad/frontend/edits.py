@@ -160,6 +160,8 @@ def items_for(frame: Frame, owner: list[Value], index: slice, values: Value, nod
     if items is None and owner and index.step in (None, 1):
         store_slice(frame, of_run_time(frame, owner), index, values)
         return None
+    if items is None and isinstance(values, Growing):
+        frame.unsupported(node, "giving a list of known items those of one that grows is not supported", hint="make a new list of them: items = list(...)")
     return values if items is None else items
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stgrad
+from stgrad import errors
 
 
 def pops(x, n, k):
@@ -135,3 +136,16 @@ def test_known_items_at_places_of_run_time(f, jit):
 def test_what_is_not_in_a_list_is_told_as_python_does():
     with pytest.raises(ValueError, match=r"list.remove\(x\): x not in list"):
         stgrad.grad(not_there, jit=False)(1.3, 2)
+
+
+def test_items_of_a_list_that_grows_are_refused_by_name():
+    from collections import UserList
+
+    def f(x):
+        turns = UserList([0.0])
+        for v in x:
+            turns.append(v)
+        return sum(abs(a - b) ** 1.5 for a, b in zip(turns, turns[1:], strict=False))
+
+    with pytest.raises(errors.UnsupportedSyntaxError, match="those of one that grows"):
+        stgrad.grad(f, jit=True)(np.array([0.1, 0.8, 0.3]))
