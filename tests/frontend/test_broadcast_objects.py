@@ -5,7 +5,6 @@ import pytest
 from thorough import check_gradient
 
 import stgrad
-from stgrad import errors
 
 
 def quaternions(p, q):
@@ -38,9 +37,9 @@ def test_shapes_that_do_not_fit(jit):
         stgrad.grad(quaternions, jit=jit)(np.ones((3, 4)), np.ones((2, 4)))
 
 
-def test_its_items_are_refused():
+@pytest.mark.parametrize("jit", [True, False])
+def test_its_items_are_pairs(jit):
     def by_items(p, q):
-        return sum(a * b for a, b in np.broadcast(p, q))
+        return sum(a * b**2 for a, b in np.broadcast(p, q))
 
-    with pytest.raises(errors.StgradError):
-        stgrad.grad(by_items, jit=True)(np.ones(3), np.ones(3))
+    check_gradient(by_items, (np.array([[0.5], [1.5]]), np.array([1.0, 2.0, -0.5])), jit=jit)
