@@ -36,7 +36,7 @@ class Later:
         """
         self._ready, self._value, self._load, self._jit, self._falls_back = ready, value, load, jit, falls_back
         self._listed = has_lists(value)
-        self._dtype = np.dtype(value.type.dtype) if isinstance(value, Sym) and value.type.array and value.type.is_float else None
+        self._dtype = np.dtype(value.type.dtype) if isinstance(value, Sym) and value.type.rank and value.type.is_float else None
         self.run: Callable[..., Any] = self._first
 
     def __call__(self, kept: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
