@@ -41,7 +41,7 @@ class Later:
 
     def __call__(self, kept: tuple[Any, ...], cotangents: Any, value: Any) -> Any:
         """The gradients, for cotangents with the structure of the value."""
-        if type(cotangents) is np.ndarray and cotangents.dtype == self._dtype and cotangents.shape == value.shape:
+        if type(cotangents) is np.ndarray and self._dtype is not None and cotangents.dtype == self._dtype and cotangents.shape == value.shape:
             return self.run(*kept, cotangents)
         given = seeds(*(stacked(self._value, part) for part in (cotangents, value))) if self._listed else seeds(cotangents, value)
         return self.run(*kept, *given)
