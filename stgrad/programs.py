@@ -217,7 +217,7 @@ class Programs:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
 
     def _short_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        if not short_programs(self.options.jit):
+        if not short_programs(self.options.jit and not self.options.check_nan):  # which says where in an array a NaN is
             return self._any_key(arguments)
         return tuple(map(hashable, fixed_nodes(short_nodes(self._nodes(arguments), arguments), arguments, self._known_of)))
 
@@ -241,7 +241,7 @@ class Programs:
 
     def _extents(self, arguments: dict[str, Any]) -> Extents:
         """What a program that is called now may know of extents."""
-        if not short_programs(self.options.jit):
+        if not short_programs(self.options.jit and not self.options.check_nan):  # which says where in an array a NaN is
             return Extents.ANY
         return Extents.SHORT if self._key(arguments) != self._any_key(arguments) else Extents.CAPTURED
 

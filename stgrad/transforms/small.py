@@ -38,6 +38,7 @@ from stgrad.analysis.alias import Classes, aliases, sharing
 from stgrad.analysis.definitions import definitions
 from stgrad.analysis.extents import tells_as_much
 from stgrad.analysis.shadows import updated, updated_later
+from stgrad.frontend.wishes import UNNAMED, is_unnamed
 from stgrad.ir import (
     ALL,
     NONE,
@@ -409,7 +410,7 @@ class _State:
     def fresh(self, name: str) -> Cells:
         cells = np.empty(self.shape(name), object)
         for at in np.ndindex(cells.shape):
-            cell = Var(self.names.fresh("_".join([name, *map(str, at)])))
+            cell = Var(self.names.fresh(UNNAMED if is_unnamed(name) else "_".join([name, *map(str, at)])))
             self.types[cell.name] = ELEMENTS[self.types[name].dtype]
             cells[at] = cell
         return cells
