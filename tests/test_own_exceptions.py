@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import stgrad
+from stgrad.calls import own_exceptions
 
 
 class NoConvergence(Exception):
@@ -183,3 +184,16 @@ def test_local_classes_of_one_name() -> None:
     for own, gradient in pairs:
         with pytest.raises(own):
             gradient(2.0)
+
+
+def test_programs_without_exceptions_have_no_part_in_those_of_others(monkeypatch):
+    monkeypatch.setattr(own_exceptions, "_NOTED", {})
+    own_exceptions.note("ValueError", "", Short("x"), "x", True)
+    own_exceptions.note("ValueError", "x", Short("x"), "x", True)
+    assert own_exceptions.noted("def f_grad(x):\n    x_bar = x + x\n    return x_bar\n") == ()
+    assert len(own_exceptions.noted("    raise ValueError()\n")) == 1
+    assert len(own_exceptions.noted("    raise ValueError('x')\n")) == 1
+
+
+class Short(ValueError):
+    pass

@@ -71,7 +71,7 @@ from stgrad.ir import (
 from stgrad.ir.ops import may_view, operation
 from stgrad.names import Names
 from stgrad.transforms.simplify import simplify
-from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, computed, each, refuse, value_of
+from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, computed, each, has_form, refuse, value_of
 from stgrad.transforms.unroll import is_small, unrolled
 
 INT = Type("int64", weak=True)
@@ -239,7 +239,7 @@ class _State:
 
     def through_memory(self, stmt: Stmt) -> None:
         """A statement without a form over elements, on arrays in memory: its operands are put there, and its results are loaded."""
-        if not isinstance(stmt, Assign) or operation(stmt.op).kind in APART or may_view(stmt):
+        if not isinstance(stmt, Assign) or not self.worth_memory(stmt):
             raise Unsupported
         placed: dict[str, str] = {}
         for name in dict.fromkeys(n for n in reads(stmt) if n in self.candidates):
@@ -253,6 +253,12 @@ class _State:
         for old, new in made.items():
             self.bind(old, self.read(Var(new)))
             self.back(old, new)
+
+    def worth_memory(self, stmt: Assign) -> bool:
+        """Whether an operation makes new values of all elements of its operands, and so much of them that stores and loads do not count."""
+        known, arrays = operation(stmt.op), [self.types[n] for n in (*reads(stmt), *assigns(stmt)) if self.types[n].array]
+        whole = not (known.kind in APART or may_view(stmt) or known.picks or known.omits or "where" in dict(stmt.kwargs))  # guards look for what is left out
+        return whole and not (has_form(stmt) and all(map(is_small, arrays)))
 
     def back(self, name: str, array: str) -> None:
         """Keep in mind that the elements of a name that never change are in memory, too."""

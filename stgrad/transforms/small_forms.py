@@ -21,9 +21,7 @@ from stgrad.transforms.unroll import is_small
 PRODUCTS_WRITTEN_OUT = 27  # multiplications
 FLOAT, BOOL = Type("float64"), Type("bool")
 ELEMENTS = {"float64": FLOAT, "bool": BOOL}  # of arrays that are taken apart
-_HANDED_ON = frozenset({"alias", "np.copy", "np.transpose"})
 _TRUTH = frozenset({"comparison", "logical", "predicate"})
-_JOINED = {"radd": "np.add", "mul": "np.multiply", "or": "np.logical_or", "and": "np.logical_and"}  # the largest of three equals is none of two
 Cells = Any  # an object array: the operand of each element
 
 
@@ -79,24 +77,24 @@ def computed(fn: Function, candidates: set[str]) -> set[str]:
     handed_on, worth = [], set()
     for stmt in walk(fn.body):
         met = candidates.intersection((*reads(stmt), *assigns(stmt)))
-        if met and isinstance(stmt, Assign) and stmt.op in _HANDED_ON:
+        if met and isinstance(stmt, Assign) and (operation(stmt.op).reorders or operation(stmt.op).kind in ("identity", "copy")):
             handed_on.append(replace(stmt, op="alias", args=stmt.args[:1], kwargs=()))
-        elif met and (not isinstance(stmt, Assign) or _has_form(stmt)):
+        elif met and (not isinstance(stmt, Assign) or has_form(stmt)):
             worth |= met
     names = Classes(tuple(handed_on), fn.types)
     classes = {names.find(n) for n in worth}
     return {n for n in candidates if names.find(n) in classes}
 
 
-def _has_form(stmt: Assign) -> bool:
+def has_form(stmt: Assign) -> bool:
     known = operation(stmt.op)
-    return known.kind in ("element", "product") or known.combine in _JOINED or known.unrolled or known.scalar and known.fused or stmt.op == "np.outer"
+    return known.kind in ("element", "product") or known.joined != "" or known.unrolled or known.scalar and known.fused or stmt.op == "np.outer"
 
 
 def _by_element(stmt: Assign, t: Type) -> bool:
     known = operation(stmt.op)
     if t.dtype == "bool":
-        return known.kind in _TRUTH
+        return known.kind in _TRUTH or known.truths != ""
     return t.dtype == "float64" and (known.unrolled or known.fused and known.kind == "function" or stmt.op == "np.where" and len(stmt.args) == 3)
 
 
@@ -104,6 +102,8 @@ def _element(state: State, op: str, type_: Type, *args: Operand) -> Operand:
     """An operation on elements. They may be Python's floats, which raise where NumPy's give inf: not so if the first one is NumPy's."""
     if op == "np.square" or op == "np.power" and args[1] in (Const(2), Const(2.0)):
         return state.emit("np.multiply", (args[0], args[0]))
+    if type_ == BOOL and operation(op).truths:
+        op = operation(op).truths
     if operation(op).poles and not (op == "np.divide" and isinstance(args[1], Const) and args[1].value != 0):
         args = (state.emit("cast", (args[0], Const("float64"))), *args[1:])
     if op == "np.where":
@@ -115,12 +115,12 @@ def _reduction(state: State, stmt: Assign) -> Cells:
     """Sums and the like of all elements, or along one axis."""
     known, said = operation(stmt.op), {k: v for k, v in stmt.kwargs if v != NONE}
     axis = said.pop("axis", NONE)
-    joined = _JOINED.get(known.combine)
-    if joined is None or said or len(stmt.args) != 1 or not isinstance(axis, Const):
+    joined = known.joined
+    if not joined or said or len(stmt.args) != 1 or not isinstance(axis, Const):
         raise Unsupported
     cells = state.read(stmt.args[0])
     numbers = not isinstance(stmt.args[0], Var) or state.types[stmt.args[0].name].dtype == "float64"
-    if cells.ndim == 0 or numbers is (known.combine in ("or", "and")):
+    if cells.ndim == 0 or numbers is (operation(joined).kind == "logical"):
         raise Unsupported
     lanes = cells.reshape(1, -1) if axis == NONE else np.moveaxis(cells, axis.value, -1)  # type: ignore[call-overload]
     result = np.empty(lanes.shape[:-1], object)

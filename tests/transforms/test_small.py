@@ -324,7 +324,15 @@ def by_choice(x, w):
         grows = v > 0.1
         v = np.where(grows & (v < 5.0), v * 0.9 + x, v + np.array([w[i], 0.2, -w[i]]))
         v = np.log1p(np.abs(v)) if i % 2 else np.arctan2(v, 1.5 + v * v)
-    return np.prod(v) + np.sum(v[~(v > 3.0)]) if np.any(v > 0.0) else np.sum(v)
+    return np.prod(v) + np.sum(np.where(~(v > 3.0) | (v < -1.0), v, 0.0)) if np.any(v > 0.0) else np.sum(v)
+
+
+def masked(x, w):
+    v = x * 1.0
+    for i in range(len(w)):
+        v = v * w[i] + x
+        v[v < 0.2] *= 3.0
+    return np.sum(v[~(v > 3.0)]) + np.sum(1.0 / (v - v[0]), where=v != v[0]) + np.median(v)
 
 
 def through_memory(x, w):
@@ -350,7 +358,8 @@ def from_the_end(x, w):
     return cost
 
 
-@pytest.mark.parametrize("f", [by_choice, through_memory, from_the_end])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", [by_choice, masked, through_memory, from_the_end])
 def test_operations_without_a_form_run_in_memory(f) -> None:
     check_gradient(f, (np.array([0.3, 0.2, 0.55]), np.array([0.9, -0.4, 0.7, 0.2])))
 

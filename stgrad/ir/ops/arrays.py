@@ -83,13 +83,13 @@ define("np.roll", "move", made="follows")
 
 # --------------------------------------------------------------------------- added up and multiplied
 
-define("np.sum", "reduction", combine="radd")
-define("np.prod", "reduction", combine="mul")
+define("np.sum", "reduction", combine="radd", joined="np.add")
+define("np.prod", "reduction", combine="mul", joined="np.multiply")
 define("np.max np.amax", "reduction", picks=True, combine="max")
 define("np.min np.amin", "reduction", picks=True, combine="min")
 define("np.nanmax np.nanmin", "reduction", picks=True)
-define("np.any", "reduction", combine="or")
-define("np.all", "reduction", combine="and")
+define("np.any", "reduction", combine="or", joined="np.logical_or")
+define("np.all", "reduction", combine="and", joined="np.logical_and")
 define("np.mean np.var math.fsum", "reduction")
 define("np.matmul", "product", made="follows", symbol="@")
 define("np.dot", "product", made="follows")

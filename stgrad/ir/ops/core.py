@@ -69,7 +69,8 @@ class Operation:
         zeros: of an operation that moves elements: 'always' where zeros may stand beside them, 'larger' where they do if the result has more axes than the
             argument.
         room: the argument that counts items, if the result has a place behind so many: it is the first argument, or a larger array with its items.
-        combine: for a reduction, how a value joins the result: a mode of loop nests.
+        combine: for a reduction, how a value joins the result: a mode of loop nests; `joined`: the operation on two values, in which the order of all does
+            not matter to derivatives either.
         symbol: how Python writes it between (or before) its operands; '' where it is called.
         call: the name that text calls it by.
         python: the same on Python's own values.
@@ -80,6 +81,7 @@ class Operation:
         omits: whether it leaves out elements of its first operand by their places.
         poles: whether numbers of common size have an infinite partial, or none: a zero divisor, the logarithm of zero.
         overflows: whether numbers of common size give infinity: exponentials.
+        truths: the operation that is the same of truth values.
         opposite: for a comparison, what holds where it does not (but for NaN); `swapped`: the same with the operands exchanged.
         integers: 'grows' where the result of two integers may be larger than both, 'unbounded' where it outgrows any word.
         natural: 'always' where the result is never negative, 'kept' where it is not if no argument is; `positive`: the same for more than 0.
@@ -117,6 +119,7 @@ class Operation:
     zeros: str = ""
     room: int | None = None
     combine: str = ""
+    joined: str = ""
     picks: bool = False
     omits: bool = False
     poles: bool = False
@@ -124,6 +127,7 @@ class Operation:
     symbol: str = ""
     call: str = ""
     python: Callable[..., Any] | None = None
+    truths: str = ""
     opposite: str = ""
     swapped: str = ""
     integers: str = ""
