@@ -217,7 +217,7 @@ class Programs:
         return tuple(map(hashable, fixed_nodes(self._nodes(arguments), arguments, self._known_of)))
 
     def _short_key(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        if not short_programs(self.options.jit and not self.options.check_nan):  # which says where in an array a NaN is
+        if not short_programs(self.options.jit, self.options.check_nan):
             return self._any_key(arguments)
         return tuple(map(hashable, fixed_nodes(short_nodes(self._nodes(arguments), arguments), arguments, self._known_of)))
 
@@ -241,7 +241,7 @@ class Programs:
 
     def _extents(self, arguments: dict[str, Any]) -> Extents:
         """What a program that is called now may know of extents."""
-        if not short_programs(self.options.jit and not self.options.check_nan):  # which says where in an array a NaN is
+        if not short_programs(self.options.jit, self.options.check_nan):
             return Extents.ANY
         return Extents.SHORT if self._key(arguments) != self._any_key(arguments) else Extents.CAPTURED
 
@@ -250,11 +250,16 @@ class Programs:
         from stgrad.frontend.varying import read_carrying
         from stgrad.short_extents import worth_it
 
-        def read(short: bool) -> tuple[Compiled, list[Any]]:
-            return read_carrying(lambda: self._generated(arguments, keep, short), lambda made: made[0].reading.captures)
+        known_of = self._known_of
+
+        def read(short: bool) -> tuple[Compiled, list[Any], Known]:
+            self._known_of = known_of  # not what another reading had to know
+            compiled, nodes = read_carrying(lambda: self._generated(arguments, keep, short), lambda made: made[0].reading.captures)
+            return compiled, nodes, self._known_of
 
         with progress.working(self.__name__, "generating its program"):
-            return read(False) if extents is Extents.ANY else worth_it(lambda: read(extents is Extents.SHORT), lambda: read(False), lambda made: made[0].text)
+            compiled, nodes, self._known_of = read(False) if extents is Extents.ANY else worth_it(read, extents is Extents.SHORT, lambda made: made[0].text)
+        return compiled, nodes
 
     def _generated(self, arguments: dict[str, Any], keep: bool, short: bool) -> tuple[Compiled, list[Any]]:
         from stgrad.assumed import compile_program

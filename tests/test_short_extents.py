@@ -218,6 +218,5 @@ def test_a_program_that_short_extents_make_much_longer_is_for_any() -> None:
 
 def test_a_program_for_any_extents_that_is_not_whole_is_no_better() -> None:
     long, partly, whole = "x = 1\n" * 1000, f"raise ValueError({errors.NOT_COMPILED!r})\n", "x = 1\n"
-    assert worth_it(lambda: long, lambda: partly, str) == long
-    assert worth_it(lambda: long, lambda: whole, str) == whole
-    assert worth_it(lambda: long, lambda: whole * 600, str) == long
+    for other, chosen in ((partly, long), (whole, whole), (whole * 600, long)):
+        assert worth_it(lambda short, other=other: long if short else other, True, str) == chosen

@@ -59,9 +59,12 @@ class Extents(enum.Enum):
     SHORT = enum.auto()  # those of arguments, too
 
 
-def short_programs(jit: bool) -> bool:
-    """Whether the first program may be for the short extents of its arguments alone: compiled ones, but for `STGRAD_SHORT=0` in the environment."""
-    return jit and os.environ.get("STGRAD_SHORT") != "0"
+def short_programs(jit: bool, check_nan: bool) -> bool:
+    """Whether the first program may be for the short extents of its arguments alone: compiled ones, but for `STGRAD_SHORT=0` in the environment.
+
+    Not where a NaN is looked for, which is told by its place in an array.
+    """
+    return jit and not check_nan and os.environ.get("STGRAD_SHORT") != "0"
 
 
 def fixed_spec(spec: Any, value: Any, known: Known = Known.INTEGERS) -> Any:

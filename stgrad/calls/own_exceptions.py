@@ -69,7 +69,7 @@ def note(kind: str, shown: str, exception: Exception, says: str, known: bool) ->
 
 def noted(text: str) -> tuple[Raised, ...]:
     """What was noted of the exceptions in the text of a program that was read just now."""
-    return tuple(r for r in _NOTED.values() if f"{r.kind}({repr(r.shown) * (r.shown != '')})" in text or r.shown and repr(r.shown) in text)
+    return tuple(r for r in _NOTED.values() if (repr(r.shown) if r.shown else f"{r.kind}()") in text)
 
 
 def translated(compiled: Callable[..., Any], raised: Iterable[Raised]) -> Callable[..., Any]:

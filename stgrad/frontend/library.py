@@ -348,9 +348,7 @@ def by_rows(body, lead, inner, alone, made, kept, dtypes, given, *args):  # type
         n = n * m
     own = [np.shape(args[i])[np.ndim(args[i]) - inner[i] :] for i in range(len(args))]
     rows = [np.reshape(np.broadcast_to(args[i], lead + own[i]), (n, *own[i])) for i in range(len(args))]
-    results = [np.zeros((n, *made[i]), dtypes[i]) for i in range(len(made))]
-    for i in range(len(given)):
-        results[i][:] = np.reshape(given[i], (n, *made[i]))
+    results = [np.array(np.reshape(given[i], (n, *made[i])), dtypes[i]) if given else np.zeros((n, *made[i]), dtypes[i]) for i in range(len(made))]
     for k in range(n):
         body(*[rows[i][k] if inner[i] or alone[i] else rows[i][k : k + 1] for i in range(len(args))], *[y[k] for y in results])
     return tuple([np.reshape(results[i], lead + made[i] if kept[i] else lead) for i in range(len(made))])

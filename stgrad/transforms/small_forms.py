@@ -87,6 +87,7 @@ def computed(fn: Function, candidates: set[str]) -> set[str]:
 
 
 def has_form(stmt: Assign) -> bool:
+    """Whether an operation computes something of single elements, if its operands are what they need to be."""
     known = operation(stmt.op)
     return known.kind in ("element", "product") or known.joined != "" or known.unrolled or known.scalar and known.fused or stmt.op == "np.outer"
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from stgrad.analysis.places import Place
 from stgrad.frontend.builder import Builder
 from stgrad.frontend.values import Sym
-from stgrad.ir import Assign, Operand, Stmt, Var
+from stgrad.ir import Assign, Operand, Stmt, Var, reads
 from stgrad.ir.ops import FUNCTION, operation
 
 Placeholders = Mapping[str, tuple[str, Place, bool]]  # for the values of the forward sweep
@@ -27,7 +27,8 @@ def by_twins(builder: Builder, start: int, place: Place, placeholders: Placehold
         stmt = builder.out[k]
         if not isinstance(stmt, Assign) or not _costly(stmt):
             continue
-        twin = _twin(stmt, place, placeholders)
+        numbers = not any(builder.types[n].array for n in reads(stmt))  # into which nothing is stored in between
+        twin = _twin(stmt, place, placeholders) if numbers else None
         if twin is None or builder.types[_made(twin)] != builder.types[stmt.target.name]:
             continue
         before = twin.index < place.index  # read where it is there in the reverse sweep
