@@ -103,9 +103,8 @@ def small_power(base: Expr, exponent: Expr, dtype: str) -> Expr | None:
     base = as_dtype(base, dtype)
     if kind == "f" and 0 < abs(value) <= WRITTEN_OUT and 2 * value % 1 == 0:
         whole, half = divmod(int(2 * abs(value)), 2)
-        if half and value < 0:
-            base = typed("np.add", (base, Lit(Const(0.0), "float64")), dtype)  # 1 / sqrt(-0.0) is -inf
-        root = typed("np.sqrt", (base,), dtype)
+        signed = value < 0 and whole % 2 == 0  # of -0.0, whose root is -0.0, and 1 / -0.0 is -inf
+        root = typed("np.sqrt", (typed("np.add", (base, Lit(Const(0.0), "float64")), dtype) if signed else base,), dtype)
         power = root if whole == 0 else _whole_power(base, whole, dtype)
         if half and whole:
             power = typed("np.multiply", (power, root), dtype)
