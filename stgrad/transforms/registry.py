@@ -72,7 +72,7 @@ REGISTRY = (
     PassInfo("columns", "local matrices that the deepest loops walk down are kept turned", "loops requests"),
     PassInfo("layouts", "matrices that inner loops walk down are turned before the outermost loop", "loops", destroys="apart"),
     PassInfo("tables", "elementary functions of elements that an outer loop never changes are tabulated before it", "loops"),
-    PassInfo("hits", "loops that add nothing where a cotangent is zero are left out there", "loops"),
+    PassInfo("hits", "what adds nothing where a cotangent is zero is left out there", "loops"),
     PassInfo("masked", "products that are guarded against `0 * inf` test one of their factors", "loops"),
     PassInfo("packed", "independent loops are written so that LLVM runs several trips at once", "loops precision"),
     PassInfo("growable", "stacks that are left become growable memory", "placed", optional=False),

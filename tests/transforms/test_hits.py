@@ -81,3 +81,107 @@ def test_ties_are_shared():
     x = np.zeros((1, 2))
     y = np.array([[1.0, 0.0], [-1.0, 0.0], [3.0, 3.0]])
     np.testing.assert_allclose(stgrad.grad(nearest, 1)(x, y), [[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
+
+
+# ---------------------------------------------------------------- cotangents that are zero in loops over numbers
+
+
+def warped(x, y):
+    """The cost of the cheapest path through a table: one cell in three has a cotangent."""
+    n, m = len(x), len(y)
+    cost = np.full((n + 1, m + 1), 1e30)
+    cost[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            cost[i, j] = np.sum((x[i - 1] - y[j - 1]) ** 2) + min(cost[i - 1, j], cost[i, j - 1], cost[i - 1, j - 1])
+    return cost[n, m]
+
+
+def pairs(x, y):
+    """A potential with a cutoff."""
+    energy = 0.0
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            d = x[i] - x[j]
+            r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
+            if r2 < 3.0:
+                s = (y[0, 0] ** 2 / r2) ** 3
+                energy += s * s - s
+    return energy
+
+
+def asian(x, y):
+    """The mean over paths of which many pay nothing: their sweep back is left out as a whole."""
+    total = 0.0
+    for p in range(len(x)):
+        s, a = 1.0, 0.0
+        for t in range(x.shape[1]):
+            s = s * np.exp(0.1 * x[p, t] * y[t, 0] - 0.01)
+            a += s
+        total += max(a - 3.0, 0.0)
+    return total
+
+
+def layers(x, y):
+    """Units that are off add to no weight."""
+    total = 0.0
+    for i in range(len(x)):
+        out = 0.0
+        for j in range(len(y)):
+            s = 0.0
+            for k in range(x.shape[1]):
+                s += x[i, k] * y[j, k]
+            if s > 0.0:
+                out += s * np.sqrt(s)
+        total += out**2
+    return total
+
+
+LOOPS = [warped, pairs, asian, layers]
+
+
+@pytest.mark.parametrize("program", LOOPS)
+@pytest.mark.parametrize("jit", [False, True])
+def test_loops_over_numbers(program, jit):
+    test_gradients_are_those_of_differences(program, jit)
+
+
+@pytest.mark.parametrize("program", LOOPS)
+def test_what_is_left_out_of_loops(program):
+    test_results_are_those_without_the_pass(program)
+    tests = [stgrad.grad(program, (0, 1), **options).lowered(*POINTS).count("!= 0.0:") for options in ({}, {"without": "hits"})]
+    assert tests[0] > tests[1]
+
+
+def test_single_statements_of_a_loop_that_is_packed_stay():
+    def clipped(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += max(np.sin(x[i]) * np.cos(x[i]), 0.1)
+        return total
+
+    assert "!= 0.0:" not in stgrad.grad(clipped).lowered(np.ones(3))
+
+
+HEADS = ["z = a if a < b else 0.0", "z = max(a, 0.0)", "z = 0.0\nif a * b > 0.2:\n    z = a * a", "z = min(a, b, 0.5)"]
+PARTS = [
+    "s += z * np.sin(b) * w[k]", "h[i] = h[i] + z * b", "z = z * w[k]", "s = s + z / (1.5 + b * b) * a", "b = b + z * a * w[i]", "h[k] = z * h[i] + s * 0.1",
+    "if b > 0.3:\n    s += z * np.exp(a * w[i])", "for j in range(k, n):\n    s += z * w[j] * a\n    h[j] += z * b", "z = max(z, b) * a", "a = z",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_loops(seed, tmp_path, monkeypatch):
+    rng = np.random.default_rng(seed)
+    lines = [str(rng.choice(HEADS)), *(str(rng.choice(PARTS)) for _ in range(5)), "s += z * np.cos(a)"]
+    body = "\n".join(f"            {line}" for part in lines for line in part.splitlines())
+    text = "import numpy as np\n\n\ndef f(x, w):\n    n = len(w)\n    h = np.zeros(n)\n    s = 0.0\n    for i in range(n):\n        for k in range(n):\n"
+    text += f"            a = x[i, k % 3]\n            b = w[k]\n{body}\n    return s + np.sum(h * w)\n"
+    (tmp_path / f"hits_{seed}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    f = __import__(f"hits_{seed}").f
+    x, w = 0.4 * rng.standard_normal((5, 3)), 0.4 * rng.standard_normal(5)
+    bars = stgrad.grad(f, (0, 1))(x, w)
+    plain = stgrad.grad(f, (0, 1), without="hits", jit=False)(x, w)
+    for a, b in zip(bars, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)

@@ -1,17 +1,18 @@
-"""Loops that add what a cotangent is a factor of are left out where that cotangent is zero.
+"""What only adds multiples of a cotangent is left out where that cotangent is zero.
 
     z = d if hit else 0.0                      z = d if hit else 0.0
     for k in range(n):                  ->     if z != 0.0:
         x_bar[k] += z * w[k]                       for k in range(n):
-                                                       x_bar[k] += z * (a[k] - b[k])
+                                                       x_bar[k] += z * w[k]
 
-The derivative of a minimum, or of what a mask chooses, meets few of the elements: the nearest of many points. Where it is zero, so is all that such a
-loop adds: a factor that might be infinite is taken for zero there, as the test beside it says, and needs no test in the loop. Arrays of the compiler that
-only such loops read are not kept for them: their elements are made where they are read (`late`).
+The derivative of a minimum, of a cutoff, or of what a mask chooses, meets few of the elements: the nearest of many points, the cells of one path through
+a table. Where it is zero (`sparse`), so is all that follows from it, loops and single statements; a factor that might be infinite is taken for zero
+there, and a test for that is not made where the cotangent is known not to be zero. Statements stay as they are where a loop of them runs several trips at
+once, which a branch would stop. Arrays of the compiler that only such statements read are not kept for them: their elements are made where they are
+read (`late`).
 
     >>> import numpy as np
     >>> import stgrad
-    >>> from stgrad.testing.passes import show_pass
     >>> def nearest(x, y):
     ...     return np.sum(np.min(np.sum((x[:, None] - y) ** 2, axis=2), axis=1))
     >>> text = stgrad.grad(nearest).lowered(np.ones((4, 3)), np.ones((5, 3)))
@@ -21,10 +22,12 @@ only such loops read are not kept for them: their elements are made where they a
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from stgrad.analysis.definitions import definitions
+from stgrad.analysis.liveness import Liveness, liveness
+from stgrad.analysis.packing import Packing
+from stgrad.analysis.sparse import ZERO, chosen, sparse
 from stgrad.ir import (
     Assign,
     Block,
@@ -37,75 +40,99 @@ from stgrad.ir import (
     Store,
     Type,
     Var,
+    While,
+    assigned,
     assigns,
+    exposed,
     map_blocks,
-    reads,
+    operand_vars,
     walk,
 )
-from stgrad.ir.ops import operation
+from stgrad.ir.ops import FUNCTION, operation
 from stgrad.names import Names
 from stgrad.transforms.lower.late import late
 
 BOOL = Type("bool")
-ZERO = Const(0.0)
+WORK = 8  # additions that a branch, which processors guess wrong now and then, may cost
 
 
 def hits(fn: Function) -> Function:
-    """The program with tests of zero cotangents before the loops that they make useless."""
-    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), definitions(fn).reads, definitions(fn).counts)
-    body = state.block(fn.body)
+    """The program with tests of zero cotangents before what they make useless."""
+    often = sparse(fn)
+    if not often.sources:
+        return fn
+    cotangents = frozenset(n for s in walk(fn.body) if isinstance(s, Assign) and s.note is not None for n in assigns(s))
+    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), often.sources, cotangents, Packing.of(fn))
+    body = state.block(fn.body, None, often.names, liveness(fn))
     return late(replace(fn, body=body, types=state.types), frozenset(state.guards)) if state.guards else fn
-
-
-def _chosen(stmt: Stmt) -> tuple[str, Operand] | None:
-    """Of `y = 0.0 if test else v`, either way round: y and v."""
-    if not isinstance(stmt, If) or len(stmt.then) != 1 or len(stmt.orelse) != 1:
-        return None
-    arms = (stmt.then[0], stmt.orelse[0])
-    if not all(isinstance(a, Assign) and a.op == "alias" for a in arms) or assigns(arms[0]) != assigns(arms[1]):
-        return None
-    values = [a.args[0] for a in arms if isinstance(a, Assign) and a.args[0] != ZERO]
-    return (assigns(arms[0])[0], values[0]) if len(values) == 1 else None
 
 
 @dataclass
 class _Hits:
     types: dict[str, Type]
     names: Names
-    read: Counter[str]
-    bound: Counter[str]
+    sources: frozenset[str]
+    cotangents: frozenset[str]  # what statements of the derivative bind
+    packing: Packing
     guards: list[str] = field(default_factory=list)  # the tests that were made
 
-    def block(self, statements: Block) -> Block:
+    def block(self, statements: Block, loop: For | While | None, sparse: frozenset[str], live: Liveness) -> Block:
+        """A block in the innermost `loop`; `sparse` cotangents are worth a test there."""
         result: list[Stmt] = []
-        sparse: dict[str, set[str]] = {}  # cotangents that are often zero, each with the tests that say so
-        for stmt in statements:
-            found = _chosen(stmt)
-            if found and self.bound[found[0]] == 2 and self.types[found[0]].dtype == "float64":
-                sparse[found[0]] = set()
-            tested = _tested(stmt)
-            if tested in sparse:
-                sparse[tested] |= set(assigns(stmt))
-            result += self.guarded(stmt, sparse) if isinstance(stmt, For) else [map_blocks(self.block, stmt)]
+        looked: dict[str, int] = {}  # known cotangents, each with the place up to which nothing is to be had
+        known = dict.fromkeys(sorted(sparse & exposed(statements)) if loop else (), -1)  # and the place where each is bound
+        at = 0
+        while at < len(statements):
+            found = self.region(statements, at, known, looked, loop, live) if loop else None
+            if found is not None:
+                behind = live.after[id(statements[at + len(found.body) - 1])]
+                result += self.guarded(found, loop, sparse, Liveness(found.body, behind))
+                at += len(found.body)
+                known = {n: place for n, place in known.items() if n not in found.changed}
+                continue
+            stmt = statements[at]
+            inner = stmt if isinstance(stmt, (For, While)) else loop
+            result.append(map_blocks(lambda b, inner=inner: self.block(b, inner, sparse, live), stmt))  # type: ignore[misc]
+            for name in sorted(sparse & assigned((stmt,))) if loop else ():
+                known[name] = at
+                looked.pop(name, None)
+            at += 1
         return tuple(result)
 
-    def guarded(self, loop: For, sparse: dict[str, set[str]]) -> list[Stmt]:
-        inside = {n for s in walk((loop,)) for n in reads(s)}
-        for zero in (z for z in sparse if z in inside):
-            within = _Within(self.types, zero, set(sparse[zero]))
-            body = within.block(loop.body)
-            if body is not None and within.adds and self.local(loop, within.sums):
-                test = Var(self.names.fresh("_t"))
-                self.types[test.name] = BOOL
-                self.guards.append(test.name)
-                return [Assign((test,), "np.not_equal", (Var(zero), ZERO)), If(test, (replace(loop, body=body),))]
-        return [map_blocks(self.block, loop)]
+    def region(self, statements: Block, at: int, known: dict[str, int], looked: dict[str, int], loop: For | While, live: Liveness) -> _Region | None:
+        """The longest run of statements from a place on that a cotangent makes useless; None where there is none that is worth a test."""
+        best: _Region | None = None
+        for zero, place in known.items():
+            if self.types[zero].array or looked.get(zero, -1) > at:
+                continue
+            found = _Region(self.types, zero, zero in self.cotangents)
+            looked[zero] = at + found.take(statements[max(place, 0) : at], statements[at:], live)
+            if found.adds and self.worth(found, loop) and (best is None or len(found.body) > len(best.body)):
+                best = found
+        return best
 
-    def local(self, loop: For, sums: set[str]) -> bool:
-        """Whether nothing but the loop reads what it binds."""
-        inside = Counter(n for s in walk(loop.body) for n in reads(s))
-        counters = {s.var.name for s in walk((loop,)) if isinstance(s, For)}
-        return all(self.read[n] == inside[n] for s in walk(loop.body) for n in assigns(s) if n not in counters | sums)
+    def worth(self, found: _Region, loop: For | While) -> bool:
+        if any(isinstance(s, For) for s in found.body):
+            return True
+        if isinstance(loop, For) and self.packing.fits(loop):
+            return False
+        return sum(map(_cost, walk(found.body))) > WORK
+
+    def guarded(self, found: _Region, loop: For | While | None, sparse: frozenset[str], live: Liveness) -> list[Stmt]:
+        """The statements under a test. What is zero for no other reason is not tested among them."""
+        test = Var(self.names.fresh("_t"))
+        self.types[test.name] = BOOL
+        self.guards.append(test.name)
+        none = tuple(Assign((Var(n),), "alias", (ZERO,)) for n in sorted(found.left))
+        body = self.block(found.body, loop, sparse - (found.none - self.sources) - {found.zero}, live)
+        return [Assign((test,), "np.not_equal", (Var(found.zero), ZERO)), If(test, body, none)]
+
+
+def _cost(stmt: Stmt) -> int:
+    if isinstance(stmt, Store):
+        return 1
+    known = operation(stmt.op) if isinstance(stmt, Assign) else None
+    return 0 if known is None else FUNCTION if known.cost is None else known.cost
 
 
 def _tested(stmt: Stmt) -> str:
@@ -115,70 +142,152 @@ def _tested(stmt: Stmt) -> str:
     return ""
 
 
+def _element(zero: str, before: Sequence[Stmt]) -> tuple[Operand, Operand] | None:
+    """The array and the index that a cotangent was read from, by the first of some statements, if the others compute numbers alone."""
+    first = before[0] if before else None
+    if not isinstance(first, Assign) or first.op != "getitem" or first.target.name != zero:
+        return None
+    parts = {n for a in first.args for n in operand_vars(a)}
+    return (first.args[0], first.args[1]) if all(isinstance(s, Assign) and parts.isdisjoint(assigned((s,))) for s in before[1:]) else None
+
+
 @dataclass
-class _Within:
-    """One loop, as it runs where `zero` is not: what is zero whenever that is, what is finite then, and what is false here."""
+class _Region:
+    """Statements that add nothing where `zero` is zero: as they run where it is not.
+
+    Attributes:
+        cotangent: whether `zero` is known to be one, so that it wins over an infinite factor.
+        none: names that are zero whenever that is; `false`: tests that fail where it is not; `finite`: names that are finite where it is.
+        changed: names that the statements bind, but for sums; `left`: those that are read behind them, and are zero then.
+        adds: whether they add to anything; `cell`: the array and the index that `zero` was read from, as long as both say so.
+    """
 
     types: dict[str, Type]
     zero: str
-    false: set[str]
+    cotangent: bool
     none: set[str] = field(default_factory=set)
+    false: set[str] = field(default_factory=set)
     finite: set[str] = field(default_factory=set)
-    sums: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    left: frozenset[str] = frozenset()
+    body: Block = ()
     adds: bool = False
+    cell: tuple[Operand, Operand] | None = None
 
-    def block(self, statements: Block) -> Block | None:
-        """The statements, or None where one has an effect that need not vanish."""
+    def take(self, before: Sequence[Stmt], statements: Sequence[Stmt], live: Liveness) -> int:
+        """Take statements as long as they have no other effect, and what they make is not read behind the last one.
+
+        `before` are the ones from where the cotangent is bound. Gives the number of statements from which on another try may find more.
+        """
         self.none.add(self.zero)
-        result: list[Stmt] = []
+        self.cell = _element(self.zero, before)
+        for stmt in before:
+            self.test(stmt)
+        taken: list[Stmt] = []
+        binding: dict[str, int] = {}  # where each name was bound first
+        missing: set[str] = set()
+        good: tuple[int, bool, frozenset[str], frozenset[str]] = (0, False, frozenset(), frozenset())
         for stmt in statements:
             made = self.statement(stmt)
             if made is None:
-                return None
-            result.append(made)
-        return tuple(result)
+                break
+            for name in self.changed - binding.keys():
+                binding[name] = len(taken)
+            taken.append(made)
+            behind = live.after[id(stmt)] & self.changed
+            missing = {n for n in behind if n not in self.none or self.types[n].dtype != "float64" or self.types[n].array}
+            if not missing:
+                good = len(taken), self.adds, frozenset(behind), frozenset(self.changed)
+        count, self.adds, self.left, changed = good
+        self.body, self.changed = tuple(taken[:count]), set(changed)
+        return min((binding[n] for n in missing), default=len(taken)) + 1
+
+    def test(self, stmt: Stmt) -> None:
+        """Note which tests of zeros fail here."""
+        if isinstance(stmt, Assign) and len(stmt.targets) == 1:
+            both = stmt.op == "np.logical_and" and any(isinstance(a, Var) and a.name in self.false for a in stmt.args)
+            (self.false.add if both or _tested(stmt) == self.zero else self.false.discard)(stmt.target.name)
+
+    def block(self, statements: Block) -> Block | None:
+        made = [self.statement(s) for s in statements]
+        return None if None in made else tuple(s for s in made if s is not None)
 
     def statement(self, stmt: Stmt) -> Stmt | None:
+        """A statement as it runs here; None where it has an effect that need not vanish."""
         if isinstance(stmt, For):
-            body = self.block(stmt.body)
-            return None if body is None else replace(stmt, body=body)
+            return self.loop(stmt)
         if isinstance(stmt, Store):
-            self.adds = True
-            return stmt if stmt.mode == "add" and self.vanishes(stmt.value) else None
+            return stmt if self.stores_nothing(stmt) else None
         if isinstance(stmt, If):
             return self.choice(stmt)
         return stmt if isinstance(stmt, Assign) and self.assign(stmt) else None
 
+    def stores_nothing(self, stmt: Store) -> bool:
+        if stmt.mode == "set" and (stmt.target, stmt.index) != self.cell or stmt.mode == "add_at" or not (stmt.value == ZERO or self.vanishes(stmt.value)):
+            return False
+        self.adds = True
+        return True
+
+    def loop(self, stmt: For) -> Stmt | None:
+        """A loop: what is zero before each of its trips is so before the first, and behind each."""
+        bound = assigned(stmt.body) | {stmt.var.name}
+        before, changed, adds = set(self.none), set(self.changed), self.adds
+        stays = before & bound
+        while True:
+            self.none, self.changed, self.adds = before - bound | stays, set(changed), adds
+            body = self.block(stmt.body)
+            if body is None:
+                return None
+            if stays <= self.none:
+                self.none &= before
+                self.changed.add(stmt.var.name)
+                return replace(stmt, body=body)
+            stays &= self.none
+
     def choice(self, stmt: If) -> Stmt | None:
-        """`w = 0.0 if zero == 0.0 and not isfinite(v) else v` is `w = v` here."""
-        found = _chosen(stmt)
-        if found is None or not isinstance(stmt.cond, Var) or stmt.cond.name not in self.false or stmt.orelse[0].args[0] == ZERO:  # type: ignore[union-attr]
-            return None
-        self.finite.add(found[0])
-        return stmt.orelse[0]
+        found = chosen(stmt)
+        if found is not None and isinstance(stmt.cond, Var) and stmt.cond.name in self.false and stmt.orelse[0].args[0] != ZERO:  # type: ignore[union-attr]
+            self.bind(found[0], self.vanishes(found[1]))
+            self.finite.add(found[0])
+            return stmt.orelse[0]  # `w = 0.0 if zero == 0.0 and not isfinite(v) else v` is `w = v` here
+        before = set(self.none)
+        then = self.block(stmt.then)
+        first, self.none = self.none, before
+        orelse = self.block(stmt.orelse) if then is not None else None
+        self.none &= first
+        return None if then is None or orelse is None else replace(stmt, then=then, orelse=orelse)
 
     def assign(self, stmt: Assign) -> bool:
         """Note what a statement makes; False where it does more than make a number."""
-        name = stmt.target.name
-        if len(stmt.targets) != 1 or stmt.kwargs or name == self.zero or self.types[name].array:
+        if len(stmt.targets) != 1 or stmt.kwargs or self.types[stmt.target.name].array:
             return False
-        known = operation(stmt.op)
-        if _tested(stmt) == self.zero or stmt.op == "np.logical_and" and any(isinstance(a, Var) and a.name in self.false for a in stmt.args):
-            self.false.add(name)
-        elif (known.symbol == "+" or stmt.op == "runtime.radd") and stmt.args[0] == stmt.target and self.vanishes(stmt.args[1]):
-            self.sums.add(name)
-            self.adds = True
-        elif self.product(stmt) or (known.symbol in ("+", "-") or stmt.op == "alias") and all(map(self.vanishes, stmt.args)):
-            self.none.add(name)
-        elif name in reads(stmt):
+        name, known = stmt.target.name, operation(stmt.op)
+        if not (stmt.op == "getitem" or known.scalar or known.kind == "extent"):
             return False
-        return stmt.op == "getitem" or known.total or name in self.sums
+        self.test(stmt)
+        if len(known.signs) == 2 and stmt.args[0] == stmt.target and self.vanishes(stmt.args[1]):
+            self.adds = self.adds or self.types[name].dtype == "float64"
+            return True
+        self.bind(name, self.product(stmt, known.linear))
+        return True
 
-    def product(self, stmt: Assign) -> bool:
-        if stmt.op != "np.multiply":
-            return False
-        a, b = stmt.args
-        return any(self.vanishes(x) and (isinstance(y, Const) or isinstance(y, Var) and y.name in self.finite | self.none) for x, y in ((a, b), (b, a)))
+    def bind(self, name: str, zero: bool) -> None:
+        self.changed.add(name)
+        self.finite.discard(name)
+        (self.none.add if zero else self.none.discard)(name)
+        if self.cell is not None and name in (*operand_vars(self.cell[0]), *operand_vars(self.cell[1])):
+            self.cell = None
+
+    def product(self, stmt: Assign, linear: Sequence[frozenset[int]]) -> bool:
+        """Whether a result is zero because operands are. Products of a cotangent are, whatever the other factor."""
+        for together in linear:
+            others = [a for k, a in enumerate(stmt.args) if k not in together]
+            if all(self.vanishes(stmt.args[k]) for k in together) and (self.cotangent or stmt.note is not None or all(map(self.bounded, others))):
+                return True
+        return False
+
+    def bounded(self, operand: Operand) -> bool:
+        return isinstance(operand, Const) or self.vanishes(operand) or isinstance(operand, Var) and operand.name in self.finite
 
     def vanishes(self, operand: Operand) -> bool:
-        return isinstance(operand, Var) and operand.name in self.none
+        return operand == ZERO or isinstance(operand, Var) and operand.name in self.none

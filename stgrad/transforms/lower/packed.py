@@ -30,15 +30,13 @@ of plain arithmetic only, no value that one trip hands to the next, and writes o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from stgrad.analysis.affine import Positions
-from stgrad.analysis.alias import aliases
 from stgrad.analysis.bounds import Bounds
-from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import Liveness, liveness
-from stgrad.analysis.orders import Orders, is_sum
+from stgrad.analysis.packing import Packing, down_columns
 from stgrad.ir import (
     Assign,
     Block,
@@ -47,15 +45,12 @@ from stgrad.ir import (
     Function,
     If,
     Operand,
-    Pack,
     Stmt,
     Store,
     Type,
     Var,
     assigned,
     assigns,
-    blocks,
-    entries_of,
     exposed,
     map_blocks,
     map_operand,
@@ -64,35 +59,28 @@ from stgrad.ir import (
     reads,
     walk,
 )
-from stgrad.ir.ops import FUNCTION, operation
+from stgrad.ir.ops import operation
 from stgrad.names import Names
 from stgrad.transforms.lower.branches import sink_sums
 
-MAX_DEPTH = 3  # branches in branches: all arms are computed
 INT = Type("int64", weak=True)
-MAX_WRITES = 16  # arrays written: LLVM tests each pair for overlap, and gives up beyond
 
 
 def packed(fn: Function) -> Function:
     """The program with its independent loops fit for packing."""
-    defined = definitions(fn).once
-    names, live = Names([*fn.types, *(p.name for p in fn.params)]), liveness(fn)
     types = dict(fn.types)
-    bounds = Bounds(definitions(fn))
-    classes = aliases(fn)
-    orders = Orders(types, classes, defined, bounds, frozenset(classes.find(p.name) for p in fn.params))
-    state = _Packing(types, names, defined, bounds, live, orders)
+    packing = Packing.of(fn, types)
+    state = _Loops(types, Names([*fn.types, *(p.name for p in fn.params)]), packing, packing.orders.bounds, liveness(fn))
     return replace(fn, body=state.block(fn.body), types=state.types)
 
 
 @dataclass
-class _Packing:
+class _Loops:
     types: dict[str, Type]
     names: Names
-    defined: Mapping[str, Stmt]  # names that are bound once
+    packing: Packing
     bounds: Bounds
     live: Liveness
-    orders: Orders
     storing: set[int] = field(default_factory=set)  # packed loops that write to arrays
 
     def block(self, statements: Block) -> Block:
@@ -105,10 +93,10 @@ class _Packing:
         if not isinstance(stmt, For):
             return [stmt]
         loop = self.sunk(stmt)
-        sums = self.sums(loop)
-        if sums is None or not self.plain(loop.body) or not self.apart(loop):
+        sums = self.packing.sums(loop)
+        if sums is None or not self.packing.plain(loop.body) or not self.packing.apart(loop):
             return self.around(stmt, before, live)
-        functions = not down_columns(loop, Positions.of(loop, self.defined))
+        functions = not down_columns(loop, Positions.of(loop, self.packing.defined))
         body = self.known_positions(tuple(s for inner in loop.body for s in self.rewrite(inner, sums, functions)), loop)
         ahead: list[Stmt] = []
         loop = replace(loop, body=body)
@@ -124,55 +112,6 @@ class _Packing:
             return loop
         return replace(loop, body=sink_sums(loop.body, exposed(loop.body) & assigned(loop.body), self.types, self.names))
 
-    # ---------------------------------------------------------------- legality
-
-    def sums(self, loop: For) -> frozenset[str] | None:
-        """Names that trips hand on, if each of them is only added to; None otherwise."""
-        carried = exposed(loop.body) & assigned(loop.body)
-        for stmt in walk(loop.body):
-            touched = (
-                carried.intersection([*reads(stmt), *assigned((stmt,))]) if not isinstance(stmt, (If, For)) else carried & set(reads(stmt))
-            )
-            if touched and not (isinstance(stmt, Assign) and is_sum(stmt) and touched == {stmt.target.name}):
-                return None
-        inner = {n for s in loop.body for b in blocks(s) for n in assigned(b)}
-        return None if carried & inner or any(not self.is_float(Var(n)) for n in carried) else frozenset(carried)
-
-    def is_float(self, operand: Operand) -> bool:
-        if isinstance(operand, Const):
-            return isinstance(operand.value, float)
-        return isinstance(operand, Var) and self.types[operand.name].dtype == "float64" and not self.types[operand.name].array
-
-    def plain(self, body: Block, depth: int = 0) -> bool:
-        """Whether a body is arithmetic on numbers, elements read and written, and a few levels of branches without functions."""
-        branch = depth > 0
-        for stmt in body:
-            if isinstance(stmt, If):
-                if depth >= MAX_DEPTH or not (self.plain(stmt.then, depth + 1) and self.plain(stmt.orelse, depth + 1)):
-                    return False
-            elif isinstance(stmt, Assign) and not any(self.types[t.name].array for t in stmt.targets):
-                own = operation(stmt.op)
-                known = stmt.op == "getitem" or own.vector and (not branch or own.vector == stmt.op and (own.kind != "function" or (own.cost or 0) < FUNCTION))
-                if not known or stmt.kwargs or any(self.types[t.name].dtype not in ("float64", "int64", "bool") for t in stmt.targets):
-                    return False
-            elif not isinstance(stmt, Store):
-                return False
-        return True
-
-    def apart(self, loop: For) -> bool:
-        """Whether each iteration writes to neighbouring places of its own, and reads no places that others write."""
-        positions = Positions.of(loop, self.defined)
-        written = set()
-        for store in (s for s in walk(loop.body) if isinstance(s, Store)):
-            items = entries_of(store.index)
-            strides = [positions.stride(i) for i in items]
-            moved = [form is not None and abs(form.factor(positions.counter)) == 1 for form in strides]
-            fixed = all(m or not positions.moves(i) for m, i in zip(moved, items, strict=True))
-            if not fixed or not any(moved) or store.mode == "add_at" or self.types[store.target.name].rank != len(items):
-                return False
-            written.add((store.target.name, items))
-        return len(written) <= MAX_WRITES and loop.step in (Const(1), Const(-1)) and self.orders.apart(loop)
-
     # -------------------------------------------------------------- directions
 
     def upwards(self, loop: For, before: Sequence[Stmt]) -> tuple[list[Stmt], For]:
@@ -187,10 +126,10 @@ class _Packing:
         """`bound + 1`."""
         if isinstance(bound, Const):
             return Const(bound.value + 1)
-        made = self.defined.get(bound.name) if isinstance(bound, Var) else None
+        made = self.packing.defined.get(bound.name) if isinstance(bound, Var) else None
         if isinstance(made, Assign) and made.op == "np.subtract" and made.args[1] == Const(1):
             base = made.args[0]
-            if any(s is made for s in before) or isinstance(base, Var) and base.name in self.defined:
+            if any(s is made for s in before) or isinstance(base, Var) and base.name in self.packing.defined:
                 return base
         result = Var(self.names.fresh("_t"))
         self.types[result.name] = INT
@@ -199,7 +138,7 @@ class _Packing:
 
     def around(self, loop: For, before: Sequence[Stmt], live: frozenset[str]) -> list[Stmt]:
         """A loop that is not packed: run up, if its trips commute and it gains by that."""
-        if loop.step != Const(-1) or not (self.stores_in(loop) or goes_on(loop)) or not self.orders.commute(loop, live):
+        if loop.step != Const(-1) or not (self.stores_in(loop) or goes_on(loop)) or not self.packing.orders.commute(loop, live):
             return [self.hidden(loop)]
         ahead, loop = self.upwards(loop, before)
         return [*ahead, loop]
@@ -246,9 +185,9 @@ class _Packing:
         if not isinstance(stmt, Assign):
             return [stmt]
         vector = operation(stmt.op).vector
-        if functions and vector not in ("", stmt.op) and all(map(self.is_float, stmt.args)):
+        if functions and vector not in ("", stmt.op) and all(map(self.packing.is_float, stmt.args)):
             return [replace(stmt, op=vector)]
-        if stmt.target.name not in sums or not all(map(self.is_float, stmt.args)):
+        if stmt.target.name not in sums or not all(map(self.packing.is_float, stmt.args)):
             return [stmt]
         if stmt.op == "np.add":
             value = stmt.args[1] if stmt.args[0] == stmt.target else stmt.args[0]
@@ -291,12 +230,3 @@ def with_places(stmt: Stmt, place: Callable[[Operand], Operand]) -> Stmt:
     if isinstance(stmt, Store):
         return replace(stmt, index=map_operand(place, stmt.index))
     return map_blocks(lambda b: tuple(with_places(s, place) for s in b), stmt)
-
-
-def down_columns(loop: For, positions: Positions) -> bool:
-    """Whether iterations move along another axis of an array than its last: LLVM packs such a loop only for a stride of 1, so not at all."""
-    for stmt in walk(loop.body):
-        index = stmt.args[1] if isinstance(stmt, Assign) and stmt.op == "getitem" else stmt.index if isinstance(stmt, Store) else None
-        if isinstance(index, Pack) and any(positions.stride(i) is not None for i in index.items[:-1]):
-            return True
-    return False
