@@ -240,11 +240,18 @@ class _Attempt:
         """Known numbers that the statement changes get the variables that it changes: a handler finds in them how far a loop or branch came."""
         for name, now in self.behind.items():
             before = self.frame.env.get(name)
-            known = before.const if isinstance(before, Known) else before
+            if before is None and isinstance(now, Maybe) and now.error is None:
+                now = now.value
+            known = before.const if isinstance(before, Known) else self.unbound(now) if before is None else before
             if before is not now and isinstance(now, Sym) and not now.type.array and is_plain_number(known):
                 target = self.frame.own_variable(name, Sym(None, replace(now.type, value=None)))  # type: ignore[arg-type]
                 self.frame.builder.copy_to(target, known)
                 self.frame.env[name] = target
+
+    @staticmethod
+    def unbound(now: Value) -> Value:
+        """What stands for a number that a name has no value for yet: its flag is tested where it is read."""
+        return np.dtype(now.type.dtype).type(0).item() if isinstance(now, Sym) and not now.type.array else None
 
     def read(self, stmt: Any) -> _Read:
         frame = self.frame

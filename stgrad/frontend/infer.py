@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from stgrad.errors import ShapeError, UnsupportedSyntaxError
+from stgrad.errors import ShapeError, StgradError, UnsupportedSyntaxError
 from stgrad.ir import Dim, Type
 from stgrad.values import leaves, map_leaves
 
@@ -38,7 +38,7 @@ _MANY_CELLS = 100_000  # of an array as long as all its symbols at their largest
 _LARGE = (40, 300, 5000)  # what extents are raised by where an operation does not take short arrays
 _SEARCHED = 5  # symbols among which it is looked for those that must agree
 _COMBINATIONS = 2_000  # tries to give each group of symbols one of several constants
-_UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes that it does not take
+_UNSUITABLE = (ValueError, IndexError)  # what an operation raises for sizes that it does not take; a library may have classes of its own
 
 
 def sample(type_: Type, sizes: Sizes, number: int = 1, *, varied: int | None = None) -> Any:
@@ -270,11 +270,13 @@ class _Study:
         """Which symbols may differ, whether integers must be 1, and three runs."""
         try:
             return self._three([((s,), None) for s in self.symbols], steady=False)
-        except _UNSUITABLE as problem:
+        except Exception as problem:
+            if isinstance(problem, StgradError) and not isinstance(problem, _UNSUITABLE):
+                raise
             for groups, steady in product(self.groupings(), (False, True) if self.integers else (False,)):
                 try:
                     return self._three(groups, steady)
-                except Exception:  # noqa: BLE001  (a library may raise what it likes: such sizes tell nothing)
+                except Exception:  # noqa: BLE001
                     continue
             return self._larger(problem)
 

@@ -37,6 +37,7 @@ from stgrad.runtime.draws import (
 )
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
+from stgrad.runtime.few import solve_few
 from stgrad.runtime.growing import with_room
 from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.keeping import call_kept, kept
@@ -135,6 +136,7 @@ __all__ = [
     "sin",
     "singular",
     "solve",
+    "solve_few",
     "sort",
     "stretch",
     "strips",

@@ -194,7 +194,7 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
         "expand": lambda fn: simplify(expand(fn)),
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
-        "small": small_arrays,
+        "small": partial(small_arrays, last=True),
         "motion": move_invariants,
         "states": states,
         "cleanup": simplify,

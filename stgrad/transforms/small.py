@@ -28,7 +28,7 @@ needs. Loops of up to 4 trips over such arrays are written out first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import is_
 
@@ -62,7 +62,7 @@ from stgrad.ir import (
     changed,
     entries_of,
     map_blocks,
-    map_operand,
+    map_operands,
     operand_vars,
     reads,
     rename,
@@ -72,50 +72,32 @@ from stgrad.ir.ops import may_view, operation
 from stgrad.names import Names
 from stgrad.transforms.simplify import simplify
 from stgrad.transforms.small_forms import ELEMENTS, FLOAT, Cells, Unsupported, at_places, computed, each, has_form, refuse, value_of
+from stgrad.transforms.small_results import pushed_when_finished, with_results_apart, without_copies
 from stgrad.transforms.unroll import is_small, unrolled
 
 INT = Type("int64", weak=True)
 APART = frozenset({"element", "identity", "extent", "call", "stack", "unknown"})  # what is more than a value of the contents of its operands
 
 
-def small_arrays(fn: Function) -> Function:
-    """The program with its small local arrays as scalars."""
+def small_arrays(fn: Function, last: bool = False) -> Function:
+    """The program with its small local arrays as scalars; `last`: no derivative is taken of it any more."""
     if not any(is_small(t) for t in fn.types.values()):
         return fn
     fn = unrolled(fn)
     fn = simplify(fn.with_body(_from_the_front(fn, fn.body)))
     fn = fn.with_body(_coalesce(fn, fn.body))
-    fn, handed_on = _with_results_apart(fn)
-    kept = {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
-    kept |= {n for s in walk(fn.body) if isinstance(s, (Custom, Push, Pop)) for n in _every(s)}
-    candidates = computed(fn, {n for n, t in fn.types.items() if is_small(t)} - kept)
+    fn, handed_on = with_results_apart(fn)
+    fn, kept = pushed_when_finished(fn) if last else (fn, set[str]())
+    kept |= {p.name for p in fn.params} | set(operand_vars(fn.result)) | set(fn.constants)
+    kept |= {n for s in walk(fn.body) if isinstance(s, Custom if last else (Custom, Push, Pop)) for n in _every(s)}
+    candidates = computed(fn, {n for n, t in fn.types.items() if is_small(t)} - kept, last)
     while candidates:
-        state = _State.of(fn, frozenset(candidates))
+        state = _State.of(fn, frozenset(candidates), last)
         body = state.block(fn.body)
         if not state.failed:
-            return simplify(_without_copies(replace(fn, body=body, types=state.types), handed_on, candidates))
+            return simplify(without_copies(replace(fn, body=body, types=state.types), handed_on, candidates))
         candidates -= state.failed
-    return _without_copies(fn, handed_on, candidates)
-
-
-def _with_results_apart(fn: Function) -> tuple[Function, dict[str, str]]:
-    """The program with a copy of each result that is a small array, where nobody could tell; the results by the names of their copies."""
-    classes, results = sharing(fn), list(operand_vars(fn.result))
-    outside = [*(p.name for p in fn.params), *fn.constants]
-    met = Counter(classes.find(n) for n in (*results, *outside))
-    names = Names([*fn.types, *outside])
-    copies = {names.fresh(n): n for n in results if is_small(fn.types[n]) and met[classes.find(n)] == 1}
-    under = {n: Var(copy) for copy, n in copies.items()}
-    made = tuple(Assign((Var(copy),), "np.copy", (Var(n),)) for copy, n in copies.items())
-    types = {**fn.types, **{copy: fn.types[n] for copy, n in copies.items()}}
-    return fn.with_body((*fn.body, *made), types=types, result=map_operand(lambda o: under.get(o.name, o) if isinstance(o, Var) else o, fn.result)), copies
-
-
-def _without_copies(fn: Function, copies: Mapping[str, str], apart: Set[str]) -> Function:
-    """The program without copies of results that are in memory themselves."""
-    whole = {copy: Var(n) for copy, n in copies.items() if n not in apart}
-    body = tuple(s for s in fn.body if not (isinstance(s, Assign) and s.op == "np.copy" and s.target.name in whole))
-    return fn.with_body(body, result=map_operand(lambda o: whole.get(o.name, o) if isinstance(o, Var) else o, fn.result))
+    return without_copies(fn, handed_on, candidates)
 
 
 def _from_the_front(fn: Function, block: Block) -> Block:
@@ -141,6 +123,14 @@ def _from_the_front(fn: Function, block: Block) -> Block:
         return Const(entry.value + dim.offset) if inside else entry  # type: ignore[union-attr]
 
     return tuple(map(one, block))
+
+
+def _with(stmt: Assign | Push | Pop, read: Mapping[str, str], bound: Mapping[str, str]) -> Stmt:
+    """A statement with other names for what it reads, and for what it binds."""
+    moved = map_operands(lambda o: Var(read.get(o.name, o.name)) if isinstance(o, Var) else o, stmt)
+    if isinstance(moved, Assign):
+        return replace(moved, targets=tuple(Var(bound.get(t.name, t.name)) for t in moved.targets))
+    return replace(moved, target=Var(bound.get(moved.target.name, moved.target.name))) if isinstance(moved, Pop) else moved
 
 
 def _every(stmt: Stmt) -> Iterator[str]:
@@ -195,16 +185,17 @@ class _State:
     loaded: dict[tuple[str, tuple[int, ...]], Cells] = field(default_factory=dict)  # elements of arrays in memory that nothing writes, as read before
     backed: dict[str, str] = field(default_factory=dict)  # arrays in memory with the elements of names
     still: frozenset[str] = frozenset()  # names bound once, into whose arrays nothing is stored
+    solves: bool = False  # whether systems of equations have a form
     choices: frozenset[str] = frozenset()  # partials that a product with them guards, which is known by them (see `stgrad.transforms.guards`)
 
     @classmethod
-    def of(cls, fn: Function, candidates: frozenset[str]) -> _State:
+    def of(cls, fn: Function, candidates: frozenset[str], solves: bool) -> _State:
         classes, known = aliases(fn), definitions(fn)
         once = frozenset(n for n, c in known.counts.items() if c == 1)
         still = once - {n for n in once if sharing(fn).find(n) in updated(fn)}
         choices = frozenset(n for n, s in known.once.items() if isinstance(s, Assign) and s.op == "np.where") - candidates
         names, late = Names([*fn.types, *(p.name for p in fn.params)]), updated_later(fn, classes)
-        return cls(dict(fn.types), names, classes, candidates, late, once, still=still, choices=choices)
+        return cls(dict(fn.types), names, classes, candidates, late, once, still=still, solves=solves, choices=choices)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
@@ -239,17 +230,15 @@ class _State:
 
     def through_memory(self, stmt: Stmt) -> None:
         """A statement without a form over elements, on arrays in memory: its operands are put there, and its results are loaded."""
-        if not isinstance(stmt, Assign) or not self.worth_memory(stmt):
+        if not isinstance(stmt, (Push, Pop)) and not (isinstance(stmt, Assign) and self.worth_memory(stmt)):
             raise Unsupported
         placed: dict[str, str] = {}
         for name in dict.fromkeys(n for n in reads(stmt) if n in self.candidates):
             placed[name] = self.backed.get(name) or self.placed(name)
             self.back(name, placed[name])
-        made = {t.name: self.names.fresh(t.name) for t in stmt.targets if t.name in self.candidates}
+        made = {n: self.names.fresh(n) for n in assigns(stmt) if n in self.candidates}
         self.types |= {new: self.types[old] for old, new in made.items()}
-        moved = rename((replace(stmt, targets=()),), placed)[0]
-        assert isinstance(moved, Assign)
-        self.out.append(replace(moved, targets=tuple(Var(made.get(t.name, t.name)) for t in stmt.targets)))
+        self.out.append(_with(stmt, placed, made))
         for old, new in made.items():
             self.bind(old, self.read(Var(new)))
             self.back(old, new)
@@ -258,17 +247,19 @@ class _State:
         """Whether an operation makes new values of all elements of its operands, and so much of them that stores and loads do not count."""
         known, arrays = operation(stmt.op), [self.types[n] for n in (*reads(stmt), *assigns(stmt)) if self.types[n].array]
         whole = not (known.kind in APART or may_view(stmt) or known.picks or known.omits or "where" in dict(stmt.kwargs))  # guards look for what is left out
-        return whole and not (has_form(stmt) and all(map(is_small, arrays)))
+        return whole and not (has_form(stmt, self.solves) and all(map(is_small, arrays)))
 
     def back(self, name: str, array: str) -> None:
         """Keep in mind that the elements of a name that never change are in memory, too."""
         if name in self.still:
             self.backed = {**self.backed, name: array}
 
-    def placed(self, name: str, array: Var | None = None) -> str:
+    def placed(self, name: str) -> str:
         """The name of a new array in memory with the elements of one that has none."""
-        t, cells = self.types[name], self.read(Var(name))
-        array = array or Var(self.names.fresh(name))
+        return self.put(self.read(Var(name)), Var(self.names.fresh(name)), self.types[name])
+
+    def put(self, cells: Cells, array: Var, t: Type) -> str:
+        """Make an array in memory of these elements."""
         self.types.setdefault(array.name, t)
         self.emit("np.empty", (Pack(tuple(map(Const, cells.shape))), Const(np.dtype(t.dtype).type)), array)
         assert self.origin is not None
@@ -288,8 +279,8 @@ class _State:
             self.bind(name, value_of(self, stmt))
         elif not self.types[name].array:
             self.emit("alias", (value_of(self, stmt).item(),), stmt.target)
-        elif stmt.op == "np.copy" and is_small(self.types[name]) and isinstance(stmt.args[0], Var):
-            self.placed(stmt.args[0].name, stmt.target)
+        elif is_small(self.types[name]) and (stmt.op == "np.copy" or has_form(stmt, self.solves)):
+            self.put(value_of(self, stmt), stmt.target, self.types[name])
         else:
             raise Unsupported
 
@@ -441,3 +432,11 @@ class _State:
         assert self.origin is not None
         self.out.append(Assign((target,), op, args, loc=self.origin.loc, note=self.origin.note))
         return target
+
+    def emit_all(self, op: str, args: tuple[Operand, ...], count: int) -> list[Var]:
+        """The numbers that an operation with several results gives."""
+        targets = [Var(self.names.fresh("_t")) for _ in range(count)]
+        self.types |= {t.name: FLOAT for t in targets}
+        assert self.origin is not None
+        self.out.append(Assign(tuple(targets), op, args, loc=self.origin.loc, note=self.origin.note))
+        return targets

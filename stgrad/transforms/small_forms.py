@@ -16,6 +16,7 @@ import numpy as np
 from stgrad.analysis.alias import Classes
 from stgrad.ir import NONE, Assign, Const, Function, Operand, Pack, Slice, Type, Var, assigns, operand_vars, reads, walk
 from stgrad.ir.ops import operation
+from stgrad.transforms.small_solvers import solution, solves
 from stgrad.transforms.unroll import is_small
 
 PRODUCTS_WRITTEN_OUT = 27  # multiplications
@@ -35,6 +36,7 @@ class State(Protocol):
     types: dict[str, Type]
     candidates: frozenset[str]
     choices: frozenset[str]
+    solves: bool
 
     def shape(self, name: str) -> tuple[int, ...]: ...
 
@@ -44,12 +46,16 @@ class State(Protocol):
 
     def emit(self, op: str, args: tuple[Operand, ...], target: Var | None = None, type_: Type = FLOAT) -> Operand: ...
 
+    def emit_all(self, op: str, args: tuple[Operand, ...], count: int) -> list[Var]: ...
+
 
 def value_of(state: State, stmt: Assign) -> Cells:
     """The elements of the result; raises Unsupported where the operation has no form."""
     known, t = operation(stmt.op), state.types[stmt.target.name]
     if known.kind == "reduction":
         return _reduction(state, stmt)
+    if known.kind == "solver":
+        return _solution(state, stmt)
     shape = state.shape(stmt.target.name)
     if stmt.op == "np.multiply" and not state.choices.isdisjoint(operand_vars(Pack(stmt.args))):
         raise Unsupported
@@ -72,23 +78,33 @@ def value_of(state: State, stmt: Assign) -> Cells:
     raise Unsupported
 
 
-def computed(fn: Function, candidates: set[str]) -> set[str]:
+def _solution(state: State, stmt: Assign) -> Cells:
+    cells = solution(state, stmt) if solves(stmt, state.solves) else None
+    return refuse() if cells is None else cells
+
+
+def computed(fn: Function, candidates: set[str], last: bool) -> set[str]:
     """Arrays with elements of which something is computed, under any name: what is made and handed on as a whole keeps what is known of it as a matrix."""
     handed_on, worth = [], set()
     for stmt in walk(fn.body):
         met = candidates.intersection((*reads(stmt), *assigns(stmt)))
         if met and isinstance(stmt, Assign) and (operation(stmt.op).reorders or operation(stmt.op).kind in ("identity", "copy")):
             handed_on.append(replace(stmt, op="alias", args=stmt.args[:1], kwargs=()))
-        elif met and (not isinstance(stmt, Assign) or has_form(stmt)):
+        elif met and (not isinstance(stmt, Assign) or has_form(stmt, last)):
             worth |= met
     names = Classes(tuple(handed_on), fn.types)
     classes = {names.find(n) for n in worth}
     return {n for n in candidates if names.find(n) in classes}
 
 
-def has_form(stmt: Assign) -> bool:
-    """Whether an operation computes something of single elements, if its operands are what they need to be."""
+def has_form(stmt: Assign, last: bool) -> bool:
+    """Whether an operation computes something of single elements, if its operands are what they need to be.
+
+    Some have a form in the `last` program alone, of which no derivative is taken any more.
+    """
     known = operation(stmt.op)
+    if solves(stmt, last):
+        return True
     return known.kind in ("element", "product") or known.joined != "" or known.unrolled or known.scalar and known.fused or stmt.op == "np.outer"
 
 

@@ -366,10 +366,10 @@ class _Pair:
         return len(pushes) == len(pops) == 1 and not nested
 
     def _counted(self, stack: str) -> bool:
-        """Whether a stack of numbers has one push and one pop a trip of counted loops: each united trip can have one of its own."""
+        """Whether a stack of numbers, or of arrays of known extents, has one push and one pop a trip of counted loops: each united trip can have its own."""
         ways = [_ways(block, stack) for block in (self.forward.body, self.reverse.body)]
         loops = all(isinstance(s, (For, If)) for way in ways for path in way for s in path)
-        return [len(way) for way in ways] == [1, 1] and loops and not self.state.types[stack].array
+        return [len(way) for way in ways] == [1, 1] and loops and all(d.symbol is None for d in self.state.types[stack].dims)
 
     # ------------------------------------------------------------- the united loop
 

@@ -42,7 +42,7 @@ def softmax_loss_grad(scores, label):
         total = runtime.radd(total, np.float64(t5))
         hit[i] = t5
     count = np.maximum(total, 1.0)
-    t6 = ret / count
+    t6 = np.float64(ret) / count
     for i in range(n):
         scores_2_bar[i] += t6 if hit[i] else 0.0
     return t4, scores_2_bar

@@ -132,3 +132,30 @@ def test_sums_are_gathered(function, gathers):
     args = dict(PROGRAMS[::-1])[function]
     text = stgrad.jit(function).lowered(*args) + stgrad.grad(function).lowered(*args)
     assert (re.search(r"\bw\w* = (np|runtime)\.zeros", text) is not None) == gathers
+
+
+def test_complex_elements_of_a_loop_are_left_alone():
+    """Forward over reverse mode of a load flow: the elements that the loop adds to are complex, its positions are not."""
+
+    def flow(b, p, trips):
+        n = len(b)
+        admittance = np.zeros((n, n), dtype=complex)
+        for k in range(n):
+            i, j = k, k - 1
+            y = 1 / (0.02 + 1j * b[k])
+            admittance[i, i] += y
+            admittance[j, j] += y
+        v = np.ones(n, dtype=complex)
+        for _ in range(trips):
+            for i in range(n):
+                s = 0j
+                for j in range(n):
+                    if j != i:
+                        s += v[j]
+                v[i] = (p[i] / v[i] - s) / admittance[i, i]
+        return np.abs(v).sum()
+
+    b, p, h = np.array([0.1, 0.3, 0.2]), np.array([0.0, -0.5, -0.3]), 1e-6
+    g = stgrad.grad(flow)
+    _, found = stgrad.jvp(g, (b, p, 4), (b, None, None))
+    np.testing.assert_allclose(found, (g(b * (1 + h), p, 4) - g(b * (1 - h), p, 4)) / (2 * h), rtol=1e-5)

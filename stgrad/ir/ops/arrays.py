@@ -69,7 +69,7 @@ define("runtime.entry_lines runtime.united_places runtime.diagonal_places runtim
        differentiable=False)  # of sparse matrices
 define("runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)  # as text writes them
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
-define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det", "call")
+define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det runtime.solve_few", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast runtime.with_room", "call")  # as text writes them
 

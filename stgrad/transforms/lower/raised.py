@@ -44,6 +44,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from stgrad.analysis.affine import Affine, named, number
 from stgrad.ir import Assign, Block, Const, Dim, For, If, Operand, Stmt, Store, Type, Var, assigned, reads
 from stgrad.ir.ops import operation
@@ -200,7 +202,7 @@ class _Raising:
         if stmt.op != "alias" and operation(stmt.op).kind not in ("arithmetic", "function"):
             return None
         args = tuple(a for a in map(self._operand, stmt.args) if a is not None)
-        if len(args) != len(stmt.args):
+        if len(args) != len(stmt.args) or any(np.dtype(a.dtype).kind == "c" for a in args):
             return None
         return args[0] if stmt.op == "alias" else element(stmt.op, args, DTYPE)
 

@@ -1,0 +1,76 @@
+"""Names that the body of a `try` binds first in a loop, in the handler that a `raise` in that loop leads to."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from thorough import check_gradient
+
+import stgrad
+
+
+class Converged(Exception):
+    pass
+
+
+def newton(a, n):
+    x = 1.0
+    try:
+        for _ in range(n):
+            new = 0.5 * (x + a / x)
+            if abs(new - x) < 1e-10:
+                raise Converged
+            x = new
+    except Converged:
+        x = new * 1.0
+    return x**2
+
+
+def two_names(a, n):
+    try:
+        for i in range(n):
+            y = a * i
+            if y > 2.15:
+                raise Converged
+            z = y * y
+    except Converged:
+        return y * z
+    return a
+
+
+def while_loop(a, n):
+    try:
+        i = 0
+        while True:
+            y = a * i
+            if y > 2.15:
+                raise StopIteration
+            math.log(4.0 - a * i * n)
+            i += 1
+    except (StopIteration, ValueError):
+        return y * i * a
+
+
+def unbound(a, n):
+    try:
+        for _ in range(n):
+            if a > 0:
+                raise Converged
+            y = a
+    except Converged:
+        return y * a
+    return y
+
+
+@pytest.mark.parametrize("f", [newton, two_names, while_loop])
+@pytest.mark.parametrize(("a", "n"), [(2.0, 50), (0.7, 9), (0.3, 2)])
+@pytest.mark.parametrize("jit", [False, True])
+def test_derivatives(f, a, n, jit):
+    check_gradient(lambda x: f(x, n), (a,), jit=jit)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_what_was_not_bound(jit):
+    with pytest.raises(UnboundLocalError):
+        stgrad.grad(unbound, jit=jit)(1.0, 3)
