@@ -166,11 +166,18 @@ def factors(lu):
     return np.tril(lu, -1) + np.eye(np.shape(lu)[0], dtype=lu.dtype), np.triu(lu)
 
 
+def factors_for_any_rank(lu):
+    """The factors with 1 for the last pivot, which is 0 where a matrix lacks one in its rank: derivatives by these factors multiply and divide by it."""
+    low, up = factors(lu)
+    last = np.arange(np.shape(lu)[0]) == np.shape(lu)[0] - 1
+    return low, np.where(np.expand_dims(last, -1) & last, 1.0, up).astype(lu.dtype)
+
+
 @adjoint(sl.lu_factor)
 def lu_factor(y, y_bar, a):
     """a[order] = l u: l^-H (tril(l^H l_bar, -1) + triu(u_bar u^H)) u^-H, back in the order of the rows of `a`."""
     must_be_square(a)
-    low, up = factors(y[0])
+    low, up = factors_for_any_rank(y[0])
     inner = np.tril(np.matmul(hermitian(low), np.tril(y_bar[0], -1)), -1) + np.triu(np.matmul(np.triu(y_bar[0]), hermitian(up)))
     left = np.linalg.solve(hermitian(low), inner)
     return hermitian(np.linalg.solve(up, hermitian(left)))[np.argsort(row_order(y[1]))]
@@ -179,7 +186,7 @@ def lu_factor(y, y_bar, a):
 @tangent(sl.lu_factor)
 def lu_factor_dot(y, a, a_dot):
     must_be_square(a)
-    low, up = factors(y[0])
+    low, up = factors_for_any_rank(y[0])
     inner = np.linalg.solve(low, a_dot[row_order(y[1])])
     inner = hermitian(np.linalg.solve(hermitian(up), hermitian(inner)))
     return np.matmul(low, np.tril(inner, -1)) + np.matmul(np.triu(inner), up), np.zeros_like(y[1])

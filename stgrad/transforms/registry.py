@@ -74,6 +74,7 @@ REGISTRY = (
     PassInfo("tables", "elementary functions of elements that an outer loop never changes are tabulated before it", "loops"),
     PassInfo("hits", "what adds nothing where a cotangent is zero is left out there", "loops"),
     PassInfo("masked", "products that are guarded against `0 * inf` test one of their factors", "loops"),
+    PassInfo("reciprocals", "quotients of the derivative by one number are products with its reciprocal", "loops"),
     PassInfo("packed", "independent loops are written so that LLVM runs several trips at once", "loops precision"),
     PassInfo("growable", "stacks that are left become growable memory", "placed", optional=False),
     PassInfo("cleanup", "what `optimised` does, again", optional=False),

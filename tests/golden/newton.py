@@ -19,8 +19,9 @@ def newton_grad(a):
     for k in range(trips):
         x_2 = runtime.pop(x_stack)
         # grad of line 23: x = 0.5 * (x + a / x)
-        a_bar += x_bar * (0.5 * (1.0 / x_2))
-        x_bar *= 0.5 + 0.5 * (-(a / x_2) / x_2)
+        t = 1.0 / x_2
+        a_bar += x_bar * (0.5 * t)
+        x_bar *= 0.5 + 0.5 * (-(a / x_2) * t)
     # grad of line 21: x = a
     a_bar += x_bar
     return x, a_bar

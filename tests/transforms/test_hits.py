@@ -185,3 +185,25 @@ def test_random_loops(seed, tmp_path, monkeypatch):
     plain = stgrad.grad(f, (0, 1), without="hits", jit=False)(x, w)
     for a, b in zip(bars, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def lattice(x, y):
+    """An American option: products of one cotangent share a test for infinite factors."""
+    n, spot, up = len(x), 1.0 + 0.1 * y[0, 0], 1.1
+    v = np.empty(n + 1)
+    for i in range(n + 1):
+        v[i] = max(1.05 - spot * up ** (2 * i - n), 0.0)
+    for t in range(n - 1, -1, -1):
+        p = 0.5 + 0.01 * x[t, 0]
+        for i in range(t + 1):
+            hold = np.exp(-0.01 * y[1, 0]) * (p * v[i + 1] + (1.0 - p) * v[i])
+            v[i] = max(hold, 1.05 - spot * up ** (2 * i - t))
+    return v[0]
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_one_test_for_several_products(jit):
+    test_gradients_are_those_of_differences(lattice, jit)
+    test_results_are_those_without_the_pass(lattice)
+    guards = [stgrad.grad(lattice, (0, 1), **options).lowered(*POINTS).count("== 0.0 else") for options in ({}, {"without": "hits"})]
+    assert guards[0] < guards[1]

@@ -21,6 +21,7 @@ from stgrad.transforms.lower.layouts import layouts
 from stgrad.transforms.lower.masked import masked
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
+from stgrad.transforms.lower.reciprocals import reciprocals
 from stgrad.transforms.lower.registers import registers
 from stgrad.transforms.lower.settle import settle
 from stgrad.transforms.lower.storage import storage
@@ -43,6 +44,7 @@ _PASSES: dict[str, Pass] = {
     "layouts": layouts,
     "tables": tables,
     "hits": hits,
+    "reciprocals": reciprocals,
     "masked": masked,
     "packed": packed,
     "growable": growable,

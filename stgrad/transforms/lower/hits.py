@@ -22,6 +22,7 @@ read (`late`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -46,6 +47,7 @@ from stgrad.ir import (
     exposed,
     map_blocks,
     operand_vars,
+    reads,
     walk,
 )
 from stgrad.ir.ops import FUNCTION, operation
@@ -54,16 +56,17 @@ from stgrad.transforms.lower.late import late
 
 BOOL = Type("bool")
 WORK = 8  # additions that a branch, which processors guess wrong now and then, may cost
+FREED = 2  # guards that a branch has to save where processors guess right
 
 
 def hits(fn: Function) -> Function:
     """The program with tests of zero cotangents before what they make useless."""
-    often = sparse(fn)
-    if not often.sources:
+    often, guarded = sparse(fn), _guarded(fn)
+    if not often.sources and not guarded:
         return fn
     cotangents = frozenset(n for s in walk(fn.body) if isinstance(s, Assign) and s.note is not None for n in assigns(s))
-    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), often.sources, cotangents, Packing.of(fn))
-    body = state.block(fn.body, None, often.names, liveness(fn))
+    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), often.sources, guarded - often.names, cotangents, Packing.of(fn))
+    body = state.block(fn.body, None, often.names | guarded, liveness(fn))
     return late(replace(fn, body=body, types=state.types), frozenset(state.guards)) if state.guards else fn
 
 
@@ -72,28 +75,29 @@ class _Hits:
     types: dict[str, Type]
     names: Names
     sources: frozenset[str]
+    dense: frozenset[str]  # cotangents that are seldom zero, of which several guards say what happens then
     cotangents: frozenset[str]  # what statements of the derivative bind
     packing: Packing
     guards: list[str] = field(default_factory=list)  # the tests that were made
 
-    def block(self, statements: Block, loop: For | While | None, sparse: frozenset[str], live: Liveness) -> Block:
-        """A block in the innermost `loop`; `sparse` cotangents are worth a test there."""
+    def block(self, statements: Block, loop: For | While | None, worthy: frozenset[str], live: Liveness) -> Block:
+        """A block in the innermost `loop`; `worthy` cotangents may be tested there."""
         result: list[Stmt] = []
         looked: dict[str, int] = {}  # known cotangents, each with the place up to which nothing is to be had
-        known = dict.fromkeys(sorted(sparse & exposed(statements)) if loop else (), -1)  # and the place where each is bound
+        known = dict.fromkeys(sorted(worthy & exposed(statements)) if loop else (), -1)  # and the place where each is bound
         at = 0
         while at < len(statements):
             found = self.region(statements, at, known, looked, loop, live) if loop else None
             if found is not None:
                 behind = live.after[id(statements[at + len(found.body) - 1])]
-                result += self.guarded(found, loop, sparse, Liveness(found.body, behind))
+                result += self.guarded(found, loop, worthy, Liveness(found.body, behind))
                 at += len(found.body)
                 known = {n: place for n, place in known.items() if n not in found.changed}
                 continue
             stmt = statements[at]
             inner = stmt if isinstance(stmt, (For, While)) else loop
-            result.append(map_blocks(lambda b, inner=inner: self.block(b, inner, sparse, live), stmt))  # type: ignore[misc]
-            for name in sorted(sparse & assigned((stmt,))) if loop else ():
+            result.append(map_blocks(lambda b, inner=inner: self.block(b, inner, worthy, live), stmt))  # type: ignore[misc]
+            for name in sorted(worthy & assigned((stmt,))) if loop else ():
                 known[name] = at
                 looked.pop(name, None)
             at += 1
@@ -112,20 +116,29 @@ class _Hits:
         return best
 
     def worth(self, found: _Region, loop: For | While) -> bool:
+        if found.zero in self.dense and found.freed < FREED:
+            return False
         if any(isinstance(s, For) for s in found.body):
             return True
         if isinstance(loop, For) and self.packing.fits(loop):
             return False
-        return sum(map(_cost, walk(found.body))) > WORK
+        return found.zero in self.dense or sum(map(_cost, walk(found.body))) > WORK
 
-    def guarded(self, found: _Region, loop: For | While | None, sparse: frozenset[str], live: Liveness) -> list[Stmt]:
+    def guarded(self, found: _Region, loop: For | While | None, worthy: frozenset[str], live: Liveness) -> list[Stmt]:
         """The statements under a test. What is zero for no other reason is not tested among them."""
         test = Var(self.names.fresh("_t"))
         self.types[test.name] = BOOL
         self.guards.append(test.name)
         none = tuple(Assign((Var(n),), "alias", (ZERO,)) for n in sorted(found.left))
-        body = self.block(found.body, loop, sparse - (found.none - self.sources) - {found.zero}, live)
+        body = self.block(found.body, loop, worthy - (found.none - self.sources - self.dense) - {found.zero}, live)
         return [Assign((test,), "np.not_equal", (Var(found.zero), ZERO)), If(test, body, none)]
+
+
+def _guarded(fn: Function) -> frozenset[str]:
+    """Cotangents that are tested, each for several infinite factors."""
+    tests = {s.target.name: found for s in walk(fn.body) if isinstance(s, Assign) and len(s.targets) == 1 and (found := _tested(s))}
+    uses = Counter(tests[n] for s in walk(fn.body) if isinstance(s, Assign) and s.op == "np.logical_and" for n in reads(s) if n in tests)
+    return frozenset(n for n, count in uses.items() if count >= FREED)
 
 
 def _cost(stmt: Stmt) -> int:
@@ -157,15 +170,18 @@ class _Region:
 
     Attributes:
         cotangent: whether `zero` is known to be one, so that it wins over an infinite factor.
-        none: names that are zero whenever that is; `false`: tests that fail where it is not; `finite`: names that are finite where it is.
+        none: names that are zero whenever that is; `same`: those that are zero only then.
+        false: tests that fail where it is not; `finite`: names that are finite then.
         changed: names that the statements bind, but for sums; `left`: those that are read behind them, and are zero then.
         adds: whether they add to anything; `cell`: the array and the index that `zero` was read from, as long as both say so.
+        freed: how many tests for an infinite factor are none any more.
     """
 
     types: dict[str, Type]
     zero: str
     cotangent: bool
     none: set[str] = field(default_factory=set)
+    same: set[str] = field(default_factory=set)
     false: set[str] = field(default_factory=set)
     finite: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
@@ -173,6 +189,7 @@ class _Region:
     body: Block = ()
     adds: bool = False
     cell: tuple[Operand, Operand] | None = None
+    freed: int = 0
 
     def take(self, before: Sequence[Stmt], statements: Sequence[Stmt], live: Liveness) -> int:
         """Take statements as long as they have no other effect, and what they make is not read behind the last one.
@@ -180,6 +197,7 @@ class _Region:
         `before` are the ones from where the cotangent is bound. Gives the number of statements from which on another try may find more.
         """
         self.none.add(self.zero)
+        self.same.add(self.zero)
         self.cell = _element(self.zero, before)
         for stmt in before:
             self.test(stmt)
@@ -206,7 +224,7 @@ class _Region:
         """Note which tests of zeros fail here."""
         if isinstance(stmt, Assign) and len(stmt.targets) == 1:
             both = stmt.op == "np.logical_and" and any(isinstance(a, Var) and a.name in self.false for a in stmt.args)
-            (self.false.add if both or _tested(stmt) == self.zero else self.false.discard)(stmt.target.name)
+            (self.false.add if both or _tested(stmt) in self.same else self.false.discard)(stmt.target.name)
 
     def block(self, statements: Block) -> Block | None:
         made = [self.statement(s) for s in statements]
@@ -249,6 +267,7 @@ class _Region:
         if found is not None and isinstance(stmt.cond, Var) and stmt.cond.name in self.false and stmt.orelse[0].args[0] != ZERO:  # type: ignore[union-attr]
             self.bind(found[0], self.vanishes(found[1]))
             self.finite.add(found[0])
+            self.freed += 1
             return stmt.orelse[0]  # `w = 0.0 if zero == 0.0 and not isfinite(v) else v` is `w = v` here
         before = set(self.none)
         then = self.block(stmt.then)
@@ -268,12 +287,16 @@ class _Region:
         if len(known.signs) == 2 and stmt.args[0] == stmt.target and self.vanishes(stmt.args[1]):
             self.adds = self.adds or self.types[name].dtype == "float64"
             return True
+        turned = len(known.signs) == 1 and isinstance(stmt.args[0], Var) and stmt.args[0].name in self.same
         self.bind(name, self.product(stmt, known.linear))
+        if turned:
+            self.same.add(name)
         return True
 
     def bind(self, name: str, zero: bool) -> None:
         self.changed.add(name)
         self.finite.discard(name)
+        self.same.discard(name)
         (self.none.add if zero else self.none.discard)(name)
         if self.cell is not None and name in (*operand_vars(self.cell[0]), *operand_vars(self.cell[1])):
             self.cell = None
