@@ -21,6 +21,7 @@ from stgrad.frontend import (
     formulas,
     generic,
     growing,
+    indexing,
     library,
     numba_calls,
     objects,
@@ -364,6 +365,9 @@ def _of_library(function: Any) -> bool:
 
 def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     args, kwargs = canonical(frame, function, args, kwargs)
+    if function in _TAKES_SHAPE:
+        args = tuple(_items_of_shape(frame, a) if k == _TAKES_SHAPE[function] else a for k, a in enumerate(args))
+        kwargs = {k: _items_of_shape(frame, v) if k == "shape" else v for k, v in kwargs.items()}
     known = static_of(tuple(args))
     if is_static(known) and is_static(static_of(tuple(kwargs.values()))) and not any(isinstance(a, (list, np.ndarray)) for a in known):
         result = called(function, *known, **{k: static_of(v) for k, v in kwargs.items()})
@@ -373,6 +377,15 @@ def _call_operation(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
         if name in OPTIONS and not is_static(static_of(value)):
             raise errors.NeedStaticError(f"`{name}` must be known at compile time", frame.builder.loc)
     return operation(frame, function, as_arrays(frame, function, args), kwargs)
+
+
+_TAKES_SHAPE: dict[Any, int] = {np.zeros: 0, np.ones: 0, np.empty: 0, np.full: 0, np.reshape: 1, np.broadcast_to: 1}  # and where
+
+
+def _items_of_shape(frame: Frame, shape: Value) -> Value:
+    """A shape as a tuple: an array of integers, of which the number is known, stands for its items."""
+    count = shape.type.dims[0].constant if isinstance(shape, Sym) and shape.type.rank == 1 and np.dtype(shape.type.dtype).kind in "iu" else None
+    return shape if count is None else tuple(indexing.load(frame, shape, k, None) for k in range(count))
 
 
 operations.CANONICAL.append(_call_operation)

@@ -251,7 +251,8 @@ def draw(frame: Frame, function: Any, args: tuple[Value, ...], kwargs: dict[str,
     drawn = function(*known, **options)
     if not isinstance(drawn, np.ndarray):
         return drawn
-    return frame.captured.take(frame.builder, Lookup("item", {"draw": drawn}, "draw", drawn))
+    taken = frame.captured.take(frame.builder, Lookup("item", {"draw": drawn}, "draw", drawn))
+    return frame.call(np.copy, (taken,), {})  # each call draws an array of its own, which it may write to
 
 
 def _refuse(frame: Frame, why: str) -> NoReturn:

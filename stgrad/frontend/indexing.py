@@ -239,7 +239,9 @@ def _entry(frame: Frame, entry: Value, node: Any) -> Value:
         return above("growing").as_array(frame, entry)
     if type(entry).__name__ == "Range":
         entry = frame.call(np.arange, (entry.start, entry.stop, entry.step), {})
-    if isinstance(entry, (list, tuple, np.ndarray)):
+    if isinstance(entry, (list, tuple)) and not entry:  # of no type, which is that of places
+        entry = frame.call(np.zeros, (0, np.dtype("int64")), {})
+    elif isinstance(entry, (list, tuple, np.ndarray)):
         entry = frame.call(np.array, (entry,), {})
     if isinstance(entry, Known):
         entry = entry if entry.type.array else entry.const

@@ -32,6 +32,7 @@ from stgrad.frontend.heap import (
 )  # fmt: skip
 from stgrad.frontend.joins import constant, describe, join_types, merge, renumbered, same, united
 from stgrad.frontend.optionals import blank, can_be_optional, parts
+from stgrad.frontend.partly import begun
 from stgrad.frontend.values import (
     UNDEFINED,
     Chosen,
@@ -102,9 +103,9 @@ def while_loop(frame: Frame, test: Callable[[], Value], body: Callable[[], None]
 class Settled:
     """What the readings of one loop have found out.
 
-    `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are
-    bound to other containers; `unreadable`: names that no one variable can hold; `late`: what a trip leaves in names that the next one reads;
-    `never`: names that are read though no trip binds them; `optional`: values of what is None in some trips; `chosen`: those of what is one of several.
+    `types` of carried names and entries, by name and path; `cells`: containers that change in the loop; `replaced`: their entries that are bound to other
+    containers; `begun`: those that a trip sets first; `unreadable`: names that no one variable can hold; `late`: what a trip leaves in names that the next
+    reads; `never`: names that are read though no trip binds them; `optional`: values of what is None in some trips; `chosen`: of what is one of several.
     """
 
     types: dict[tuple[Any, str], Type] = field(default_factory=dict)
@@ -115,6 +116,7 @@ class Settled:
     never: set[str] = field(default_factory=set)
     optional: dict[tuple[Any, str], Value] = field(default_factory=dict)
     chosen: dict[tuple[Any, str], Chosen] = field(default_factory=dict)
+    begun: dict[int, dict[Any, Value]] = field(default_factory=dict)
 
 
 class Carried:
@@ -199,7 +201,7 @@ class Carried:
         """Give the entries of a container that changes in the loop variables of their own."""
         what = path_of(self.frame, container)
         held = {}
-        for i, v in contents(container).items():
+        for i, v in {**contents(container), **self.settled.begun.get(k, {})}.items():
             path = what if isinstance(container, Growing) and i == "structure" else f"{what}_{i}"
             keeps = isinstance(v, MUTABLE) and not isinstance(container, Growing) and (k, i) not in self.settled.replaced
             held[i] = v if keeps else self._head(k, v, path)
@@ -267,7 +269,10 @@ class Carried:
                 self.changed = True
         for container, held, what in self.cells:
             if list(contents(container)) != list(held):
-                raise self._refusal(what, list(held), list(contents(container)))
+                if (missing := begun(self.frame, container, held)) is None:
+                    raise self._refusal(what, list(held), list(contents(container)))
+                self.settled.begun[key(container)] = missing
+                self.changed = True
         for container, i, head, path in self.entries:
             self._close_entry(container, i, head, contents(container)[i], path)
         for region in self.regions:
@@ -292,8 +297,7 @@ class Carried:
         if isinstance(head, Optional):
             (held, none), (after, after_none) = parts(head), parts(after)
             self._close_parts(name, held, held if after is None else after, path)
-            self._close_parts(name, none, after_none, f"{path}_is_none")
-            return
+            return self._close_parts(name, none, after_none, f"{path}_is_none")
         if (head is None) != (after is None) or isinstance(after, Optional):
             found = parts(after if head is None else head)[0]
             found = parts(after)[0] if found is None else found
@@ -358,12 +362,9 @@ class Carried:
             self._close(name, head, after, path)
 
     def _refusal(self, what: str, head: Value, after: Value) -> errors.TypeInferenceError:
-        return errors.TypeInferenceError(
-            f"`{what}` changes from {describe(head)} to {describe(after)} in the loop",
-            self.frame.builder.loc,
-            reason="its structure must be the same in every trip",
-            hint="fill an array, or give the new value another name",
-        )
+        what = f"`{what}` changes from {describe(head)} to {describe(after)} in the loop"
+        why, hint = "its structure must be the same in every trip", "fill an array, or give the new value another name"
+        return errors.TypeInferenceError(what, self.frame.builder.loc, reason=why, hint=hint)
 
     def _close_leaf(self, name: Any, head: Sym, after: Value, path: str) -> None:
         joined = join_types(self.frame, head.type, type_of(after), path)

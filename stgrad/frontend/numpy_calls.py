@@ -46,7 +46,7 @@ def _ndim(frame: Frame, a: Value) -> Value:
 def _size(frame: Frame, a: Value, axis: Value = None) -> Value:
     if axis is not None:
         return operations.shape_of(frame, a)[axis]
-    if isinstance(a, Sym):
+    if isinstance(a, Sym) and a.type.array:
         return get(frame, a, "size", None)
     extents = operations.shape_of(frame, a)
     return functools.reduce(lambda n, extent: operations.binary(frame, gast.Mult, n, extent), extents, 1)

@@ -42,6 +42,17 @@ def together(record: Value, a: Fields, b: Fields) -> tuple[Fields, Fields] | Non
     return new
 
 
+def begun(frame: Frame, record: Value, before: Fields) -> Fields | None:
+    """The attributes that a loop sets first in an object, as they are before it; None where there is no telling.
+
+    What nobody reads while it is not set is some value of the same type.
+    """
+    from stgrad.frontend.optionals import blank
+
+    found = together(record, before, record.fields) if isinstance(record, Record) and before.keys() <= record.fields.keys() else None
+    return None if found is None else {n: v if _is_constant(v) else blank(frame, v) for n, v in found[0].items() if n not in before}
+
+
 def left_out(record: Record, name: str, other: Value) -> Value:
     """What stands for an attribute that a path does not set, and another one does: what its class has, else the other value, which nobody reads."""
     if look("raw", record.cls, "__getattr__") is not ABSENT:
@@ -49,7 +60,11 @@ def left_out(record: Record, name: str, other: Value) -> Value:
     found = look("raw", record.cls, name)
     if nothing(found):
         return other
-    return found if is_number(found) or found is None or isinstance(found, str) else ABSENT
+    return found if _is_constant(found) else ABSENT
+
+
+def _is_constant(value: Any) -> bool:
+    return is_number(value) or value is None or isinstance(value, str) or type(value) is tuple and all(map(_is_constant, value))
 
 
 def nothing(found: Any) -> bool:
