@@ -304,17 +304,17 @@ class Carried:
             if can_be_optional(found) and parts(found)[0] is not None:
                 self.settled.optional[name, path] = found
                 self.changed = True
-                return
+                return None
         if isinstance(head, Chosen) or isinstance(after, Chosen):
             self._close_chosen(name, head, after, path)
-            return
+            return None
         if isinstance(head, (list, Growing)) and isinstance(after, (list, Growing)) and id(head) in self.before:
             from stgrad.frontend.growth import settled
 
             after = settled(self.frame, self.before[id(head)], head, after)
         opened = self.opened.get(id(head))
         if head is after and opened is None:
-            return
+            return None
         held = entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
         if held and alike(head, after) and list(held) == list(entries(after)):
             inner = entries(after)

@@ -280,7 +280,9 @@ class _State:
         elif not self.types[name].array:
             self.emit("alias", (value_of(self, stmt).item(),), stmt.target)
         elif is_small(self.types[name]) and (stmt.op == "np.copy" or has_form(stmt, self.solves)):
-            self.put(value_of(self, stmt), stmt.target, self.types[name])
+            array = Var(self.names.fresh(name))  # filled before its name is that of another array, too
+            self.put(value_of(self, stmt), array, self.types[name])
+            self.emit("alias", (array,), stmt.target)
         else:
             raise Unsupported
 

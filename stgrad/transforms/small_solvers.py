@@ -51,7 +51,7 @@ def solution(state: State, stmt: Assign) -> Cells | None:
         result[()] = _determinant(state.emit, a)
         return result
     b = others[0] if others else np.vectorize(lambda one: Const(float(one)), otypes=[object])(np.eye(len(a)))
-    if len(b) != len(a):
+    if len(b) != len(a) or b.size == 1:  # a function with one result gives a tuple all the same
         return None
     sides = tuple(Pack(tuple(state.number(v, stored=True) for v in part.flat)) for part in (a, b))
     return np.array([*state.emit_all("runtime.solve_few", sides, b.size), None], object)[:-1].reshape(b.shape)

@@ -34,7 +34,8 @@ ONE = Const(1.0)
 
 def reciprocals(fn: Function) -> Function:
     """The program with one division in place of several by the same number."""
-    names, types = Names([*fn.types, *(p.name for p in fn.params)]), dict(fn.types)
+    names = Names([*fn.types, *(p.name for p in fn.params)])
+    types = dict(fn.types)
 
     def block(statements: Block, around: Mapping[str, Var]) -> Block:
         result: list[Stmt] = []
@@ -48,9 +49,10 @@ def reciprocals(fn: Function) -> Function:
             else:
                 assert isinstance(stmt, Assign)
                 if divisor not in known:
-                    known[divisor] = Var(names.fresh("_t"))
-                    types[known[divisor].name] = types[stmt.target.name]
-                    result.append(replace(stmt, targets=(known[divisor],), args=(ONE, stmt.args[1])))
+                    made = _reciprocal(stmt, names)
+                    known[divisor] = made[-1].target
+                    types.update({s.target.name: types[stmt.target.name] for s in made})
+                    result += made
                 product = ("alias", (known[divisor],)) if stmt.args[0] == ONE else ("np.multiply", (stmt.args[0], known[divisor]))
                 result.append(replace(stmt, op=product[0], args=product[1]))
             for name in assigned((stmt,)):
@@ -59,6 +61,13 @@ def reciprocals(fn: Function) -> Function:
 
     body = block(fn.body, {})
     return replace(fn, body=body, types=types) if len(types) > len(fn.types) else fn
+
+
+def _reciprocal(stmt: Assign, names: Names) -> list[Assign]:
+    """What computes the reciprocal of a divisor: infinite for zero, where the quotient is; of two numbers of Python's it would raise."""
+    one = Var(names.fresh("_t"))
+    cast = [] if stmt.args[0] == ONE else [replace(stmt, targets=(one,), op="cast", args=(ONE, Const("float64")))]
+    return [*cast, replace(stmt, targets=(Var(names.fresh("_t")),), args=(one if cast else ONE, stmt.args[1]))]
 
 
 def _in_runs(statements: Block, types: Mapping[str, Type]) -> dict[int, int]:

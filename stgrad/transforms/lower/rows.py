@@ -8,18 +8,37 @@
         y[i] = np.max(t)                       y[i] = np.max(t)
 
 A list keeps the array itself, so that it shows what is written later. Where nothing outside of the trip sees the array, and on the way back only the
-trip that takes it off the list, an item of a block can hold what it holds in the end.
+trip that takes it off the list, an item of a block can hold what it holds in the end. So it can where each array is filled as soon as it is made, before
+anything else looks at it: whoever pushes it, in a later trip maybe, pushes a finished one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from stgrad.analysis.alias import Classes, viewed
 from stgrad.analysis.definitions import definitions
-from stgrad.ir import Assign, Block, Custom, Function, Pop, Push, Stmt, Store, Var, assigns, blocks, map_blocks, operand_vars, reads, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Custom,
+    Function,
+    Pop,
+    Push,
+    Stmt,
+    Store,
+    Var,
+    assigns,
+    blocks,
+    map_blocks,
+    operand_vars,
+    reads,
+    stored,
+    walk,
+)
+from stgrad.ir.ops import operation
 
 
 def finished(fn: Function, classes: Classes, written: frozenset[str]) -> tuple[Function, frozenset[str]]:
@@ -28,8 +47,27 @@ def finished(fn: Function, classes: Classes, written: frozenset[str]) -> tuple[F
     if not pushed or any(isinstance(s, Custom) for s in walk(fn.body)):
         return fn, frozenset()
     state = _Rows(fn, classes, definitions(fn).counts)
+    late = frozenset(classes.find(name) for name in _written_late(fn.body))
+    state.found |= {s.stack for s in pushed if classes.find(s.stack) not in late}
     body = state.block(fn.body)
     return fn.with_body(body), frozenset(state.found)
+
+
+def _written_late(statements: Block) -> Iterator[str]:
+    """Arrays that are written after something else may have looked at them: not where they were made, or not at once."""
+    open_: set[str] = set()  # arrays that were made in this block, and have only been filled
+    for stmt in statements:
+        if isinstance(stmt, Store):
+            if stmt.target.name not in open_:
+                yield stmt.target.name
+            open_.difference_update(operand_vars(stmt.value))
+            continue
+        for inner in blocks(stmt):
+            yield from _written_late(inner)
+        yield from stored(stmt.body) if isinstance(stmt, Custom) else ()
+        open_ -= {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
+        if isinstance(stmt, Assign) and operation(stmt.op).kind == "creation":
+            open_.update(assigns(stmt))
 
 
 @dataclass
@@ -43,7 +81,7 @@ class _Rows:
         result = [map_blocks(self.block, s) for s in statements]
         order = list(range(len(statements)))  # where the statements of the block stand now
         for at, stmt in enumerate(statements):
-            last = self.last(stmt, at, statements) if isinstance(stmt, Push) else None
+            last = self.last(stmt, at, statements) if isinstance(stmt, Push) and stmt.stack not in self.found else None
             if last is not None and isinstance(stmt, Push):
                 self.found.add(stmt.stack)
                 if last > at:
