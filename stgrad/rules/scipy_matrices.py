@@ -12,7 +12,8 @@ from .core import composite, refuse, samples, static
 from .decompositions import mirrored, positive
 from .linalg import epsilon, spread
 from .products import conj, hermitian
-from .scipy_linalg import row_order, toeplitz
+from .scipy_linalg import toeplitz
+from .scipy_lu import row_order
 
 # ------------------------------------------------------------------ factorisations
 

@@ -11,7 +11,7 @@ import stgrad.eager as tf
 from stgrad.eager.dispatch import apply, bind, tensors_in
 from stgrad.rules.core import TABLE
 
-for _name in ("special", "scipy_linalg", "scipy_fft", "signal", "stats", "ndimage", "resampling"):
+for _name in ("special", "scipy_linalg", "scipy_lu", "scipy_fft", "signal", "stats", "ndimage", "resampling"):
     try:
         importlib.import_module(f"stgrad.rules.{_name}")
     except ModuleNotFoundError:
