@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.packing import Packing
@@ -201,6 +202,8 @@ class _Region:
         self.cell = _element(self.zero, before)
         for stmt in before:
             self.test(stmt)
+            if not isinstance(stmt, Assign):
+                self.false -= assigned((stmt,))
         taken: list[Stmt] = []
         binding: dict[str, int] = {}  # where each name was bound first
         missing: set[str] = set()
@@ -249,6 +252,7 @@ class _Region:
     def loop(self, stmt: For) -> Stmt | None:
         """A loop: what is zero before each of its trips is so before the first, and behind each."""
         bound = assigned(stmt.body) | {stmt.var.name}
+        self.forget(bound)
         before, changed, adds = set(self.none), set(self.changed), self.adds
         stays = before & bound
         while True:
@@ -258,9 +262,17 @@ class _Region:
                 return None
             if stays <= self.none:
                 self.none &= before
+                self.forget(bound)
                 self.changed.add(stmt.var.name)
                 return replace(stmt, body=body)
             stays &= self.none
+
+    def forget(self, bound: frozenset[str] | set[str]) -> None:
+        """Know nothing of names that are bound in one arm, or in an earlier trip, but what is zero."""
+        for known in (self.same, self.false, self.finite):
+            known -= bound
+        if self.cell is not None and not bound.isdisjoint((*operand_vars(self.cell[0]), *operand_vars(self.cell[1]))):
+            self.cell = None
 
     def choice(self, stmt: If) -> Stmt | None:
         found = chosen(stmt)
@@ -272,8 +284,10 @@ class _Region:
         before = set(self.none)
         then = self.block(stmt.then)
         first, self.none = self.none, before
+        self.forget(assigned(stmt.then))
         orelse = self.block(stmt.orelse) if then is not None else None
         self.none &= first
+        self.forget(assigned((stmt,)))
         return None if then is None or orelse is None else replace(stmt, then=then, orelse=orelse)
 
     def assign(self, stmt: Assign) -> bool:
@@ -283,23 +297,20 @@ class _Region:
         name, known = stmt.target.name, operation(stmt.op)
         if not (stmt.op == "getitem" or known.scalar or known.kind == "extent"):
             return False
-        self.test(stmt)
         if len(known.signs) == 2 and stmt.args[0] == stmt.target and self.vanishes(stmt.args[1]):
             self.adds = self.adds or self.types[name].dtype == "float64"
             return True
         turned = len(known.signs) == 1 and isinstance(stmt.args[0], Var) and stmt.args[0].name in self.same
         self.bind(name, self.product(stmt, known.linear))
+        self.test(stmt)
         if turned:
             self.same.add(name)
         return True
 
     def bind(self, name: str, zero: bool) -> None:
         self.changed.add(name)
-        self.finite.discard(name)
-        self.same.discard(name)
+        self.forget({name})
         (self.none.add if zero else self.none.discard)(name)
-        if self.cell is not None and name in (*operand_vars(self.cell[0]), *operand_vars(self.cell[1])):
-            self.cell = None
 
     def product(self, stmt: Assign, linear: Sequence[frozenset[int]]) -> bool:
         """Whether a result is zero because operands are. Products of a cotangent are, whatever the other factor."""
@@ -310,7 +321,9 @@ class _Region:
         return False
 
     def bounded(self, operand: Operand) -> bool:
-        return isinstance(operand, Const) or self.vanishes(operand) or isinstance(operand, Var) and operand.name in self.finite
+        if isinstance(operand, Const):
+            return isinstance(operand.value, (int, float)) and isfinite(operand.value)
+        return self.vanishes(operand) or isinstance(operand, Var) and operand.name in self.finite
 
     def vanishes(self, operand: Operand) -> bool:
         return operand == ZERO or isinstance(operand, Var) and operand.name in self.none
