@@ -44,7 +44,7 @@ class Sparse:
 
 @kept
 def sparse(fn: Function) -> Sparse:
-    """The numbers of a program that are often zero."""
+    """The numbers of a program that are often zero, and its arrays of such numbers."""
     found = _Bindings(fn)
     found.collect(fn.body, looped=False)
     sources = {n for n in found.some & found.zero if found.types[n].dtype == "float64" and not found.always[n]}

@@ -240,9 +240,9 @@ class _Attempt:
         """Known numbers that the statement changes get the variables that it changes: a handler finds in them how far a loop or branch came."""
         for name, now in self.behind.items():
             before = self.frame.env.get(name)
-            if before is None and isinstance(now, Maybe) and now.error is None:
+            if name not in self.frame.env and isinstance(now, Maybe) and now.error is None:
                 now = now.value
-            known = before.const if isinstance(before, Known) else self.unbound(now) if before is None else before
+            known = before.const if isinstance(before, Known) else before if name in self.frame.env else self.unbound(now)
             if before is not now and isinstance(now, Sym) and not now.type.array and is_plain_number(known):
                 target = self.frame.own_variable(name, Sym(None, replace(now.type, value=None)))  # type: ignore[arg-type]
                 self.frame.builder.copy_to(target, known)

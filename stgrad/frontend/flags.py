@@ -10,8 +10,8 @@ import gast
 from stgrad.frontend import operations
 from stgrad.frontend.control import branch
 from stgrad.frontend.frame import Frame
-from stgrad.frontend.values import Sym, Value
-from stgrad.ir import Const, Effect, If
+from stgrad.frontend.values import Known, Sym, Value
+from stgrad.ir import Const, Effect, If, Var
 from stgrad.syntax.assigned import parameters
 
 
@@ -45,12 +45,23 @@ def note_assigned(frame: Frame, node: Any) -> None:
     """Raise the flag of what a node binds."""
     flag = getattr(node, "flag", None)
     if flag is not None:
-        frame.env[flag] = True
+        _set(frame, flag, True)
 
 
 def note_deleted(frame: Frame, node: Any) -> None:
     for flag in node.flags:
-        frame.env[flag] = False
+        _set(frame, flag, False)
+
+
+def _set(frame: Frame, flag: str, to: bool) -> None:
+    """Raise or lower a flag: in a `try`, which may be left here, in the variable that the handler looks at."""
+    held = frame.env.get(flag) if frame.builder.attempts else None
+    if isinstance(held, Sym) and isinstance(held.operand, Var):
+        target = frame.own_variable(flag, held)
+        frame.builder.copy_to(target, to)
+        frame.env[flag] = Known(target.operand, target.type, to)
+    else:
+        frame.env[flag] = to
 
 
 def note_ran(frame: Frame, loop: Any, length: Callable[[], Value]) -> Callable[[], None]:

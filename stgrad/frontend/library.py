@@ -52,7 +52,7 @@ def castable(given: Any, rank: int, target: Any, casting: str) -> None:
 def fold(ufunc, array, axis=0, keepdims=False):  # type: ignore[no-untyped-def]
     """`ufunc.reduce`, one row after the other."""
     rows = np.ravel(array) if axis is None else np.moveaxis(array, axis, 0)
-    y = 1.0 * rows[0] if "dd->d" in ufunc.types else 1 * rows[0]  # those of bits, and divisors, are of integers alone
+    y = 1.0 * rows[0] if "dd->d" in ufunc.types else np.copy(rows[0])  # those of bits, and divisors, are of bools and integers
     for k in range(1, len(rows)):
         y = ufunc(y, rows[k])
     if keepdims:

@@ -57,10 +57,10 @@ def _mark(function: Any, names: Names) -> None:
 def _behind_loops(function: Any, scan: _Scan) -> set[int]:
     """The binders whose flags are raised behind the loop around them: those of names that every trip assigns and none reads unassigned.
 
-    A loop in a `try` may be left in the middle: its flags are raised where the names are bound.
+    A loop in a `try`, or under a manager that may suppress exceptions, may be left in the middle: its flags are raised where the names are bound.
     """
     found: set[int] = set()
-    attempts = {id(n) for t in own(function.body) if isinstance(t, gast.Try) for s in t.body for n in gast.walk(s)}
+    attempts = {id(n) for t in own(function.body) if isinstance(t, (gast.Try, gast.With)) for s in t.body for n in gast.walk(s)}
     for loop, always in scan.loops:
         unsure = {node.id for node in gast.walk(loop) if isinstance(node, gast.Name) and hasattr(node, "check")}
         deleted = {t.id for node in gast.walk(loop) if isinstance(node, gast.Delete) for t in node.targets if isinstance(t, gast.Name)}

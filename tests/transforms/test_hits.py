@@ -207,3 +207,60 @@ def test_one_test_for_several_products(jit):
     test_results_are_those_without_the_pass(lattice)
     guards = [stgrad.grad(lattice, (0, 1), **options).lowered(*POINTS).count("== 0.0 else") for options in ({}, {"without": "hits"})]
     assert guards[0] < guards[1]
+
+
+def test_what_is_added_to_may_become_zero():
+    """`u_bar = -w_bar` is zero only with `w_bar`; once something is added to it, it may be zero all the same, and its infinite factor does not count."""
+
+    def f(x, a):
+        s = 0.0
+        for i in range(len(x)):
+            u = 1.0 / x[i]
+            w = -u * a[i] - u
+            c = 10.0
+            for k in range(i):
+                c = c * 0.9 + a[k]
+            s += w if w < c else 0.0
+        return s
+
+    x = np.full(40, 4.0)
+    x[0] = 1e-200
+    assert stgrad.grad(f)(x, np.full(40, -1.0))[0] == 0.0
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_zero_over_zero_in_a_value_stays(jit):
+    def f(b, x):
+        s, y = 0.0, np.zeros(len(x))
+        for i in range(len(x)):
+            c = 1.0
+            for k in range(i):
+                c = c * 0.9 + b[k]
+            y[i] = x[i] if x[i] > 0.0 else 0.0
+            d = y[i]
+            m = 2.0 * d
+            s += c + d / m
+        return s
+
+    x = np.full(40, 4.0)
+    x[2] = -1.0
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(f(np.ones(40), x))
+        assert np.isnan(stgrad.value_and_grad(f, jit=jit)(np.ones(40), x)[0])
+
+
+def test_elements_that_a_sum_goes_to_are_set():
+    """A cotangent that was read from an element, and added to since, says nothing of that element any more."""
+
+    def f(x, w):
+        h, s = np.zeros(len(w)), 0.0
+        for i in range(len(w)):
+            for k in range(len(w)):
+                z = max(x[i] * w[k], 0.1)
+                h[k] = np.exp(-h[k] * w[i]) * z + h[k] * x[k]
+                s += min(h[k] * z, 0.7) * w[k]
+        return s
+
+    x, w = 0.7 * RANDOM.standard_normal(6), 0.7 * RANDOM.standard_normal(6)
+    for a, b in zip(stgrad.grad(f, (0, 1))(x, w), stgrad.grad(f, (0, 1), without="hits")(x, w), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.packing import Packing
 from stgrad.analysis.sparse import ZERO, chosen, sparse
@@ -62,11 +63,12 @@ FREED = 2  # guards that a branch has to save where processors guess right
 
 def hits(fn: Function) -> Function:
     """The program with tests of zero cotangents before what they make useless."""
-    often, guarded = sparse(fn), _guarded(fn)
+    often, guarded = sparse(fn), _often_guarded(fn)
     if not often.sources and not guarded:
         return fn
     cotangents = frozenset(n for s in walk(fn.body) if isinstance(s, Assign) and s.note is not None for n in assigns(s))
-    state = _Hits(dict(fn.types), Names([*fn.types, *(p.name for p in fn.params)]), often.sources, guarded - often.names, cotangents, Packing.of(fn))
+    names = Names([*fn.types, *(p.name for p in fn.params)])
+    state = _Hits(dict(fn.types), names, often.sources, guarded - often.names, cotangents, _infinite(fn), Packing.of(fn))
     body = state.block(fn.body, None, often.names | guarded, liveness(fn))
     return late(replace(fn, body=body, types=state.types), frozenset(state.guards)) if state.guards else fn
 
@@ -78,6 +80,7 @@ class _Hits:
     sources: frozenset[str]
     dense: frozenset[str]  # cotangents that are seldom zero, of which several guards say what happens then
     cotangents: frozenset[str]  # what statements of the derivative bind
+    infinite: frozenset[str]  # tests for an infinite factor beside a zero
     packing: Packing
     guards: list[str] = field(default_factory=list)  # the tests that were made
 
@@ -93,7 +96,8 @@ class _Hits:
                 behind = live.after[id(statements[at + len(found.body) - 1])]
                 result += self.guarded(found, loop, worthy, Liveness(found.body, behind))
                 at += len(found.body)
-                known = {n: place for n, place in known.items() if n not in found.changed}
+                bound = assigned(found.body)  # sums among them
+                known = {n: at if n in bound else place for n, place in known.items() if n not in found.changed}
                 continue
             stmt = statements[at]
             inner = stmt if isinstance(stmt, (For, While)) else loop
@@ -110,7 +114,7 @@ class _Hits:
         for zero, place in known.items():
             if self.types[zero].array or looked.get(zero, -1) > at:
                 continue
-            found = _Region(self.types, zero, zero in self.cotangents)
+            found = _Region(self.types, self.infinite, zero, zero in self.cotangents)
             looked[zero] = at + found.take(statements[max(place, 0) : at], statements[at:], live)
             if found.adds and self.worth(found, loop) and (best is None or len(found.body) > len(best.body)):
                 best = found
@@ -135,11 +139,32 @@ class _Hits:
         return [Assign((test,), "np.not_equal", (Var(found.zero), ZERO)), If(test, body, none)]
 
 
-def _guarded(fn: Function) -> frozenset[str]:
+def _often_guarded(fn: Function) -> frozenset[str]:
     """Cotangents that are tested, each for several infinite factors."""
     tests = {s.target.name: found for s in walk(fn.body) if isinstance(s, Assign) and len(s.targets) == 1 and (found := _tested(s))}
     uses = Counter(tests[n] for s in walk(fn.body) if isinstance(s, Assign) and s.op == "np.logical_and" for n in reads(s) if n in tests)
     return frozenset(n for n, count in uses.items() if count >= FREED)
+
+
+def _infinite(fn: Function) -> frozenset[str]:
+    """The tests `zero and not isfinite(p)`."""
+    once = definitions(fn).once
+
+    def made_by(name: str, op: str) -> bool:
+        made = once.get(name)
+        return isinstance(made, Assign) and made.op == op
+
+    far = {n for n in once if made_by(n, "np.logical_not") and all(made_by(m, "np.isfinite") for m in reads(once[n]))}
+    return frozenset(n for n in once if made_by(n, "np.logical_and") and not far.isdisjoint(reads(once[n])))
+
+
+def _is_finite(operand: Operand) -> bool:
+    return isinstance(operand, Const) and isinstance(operand.value, (int, float)) and isfinite(operand.value)
+
+
+def _divides(operand: Operand) -> bool:
+    """Whether what is divided by it is zero where it was."""
+    return _is_finite(operand) and operand != ZERO
 
 
 def _cost(stmt: Stmt) -> int:
@@ -179,6 +204,7 @@ class _Region:
     """
 
     types: dict[str, Type]
+    infinite: frozenset[str]
     zero: str
     cotangent: bool
     none: set[str] = field(default_factory=set)
@@ -278,8 +304,9 @@ class _Region:
         found = chosen(stmt)
         if found is not None and isinstance(stmt.cond, Var) and stmt.cond.name in self.false and stmt.orelse[0].args[0] != ZERO:  # type: ignore[union-attr]
             self.bind(found[0], self.vanishes(found[1]))
-            self.finite.add(found[0])
-            self.freed += 1
+            if stmt.cond.name in self.infinite:
+                self.finite.add(found[0])
+                self.freed += 1
             return stmt.orelse[0]  # `w = 0.0 if zero == 0.0 and not isfinite(v) else v` is `w = v` here
         before = set(self.none)
         then = self.block(stmt.then)
@@ -299,9 +326,10 @@ class _Region:
             return False
         if len(known.signs) == 2 and stmt.args[0] == stmt.target and self.vanishes(stmt.args[1]):
             self.adds = self.adds or self.types[name].dtype == "float64"
+            self.forget({name})
             return True
         turned = len(known.signs) == 1 and isinstance(stmt.args[0], Var) and stmt.args[0].name in self.same
-        self.bind(name, self.product(stmt, known.linear))
+        self.bind(name, self.product(stmt))
         self.test(stmt)
         if turned:
             self.same.add(name)
@@ -312,18 +340,18 @@ class _Region:
         self.forget({name})
         (self.none.add if zero else self.none.discard)(name)
 
-    def product(self, stmt: Assign, linear: Sequence[frozenset[int]]) -> bool:
+    def product(self, stmt: Assign) -> bool:
         """Whether a result is zero because operands are. Products of a cotangent are, whatever the other factor."""
-        for together in linear:
+        known = operation(stmt.op)
+        for together in known.linear:
             others = [a for k, a in enumerate(stmt.args) if k not in together]
-            if all(self.vanishes(stmt.args[k]) for k in together) and (self.cotangent or stmt.note is not None or all(map(self.bounded, others))):
+            fine = self.cotangent or stmt.note is not None or all(map(_divides if known.poles else self.bounded, others))
+            if fine and all(self.vanishes(stmt.args[k]) for k in together):
                 return True
         return False
 
     def bounded(self, operand: Operand) -> bool:
-        if isinstance(operand, Const):
-            return isinstance(operand.value, (int, float)) and isfinite(operand.value)
-        return self.vanishes(operand) or isinstance(operand, Var) and operand.name in self.finite
+        return _is_finite(operand) or self.vanishes(operand) or isinstance(operand, Var) and operand.name in self.finite
 
     def vanishes(self, operand: Operand) -> bool:
         return operand == ZERO or isinstance(operand, Var) and operand.name in self.none

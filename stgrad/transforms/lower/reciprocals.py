@@ -8,7 +8,6 @@
 A division takes as long as ten products. What the user's own lines compute stays as it is, to the last digit.
 
     >>> import stgrad
-    >>> from stgrad.testing.passes import show_pass
     >>> def share(x, n):
     ...     s = 0.0
     ...     for i in range(n):

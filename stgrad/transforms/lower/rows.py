@@ -35,7 +35,6 @@ from stgrad.ir import (
     map_blocks,
     operand_vars,
     reads,
-    stored,
     walk,
 )
 from stgrad.ir.ops import operation
@@ -64,7 +63,6 @@ def _written_late(statements: Block) -> Iterator[str]:
             continue
         for inner in blocks(stmt):
             yield from _written_late(inner)
-        yield from stored(stmt.body) if isinstance(stmt, Custom) else ()
         open_ -= {n for s in walk((stmt,)) for n in (*reads(s), *assigns(s))}
         if isinstance(stmt, Assign) and operation(stmt.op).kind == "creation":
             open_.update(assigns(stmt))
