@@ -69,6 +69,7 @@ REGISTRY = (
              "arrays settled placed typed fresh library", "loops", "arrays", optional=False),
     PassInfo("invariants", "arithmetic that every trip of a loop repeats is done before it", "loops", destroys="apart", spares="apart"),
     PassInfo("registers", "array elements that do not move with a loop are kept in a scalar", "loops"),
+    PassInfo("neighbours", "elements around the counter of a loop stay in scalars as it goes along", "loops"),
     PassInfo("columns", "local matrices that the deepest loops walk down are kept turned", "loops requests"),
     PassInfo("layouts", "matrices that inner loops walk down are turned before the outermost loop", "loops", destroys="apart"),
     PassInfo("tables", "elementary functions of elements that an outer loop never changes are tabulated before it", "loops"),

@@ -19,6 +19,7 @@ from stgrad.transforms.lower.hoist import hoist
 from stgrad.transforms.lower.invariants import invariants
 from stgrad.transforms.lower.layouts import layouts
 from stgrad.transforms.lower.masked import masked
+from stgrad.transforms.lower.neighbours import neighbours
 from stgrad.transforms.lower.nests import to_loops
 from stgrad.transforms.lower.packed import packed
 from stgrad.transforms.lower.reciprocals import reciprocals
@@ -40,6 +41,7 @@ _PASSES: dict[str, Pass] = {
     "loops": to_loops,
     "invariants": invariants,
     "registers": registers,
+    "neighbours": neighbours,
     "columns": columns,
     "layouts": layouts,
     "tables": tables,

@@ -57,7 +57,11 @@ from stgrad.names import Names
 from stgrad.transforms.lower.late import late
 
 BOOL = Type("bool")
+Places = dict[str, int]
+Tests = dict[str, list[tuple[int, str]]]
 WORK = 8  # additions that a branch, which processors guess wrong now and then, may cost
+TRIES = 4  # to find such statements behind others
+NEAR = 8  # statements between a cotangent that was read from an element and those that store to it
 FREED = 2  # guards that a branch has to save where processors guess right
 
 
@@ -87,11 +91,12 @@ class _Hits:
     def block(self, statements: Block, loop: For | While | None, worthy: frozenset[str], live: Liveness) -> Block:
         """A block in the innermost `loop`; `worthy` cotangents may be tested there."""
         result: list[Stmt] = []
-        looked: dict[str, int] = {}  # known cotangents, each with the place up to which nothing is to be had
+        looked: dict[str, list[int]] = {}  # known cotangents, each with the places up to which nothing is to be had, one for each try
+        tests = _tests(statements) if loop else {}
         known = dict.fromkeys(sorted(worthy & exposed(statements)) if loop else (), -1)  # and the place where each is bound
         at = 0
         while at < len(statements):
-            found = self.region(statements, at, known, looked, loop, live) if loop else None
+            found = self.region(statements, at, known, looked, tests, loop, live) if loop else None
             if found is not None:
                 behind = live.after[id(statements[at + len(found.body) - 1])]
                 result += self.guarded(found, loop, worthy, Liveness(found.body, behind))
@@ -108,14 +113,19 @@ class _Hits:
             at += 1
         return tuple(result)
 
-    def region(self, statements: Block, at: int, known: dict[str, int], looked: dict[str, int], loop: For | While, live: Liveness) -> _Region | None:
+    def region(
+        self, statements: Block, at: int, known: Places, looked: dict[str, list[int]], tests: Tests, loop: For | While, live: Liveness,
+    ) -> _Region | None:  # fmt: skip
         """The longest run of statements from a place on that a cotangent makes useless; None where there is none that is worth a test."""
         best: _Region | None = None
         for zero, place in known.items():
-            if self.types[zero].array or looked.get(zero, -1) > at:
+            tried = looked.setdefault(zero, [])
+            if self.types[zero].array or tried and tried[-1] > at or len(tried) >= TRIES:
                 continue
             found = _Region(self.types, self.infinite, zero, zero in self.cotangents)
-            looked[zero] = at + found.take(statements[max(place, 0) : at], statements[at:], live)
+            found.false |= {name for k, name in tests.get(zero, ()) if place <= k < at}
+            found.cell = _element(zero, statements[max(place, 0) : at]) if at - place <= NEAR else None
+            tried.append(at + found.take(statements[at:], live))
             if found.adds and self.worth(found, loop) and (best is None or len(found.body) > len(best.body)):
                 best = found
         return best
@@ -144,6 +154,21 @@ def _often_guarded(fn: Function) -> frozenset[str]:
     tests = {s.target.name: found for s in walk(fn.body) if isinstance(s, Assign) and len(s.targets) == 1 and (found := _tested(s))}
     uses = Counter(tests[n] for s in walk(fn.body) if isinstance(s, Assign) and s.op == "np.logical_and" for n in reads(s) if n in tests)
     return frozenset(n for n, count in uses.items() if count >= FREED)
+
+
+def _tests(statements: Block) -> Tests:
+    """The tests in a block of whether a name is zero, and of that and something else: each with its place."""
+    found: Tests = {}
+    about: dict[str, str] = {}
+    for k, stmt in enumerate(statements):
+        if not isinstance(stmt, Assign) or len(stmt.targets) != 1:
+            continue
+        asked = [about[n] for n in reads(stmt) if n in about] if stmt.op == "np.logical_and" else []
+        for zero in (_tested(stmt), *asked):
+            if zero:
+                about[stmt.target.name] = zero
+                found.setdefault(zero, []).append((k, stmt.target.name))
+    return found
 
 
 def _infinite(fn: Function) -> frozenset[str]:
@@ -218,18 +243,13 @@ class _Region:
     cell: tuple[Operand, Operand] | None = None
     freed: int = 0
 
-    def take(self, before: Sequence[Stmt], statements: Sequence[Stmt], live: Liveness) -> int:
+    def take(self, statements: Sequence[Stmt], live: Liveness) -> int:
         """Take statements as long as they have no other effect, and what they make is not read behind the last one.
 
-        `before` are the ones from where the cotangent is bound. Gives the number of statements from which on another try may find more.
+        Gives the number of statements from which on another try may find more.
         """
         self.none.add(self.zero)
         self.same.add(self.zero)
-        self.cell = _element(self.zero, before)
-        for stmt in before:
-            self.test(stmt)
-            if not isinstance(stmt, Assign):
-                self.false -= assigned((stmt,))
         taken: list[Stmt] = []
         binding: dict[str, int] = {}  # where each name was bound first
         missing: set[str] = set()
