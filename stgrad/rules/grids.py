@@ -127,9 +127,10 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         return np.interp(x % period, around, np.concatenate((ys[-1:], ys, ys[:1])))
     x, xp, fp = np.asarray(x, dtype=np.float64), np.asarray(xp, dtype=np.float64), np.asarray(fp, dtype=np.result_type(np.asarray(fp), np.float64))
     at = np.minimum(np.maximum(np.searchsorted(xp, x, side="right"), 1), np.size(xp) - 1)
+    before = at - 1
+    start, first = xp[before], fp[before]
     inside = np.minimum(np.maximum(x, xp[0]), xp[-1])
-    weight = (inside - xp[at - 1]) / (xp[at] - xp[at - 1])
-    y = fp[at - 1] + weight * (fp[at] - fp[at - 1])
+    y = first + (inside - start) / (xp[at] - start) * (fp[at] - first)
     y = np.where(x < xp[0], fp[0] if left is None else left, y)
     return np.where(x > xp[-1], fp[-1] if right is None else right, y)
 

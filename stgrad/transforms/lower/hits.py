@@ -196,7 +196,7 @@ def _cost(stmt: Stmt) -> int:
     if isinstance(stmt, Store):
         return 1
     known = operation(stmt.op) if isinstance(stmt, Assign) else None
-    return 0 if known is None else FUNCTION if known.cost is None else known.cost
+    return 0 if known is None else 1 if known.signs else FUNCTION if known.cost is None else known.cost
 
 
 def _tested(stmt: Stmt) -> str:
