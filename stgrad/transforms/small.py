@@ -279,7 +279,7 @@ class _State:
             self.bind(name, value_of(self, stmt))
         elif not self.types[name].array:
             self.emit("alias", (value_of(self, stmt).item(),), stmt.target)
-        elif is_small(self.types[name]) and (stmt.op == "np.copy" or has_form(stmt, self.solves)):
+        elif is_small(self.types[name]) and (stmt.op == "np.copy" or self.solves and has_form(stmt, True)):  # reversal looks for guards by whole arrays
             array = Var(self.names.fresh(name))  # filled before its name is that of another array, too
             self.put(value_of(self, stmt), array, self.types[name])
             self.emit("alias", (array,), stmt.target)

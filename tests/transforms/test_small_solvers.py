@@ -61,7 +61,7 @@ def stretched(k, n):
     for i in range(n):
         f = np.array([[1.0 + k[0], 0.1 * i, k[1]], [0.2, k[2], 0.0], [k[0] * k[1], 0.3, 1.5]])
         j = np.linalg.det(f)
-        total += (np.trace(f.T @ f) - 3.0) / j + np.sum(np.linalg.inv(f)) * j**2
+        total += (np.sum(f * f) - 3.0) / j + np.sum(np.linalg.inv(f)) * j**2
     return total
 
 
