@@ -199,7 +199,7 @@ def last(x):
     ("f", "args", "reason"),
     [
         (carried, (np.ones(40),), "`y` is carried from trip to trip"),
-        (prefix, (np.ones(40),), "two trips may touch the same part of `y`"),
+        (prefix, (np.ones(40),), "`y_beside` is carried from trip to trip"),
         (wraps, (np.ones(40),), "two trips may touch the same part of `y`"),
             (strided, (np.ones(40),), "its step is not 1"),
         (last, (np.ones(40),), "`t` is "),
