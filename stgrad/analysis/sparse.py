@@ -12,7 +12,6 @@ What is linear in such numbers alone is one, too, and an array to which nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from stgrad.analysis.definitions import definitions
@@ -32,6 +31,19 @@ def chosen(stmt: Stmt) -> tuple[str, Operand] | None:
         return None
     values = [a.args[0] for a in arms if isinstance(a, Assign) and a.args[0] != ZERO]
     return (assigns(arms[0])[0], values[0]) if len(values) == 1 else None
+
+
+@kept
+def infinite_tests(fn: Function) -> frozenset[str]:
+    """The names of tests whether a cotangent is zero and its factor is not finite: `zero and not isfinite(p)`."""
+    once = definitions(fn).once
+
+    def made_by(name: str, op: str) -> bool:
+        made = once.get(name)
+        return isinstance(made, Assign) and made.op == op
+
+    far = {n for n in once if made_by(n, "np.logical_not") and all(made_by(m, "np.isfinite") for m in reads(once[n]))}
+    return frozenset(n for n in once if made_by(n, "np.logical_and") and not far.isdisjoint(reads(once[n])))
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,7 @@ class _Bindings:
 
     def __post_init__(self) -> None:
         self.types = self.fn.types
-        self.once = definitions(self.fn).once
+        self.infinite = infinite_tests(self.fn)
         self.opaque |= {p.name for p in self.fn.params} | set(self.fn.constants)
 
     def collect(self, statements: Block, *, looped: bool, branch: bool = False) -> None:
@@ -83,20 +95,9 @@ class _Bindings:
             elif not isinstance(stmt, (If, For, While)):
                 self.opaque.update(n for n in (*assigns(stmt), *reads(stmt)) if self.types[n].array or n in assigns(stmt))
             inside = isinstance(stmt, (For, While))
-            arms = isinstance(stmt, If) and looped and not self.guards(stmt)
+            arms = isinstance(stmt, If) and looped and not (isinstance(stmt.cond, Var) and stmt.cond.name in self.infinite)
             for block in blocks(stmt):
                 self.collect(block, looped=looped or inside, branch=arms)
-
-    def guards(self, stmt: If) -> bool:
-        """Whether a branch is the test of an infinite partial beside a zero."""
-        made = self.once.get(stmt.cond.name) if isinstance(stmt.cond, Var) else None
-        return isinstance(made, Assign) and any(
-            isinstance(far, Assign) and far.op == "np.logical_not" and any(isinstance(f, Assign) and f.op == "np.isfinite" for f in self.of(far))
-            for far in self.of(made)
-        )
-
-    def of(self, stmt: Assign) -> Iterator[Stmt | None]:
-        return (self.once.get(n) for n in reads(stmt))
 
     def assign(self, stmt: Assign, branch: bool) -> None:
         known = operation(stmt.op)
@@ -137,4 +138,4 @@ class _Bindings:
             self.needs.setdefault(stmt.target.name, []).append(parts)
 
 
-__all__ = ["ZERO", "Sparse", "chosen", "sparse"]
+__all__ = ["ZERO", "Sparse", "chosen", "infinite_tests", "sparse"]

@@ -271,7 +271,7 @@ class _Study:
         try:
             return self._three([((s,), None) for s in self.symbols], steady=False)
         except Exception as problem:
-            if isinstance(problem, StgradError) and not isinstance(problem, _UNSUITABLE):
+            if not isinstance(problem, _UNSUITABLE) and (isinstance(problem, StgradError) or type(problem).__module__ == "builtins"):
                 raise
             for groups, steady in product(self.groupings(), (False, True) if self.integers else (False,)):
                 try:

@@ -201,7 +201,7 @@ class Carried:
         """Give the entries of a container that changes in the loop variables of their own."""
         what = path_of(self.frame, container)
         held = {}
-        for i, v in {**contents(container), **self.settled.begun.get(k, {})}.items():
+        for i, v in {**contents(container), **blank(self.frame, self.settled.begun.get(k, {}))}.items():  # nobody reads what no trip has set
             path = what if isinstance(container, Growing) and i == "structure" else f"{what}_{i}"
             keeps = isinstance(v, MUTABLE) and not isinstance(container, Growing) and (k, i) not in self.settled.replaced
             held[i] = v if keeps else self._head(k, v, path)
@@ -269,10 +269,9 @@ class Carried:
                 self.changed = True
         for container, held, what in self.cells:
             if list(contents(container)) != list(held):
-                if (missing := begun(self.frame, container, held)) is None:
+                if (missing := begun(container, held)) is None:
                     raise self._refusal(what, list(held), list(contents(container)))
-                self.settled.begun[key(container)] = missing
-                self.changed = True
+                self.settled.begun[key(container)], self.changed = missing, True
         for container, i, head, path in self.entries:
             self._close_entry(container, i, head, contents(container)[i], path)
         for region in self.regions:
@@ -297,24 +296,25 @@ class Carried:
         if isinstance(head, Optional):
             (held, none), (after, after_none) = parts(head), parts(after)
             self._close_parts(name, held, held if after is None else after, path)
-            return self._close_parts(name, none, after_none, f"{path}_is_none")
+            self._close_parts(name, none, after_none, f"{path}_is_none")
+            return
         if (head is None) != (after is None) or isinstance(after, Optional):
             found = parts(after if head is None else head)[0]
             found = parts(after)[0] if found is None else found
             if can_be_optional(found) and parts(found)[0] is not None:
                 self.settled.optional[name, path] = found
                 self.changed = True
-                return None
+                return
         if isinstance(head, Chosen) or isinstance(after, Chosen):
             self._close_chosen(name, head, after, path)
-            return None
+            return
         if isinstance(head, (list, Growing)) and isinstance(after, (list, Growing)) and id(head) in self.before:
             from stgrad.frontend.growth import settled
 
             after = settled(self.frame, self.before[id(head)], head, after)
         opened = self.opened.get(id(head))
         if head is after and opened is None:
-            return None
+            return
         held = entries(head) if opened is None and isinstance(head, (tuple, Nested, *MUTABLE)) else opened[1] if opened is not None else {}
         if held and alike(head, after) and list(held) == list(entries(after)):
             inner = entries(after)

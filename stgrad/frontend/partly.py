@@ -39,18 +39,15 @@ def together(record: Value, a: Fields, b: Fields) -> tuple[Fields, Fields] | Non
             side[name] = value
             if name in flagged:
                 side[LACKS + name] = fields.get(LACKS + name, False) if name in fields else nothing(look("raw", record.cls, name))
+        if all(side.get(LACKS + name) is False for side in new):  # its class has one
+            del new[0][LACKS + name], new[1][LACKS + name]
     return new
 
 
-def begun(frame: Frame, record: Value, before: Fields) -> Fields | None:
-    """The attributes that a loop sets first in an object, as they are before it; None where there is no telling.
-
-    What nobody reads while it is not set is some value of the same type.
-    """
-    from stgrad.frontend.optionals import blank
-
+def begun(record: Value, before: Fields) -> Fields | None:
+    """The attributes that a loop sets first in an object, with what its class has for them, or with what a trip gives them; None where there is no telling."""
     found = together(record, before, record.fields) if isinstance(record, Record) and before.keys() <= record.fields.keys() else None
-    return None if found is None else {n: v if _is_constant(v) else blank(frame, v) for n, v in found[0].items() if n not in before}
+    return None if found is None else {n: v for n, v in found[0].items() if n not in before}
 
 
 def left_out(record: Record, name: str, other: Value) -> Value:

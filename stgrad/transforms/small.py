@@ -185,17 +185,17 @@ class _State:
     loaded: dict[tuple[str, tuple[int, ...]], Cells] = field(default_factory=dict)  # elements of arrays in memory that nothing writes, as read before
     backed: dict[str, str] = field(default_factory=dict)  # arrays in memory with the elements of names
     still: frozenset[str] = frozenset()  # names bound once, into whose arrays nothing is stored
-    solves: bool = False  # whether systems of equations have a form
+    last: bool = False  # whether no derivative is taken of the program any more
     choices: frozenset[str] = frozenset()  # partials that a product with them guards, which is known by them (see `stgrad.transforms.guards`)
 
     @classmethod
-    def of(cls, fn: Function, candidates: frozenset[str], solves: bool) -> _State:
+    def of(cls, fn: Function, candidates: frozenset[str], last: bool) -> _State:
         classes, known = aliases(fn), definitions(fn)
         once = frozenset(n for n, c in known.counts.items() if c == 1)
         still = once - {n for n in once if sharing(fn).find(n) in updated(fn)}
         choices = frozenset(n for n, s in known.once.items() if isinstance(s, Assign) and s.op == "np.where") - candidates
         names, late = Names([*fn.types, *(p.name for p in fn.params)]), updated_later(fn, classes)
-        return cls(dict(fn.types), names, classes, candidates, late, once, still=still, solves=solves, choices=choices)
+        return cls(dict(fn.types), names, classes, candidates, late, once, still=still, last=last, choices=choices)
 
     def block(self, statements: Block) -> Block:
         result: list[Stmt] = []
@@ -247,7 +247,7 @@ class _State:
         """Whether an operation makes new values of all elements of its operands, and so much of them that stores and loads do not count."""
         known, arrays = operation(stmt.op), [self.types[n] for n in (*reads(stmt), *assigns(stmt)) if self.types[n].array]
         whole = not (known.kind in APART or may_view(stmt) or known.picks or known.omits or "where" in dict(stmt.kwargs))  # guards look for what is left out
-        return whole and not (has_form(stmt, self.solves) and all(map(is_small, arrays)))
+        return whole and not (has_form(stmt, self.last) and all(map(is_small, arrays)))
 
     def back(self, name: str, array: str) -> None:
         """Keep in mind that the elements of a name that never change are in memory, too."""
@@ -279,7 +279,7 @@ class _State:
             self.bind(name, value_of(self, stmt))
         elif not self.types[name].array:
             self.emit("alias", (value_of(self, stmt).item(),), stmt.target)
-        elif is_small(self.types[name]) and (stmt.op == "np.copy" or self.solves and has_form(stmt, True)):  # reversal looks for guards by whole arrays
+        elif is_small(self.types[name]) and (stmt.op == "np.copy" or self.last and has_form(stmt, True)):  # reversal looks for guards by whole arrays
             array = Var(self.names.fresh(name))  # filled before its name is that of another array, too
             self.put(value_of(self, stmt), array, self.types[name])
             self.emit("alias", (array,), stmt.target)

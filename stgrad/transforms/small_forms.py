@@ -36,7 +36,7 @@ class State(Protocol):
     types: dict[str, Type]
     candidates: frozenset[str]
     choices: frozenset[str]
-    solves: bool
+    last: bool
 
     def shape(self, name: str) -> tuple[int, ...]: ...
 
@@ -79,7 +79,7 @@ def value_of(state: State, stmt: Assign) -> Cells:
 
 
 def _solution(state: State, stmt: Assign) -> Cells:
-    cells = solution(state, stmt) if solves(stmt, state.solves) else None
+    cells = solution(state, stmt) if solves(stmt, state.last) else None
     return refuse() if cells is None else cells
 
 

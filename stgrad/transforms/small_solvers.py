@@ -14,15 +14,15 @@ import numpy as np
 from stgrad.ir import Assign, Const, Operand, Pack, Type, Var
 from stgrad.ir.ops import operation
 
-FEW = 3  # rows
+MOST_ROWS = 3
 Cells = Any  # an object array: the operand of each element
 
 
 class State(Protocol):
-    """What these forms know of the program at work; `solves`: whether no derivative of it is taken any more."""
+    """What these forms know of the program at work; `last`: whether no derivative of it is taken any more."""
 
     types: dict[str, Type]
-    solves: bool
+    last: bool
 
     def read(self, operand: Operand, shape: tuple[int, ...] = ()) -> Cells: ...
 
@@ -44,7 +44,7 @@ def solution(state: State, stmt: Assign) -> Cells | None:
     if stmt.kwargs or not all(isinstance(a, Var) and _real(state.types[a.name]) for a in stmt.args):
         return None
     a, *others = (state.read(arg) for arg in stmt.args)
-    if a.ndim != 2 or a.shape[0] != a.shape[1] or a.shape[0] > FEW:
+    if a.ndim != 2 or a.shape[0] != a.shape[1] or a.shape[0] > MOST_ROWS:
         return None
     if not operation(stmt.op).inverts:
         result = np.empty((), object)

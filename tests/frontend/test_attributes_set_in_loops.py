@@ -73,10 +73,20 @@ def remembered(x):
     return padded.padding(len(x)) * np.sum(padded.w**2) + padded.padding(len(x))
 
 
+def arrays(x):
+    """An array that a branch of the loop gives the object first: before that it has none."""
+    seen = Seen(x)
+    for i in range(len(x) - 1):
+        seen.see(x[i], i)
+        if x[i] > 0.6:
+            seen.row = x[i : i + 2] * seen.hits
+    return np.sum(seen.row**2) + seen.last
+
+
 X = np.array([0.5, 0.9, 0.8, 1.3])
 
 
-@pytest.mark.parametrize("f", [from_the_class, in_a_branch, asked_for, remembered])
+@pytest.mark.parametrize("f", [from_the_class, in_a_branch, asked_for, remembered, arrays])
 @pytest.mark.parametrize("jit", [False, True])
 def test_derivatives(f, jit):
     check_gradient(f, (X,), jit=jit)
@@ -90,3 +100,8 @@ def test_what_no_trip_has_set(jit):
         stgrad.grad(in_a_branch, jit=jit)(X[:1])
     np.testing.assert_allclose(stgrad.grad(asked_for, jit=jit)(X[:2]), [1.0, 0.0])
     assert Seen.hits == 0 and Seen.best == (-1, -1.0) and not hasattr(Seen, "total")
+
+
+def test_no_flag_where_the_class_has_a_default():
+    text = stgrad.jit(from_the_class).source(X)
+    assert "lacks_hits" not in text and "lacks_best" not in text

@@ -141,3 +141,31 @@ def test_random_loops(seed, tmp_path, monkeypatch):
     plain = stgrad.grad(f, (0, 1), without=("neighbours", "hits"), jit=False)(X, W)
     for a, b in zip(bars, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+
+
+def bound_again(x, w):
+    """The name of a bound has another value behind the loop."""
+    y, n = x * 1.0, len(x)
+    for i in range(1, n):
+        y[i] += y[i - 1] * w[i]
+        n = i
+    return np.sum(y * n)
+
+
+def rows_found_in_the_loop(x, w):
+    """The position on the other axis is computed in each trip."""
+    t = np.ones((3, len(x)))
+    for r in range(1, 3):
+        for j in range(1, len(x)):
+            p = r - 1 if w[j] > 0.1 else 0
+            t[r, j] = t[r, j - 1] * w[j] + t[p, j] * x[j]
+            q = r - 1
+            t[q, j] += t[q, j - 1]
+    return np.sum(t**2)
+
+
+@pytest.mark.parametrize("program", [bound_again, rows_found_in_the_loop])
+@pytest.mark.parametrize("jit", [False, True])
+def test_names_that_the_loop_binds(program, jit):
+    check_gradient(program, (X, W), jit=jit)
+    test_results_are_those_without_the_pass(program, jit)

@@ -27,10 +27,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from stgrad.analysis.definitions import definitions
 from stgrad.analysis.liveness import Liveness, liveness
 from stgrad.analysis.packing import Packing
-from stgrad.analysis.sparse import ZERO, chosen, sparse
+from stgrad.analysis.sparse import ZERO, chosen, infinite_tests, sparse
 from stgrad.ir import (
     Assign,
     Block,
@@ -72,7 +71,7 @@ def hits(fn: Function) -> Function:
         return fn
     cotangents = frozenset(n for s in walk(fn.body) if isinstance(s, Assign) and s.note is not None for n in assigns(s))
     names = Names([*fn.types, *(p.name for p in fn.params)])
-    state = _Hits(dict(fn.types), names, often.sources, guarded - often.names, cotangents, _infinite(fn), Packing.of(fn))
+    state = _Hits(dict(fn.types), names, often.sources, guarded - often.names, cotangents, infinite_tests(fn), Packing.of(fn))
     body = state.block(fn.body, None, often.names | guarded, liveness(fn))
     return late(replace(fn, body=body, types=state.types), frozenset(state.guards)) if state.guards else fn
 
@@ -171,18 +170,6 @@ def _tests(statements: Block) -> Tests:
     return found
 
 
-def _infinite(fn: Function) -> frozenset[str]:
-    """The tests `zero and not isfinite(p)`."""
-    once = definitions(fn).once
-
-    def made_by(name: str, op: str) -> bool:
-        made = once.get(name)
-        return isinstance(made, Assign) and made.op == op
-
-    far = {n for n in once if made_by(n, "np.logical_not") and all(made_by(m, "np.isfinite") for m in reads(once[n]))}
-    return frozenset(n for n in once if made_by(n, "np.logical_and") and not far.isdisjoint(reads(once[n])))
-
-
 def _is_finite(operand: Operand) -> bool:
     return isinstance(operand, Const) and isinstance(operand.value, (int, float)) and isfinite(operand.value)
 
@@ -212,7 +199,8 @@ def _element(zero: str, before: Sequence[Stmt]) -> tuple[Operand, Operand] | Non
     if not isinstance(first, Assign) or first.op != "getitem" or first.target.name != zero:
         return None
     parts = {n for a in first.args for n in operand_vars(a)}
-    return (first.args[0], first.args[1]) if all(isinstance(s, Assign) and parts.isdisjoint(assigned((s,))) for s in before[1:]) else None
+    plain = all(isinstance(s, Assign) and not s.kwargs and parts.isdisjoint(assigned((s,))) for s in before[1:])
+    return (first.args[0], first.args[1]) if plain else None
 
 
 @dataclass

@@ -10,7 +10,8 @@
 
 Where an element is made of one that the trip before has stored, each trip waits for that store; it does not for a scalar. What is added to an element is
 added in the same order. Legal where all that a loop does with the array is to read and store such elements, where those at both ends of the window are met in
-each trip, so that all are there, and no position counts from the end. Recurrences are such, and their sweeps back.
+each trip, so that all are there, no position counts from the end, and the loop binds no names of its bounds or of the other axes' positions. Recurrences are
+such, and their sweeps back.
 
     >>> import numpy as np
     >>> import stgrad
@@ -24,12 +25,31 @@ each trip, so that all are there, and no position counts from the end. Recurrenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from stgrad.analysis.affine import Affine, Positions, number
 from stgrad.analysis.packing import Packing
-from stgrad.ir import Assign, Block, Const, For, Function, If, Operand, Pack, Stmt, Store, Type, Var, entries_of, map_blocks, reads, walk
+from stgrad.ir import (
+    Assign,
+    Block,
+    Const,
+    For,
+    Function,
+    If,
+    Operand,
+    Pack,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    assigned,
+    entries_of,
+    map_blocks,
+    operand_vars,
+    reads,
+    walk,
+)
 from stgrad.names import Names
 
 WIDEST = 4  # elements
@@ -118,9 +138,11 @@ class _Neighbours:
                 by_class[key] = None
             else:
                 held.append(found)
-        positions = Positions.of(loop, self.packing.defined)
+        positions, bound = Positions.of(loop, self.packing.defined), assigned(loop.body)
+        if not bound.isdisjoint((*operand_vars(loop.start), *operand_vars(loop.stop))):
+            return []  # elements are read before the loop and written behind it by the names of its bounds
         ahead = 1 if loop.step == Const(1) else -1
-        return [w for held in by_class.values() if held for w in self.window(held, positions) if _recurs(loop.body, w.offsets, ahead)]
+        return [w for held in by_class.values() if held for w in self.window(held, positions, bound) if _recurs(loop.body, w.offsets, ahead)]
 
     def accesses(self, statements: Block, always: bool = True) -> Iterator[_Access | str]:
         """Each element that is read or stored, and the name of each array of which something else is done."""
@@ -139,7 +161,7 @@ class _Neighbours:
                 yield from self.accesses(stmt.then, always=False)
                 yield from self.accesses(stmt.orelse, always=False)
 
-    def window(self, held: Sequence[_Access], positions: Positions) -> Iterator[_Window]:
+    def window(self, held: Sequence[_Access], positions: Positions, bound: Set[str]) -> Iterator[_Window]:
         first = held[0]
         t = self.types[first.array]
         moving = [k for k, item in enumerate(first.index) if positions.moves(item)]
@@ -149,6 +171,8 @@ class _Neighbours:
         others = [a.index[:axis] + a.index[axis + 1 :] for a in held]
         rests = [self.rest(a.index[axis], positions) for a in held]
         base = rests[0]
+        if not bound.isdisjoint(n for o in others[0] for n in operand_vars(o)):
+            return
         if base is None or any(o != others[0] for o in others) or any(r is None or (r - base).terms for r in rests):
             return
         apart = [(r - base).constant for r in rests if r is not None]
