@@ -10,6 +10,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.jacobians import Pullback, numbers
+from stgrad.stubs import Stub
 from stgrad.tangent_calls import WIDTH, Point, Pushforward
 from stgrad.values import Sym
 
@@ -72,11 +73,8 @@ def items_of(f: Callable[..., Any], pullback: Pullback) -> Callable[..., Any]:
     return batch_jacobian
 
 
-class Arrays:
+class Arrays(Stub):
     """`arrays(y, x)`: x, where both are arrays with an axis for the items."""
-
-    def __call__(self, y: Any, x: Any) -> Any:
-        raise TypeError("it is called in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         for what, value in zip(("result", "argument"), args, strict=True):

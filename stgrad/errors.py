@@ -277,6 +277,13 @@ class ZeroGradientWarning(UserWarning):
     """
 
 
+class KinkWarning(UserWarning):
+    """A function has a kink or a jump where its gradient was checked: there are several derivatives, and the check tells of their mean alone.
+
+    Example: `check_gradient(abs, (0.0,))`. Fix: check at arguments away from it.
+    """
+
+
 class RunsPlainlyWarning(UserWarning):
     """A function that the compiler does not take runs in plain Python, where its derivative is recorded: the same results, without the speed."""
 

@@ -15,18 +15,16 @@ import numpy as np
 from stgrad import errors
 from stgrad.as_python import first_of
 from stgrad.request import Derivative
+from stgrad.stubs import Stub
 from stgrad.transformed import Transformed
 from stgrad.values import Growing, Sym, leaves, map_leaves
 
 
-class Pullback:
+class Pullback(Stub):
     """`pullback(args, kwargs, cotangents)` in a program that is read: the cotangents of the chosen arguments, a tuple."""
 
     def __init__(self, f: Callable[..., Any], names: tuple[str, ...], has_aux: bool = False) -> None:
         self.transformed = Transformed(Derivative(f, "vjp", names, False, has_aux))
-
-    def __call__(self, args: Any, kwargs: Any, cotangents: Any) -> Any:
-        raise TypeError("a pullback is called in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         from stgrad.nested import call_inline
@@ -84,11 +82,8 @@ def numbers(tree: Any) -> list[Any]:
     return [tree] if np.issubdtype(np.result_type(tree), np.inexact) else []
 
 
-class Filled:
+class Filled(Stub):
     """`filled(tree, items)` in a program that is read: the structure of a tree with other items for its numbers, None for the rest."""
-
-    def __call__(self, tree: Any, items: Any) -> Any:
-        raise TypeError("a structure is filled in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         tree, items = args
@@ -96,11 +91,8 @@ class Filled:
         return map_leaves(lambda leaf, _: next(rest) if frame.call(numbers, (leaf,), {}) else None, tree)
 
 
-class Settled:
+class Settled(Stub):
     """`settled(y)` in a program that is read: a result as it is; refused where it has a list of run-time length, which has no Jacobian."""
-
-    def __call__(self, tree: Any) -> Any:
-        raise TypeError("a result is settled in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         if any(isinstance(leaf, Growing) for leaf in leaves(args[0])):

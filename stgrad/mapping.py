@@ -17,14 +17,8 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.instances import attributes_of
+from stgrad.stubs import Stub
 from stgrad.values import Growing, Record, Sym, Value, closed, is_number, leaves, map_leaves, opened, operand_of, type_of
-
-
-class _Read:
-    """What is called in programs that are read."""
-
-    def __call__(self, *args: Any) -> Any:
-        raise TypeError("it is called in programs that are read")
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ def _is_array(value: Value) -> bool:
 
 
 @dataclass(frozen=True)
-class Size(_Read):
+class Size(Stub):
     """`size(args, kwargs)`: how many items there are, the extent of every mapped axis.
 
     Raises ShapeError while the program is read, or ValueError as it runs, where the extents differ.
@@ -124,7 +118,7 @@ def _must_equal(frame: Any, one: tuple[Value, Any, str], other: tuple[Value, Any
 
 
 @dataclass(frozen=True)
-class Item(_Read):
+class Item(Stub):
     """`item(args, kwargs, k)`: the arguments of the k-th call."""
 
     axes: Axes
@@ -144,7 +138,7 @@ class Item(_Read):
 
 
 @dataclass(frozen=True)
-class Whole(_Read):
+class Whole(Stub):
     """`whole(items, first)`: of a list of results the result of the batch; `first` is one result where some of its parts are the same for all."""
 
     out_axes: Any
@@ -187,7 +181,7 @@ class Whole(_Read):
 
 
 @dataclass(frozen=True)
-class Common(_Read):
+class Common(Stub):
     """`common(args, kwargs, y)`: refuse a result with parts that are to be the same for all items, and depend on what is mapped."""
 
     f: Any

@@ -10,6 +10,7 @@ from typing import Any
 
 from stgrad import errors
 from stgrad import source as sources
+from stgrad.analysis.zeros import warn_of_zeros
 from stgrad.frontend import Reading, inline
 from stgrad.frontend.draws import refuse_draws
 from stgrad.ir import Loc
@@ -49,7 +50,10 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
 
     specs = {name: map_leaves(spec, value, name) for name, value in bound.arguments.items()}
     with _nested(target, frame), within_own(getattr(target, "options", DEFAULT).memory):
-        reading = array_program(target, specs, Trace())
+        trace = Trace()
+        reading = array_program(target, specs, trace)
+    if trace.primal is not None and _is_ours(target, frame) and not hasattr(target.derivative.function, "derivative"):
+        warn_of_zeros(*trace.primal, function_name(target.derivative), once=True)
     if not (once and _alone(target, frame)):
         refuse_draws(reading.function, "the derivative stands inside another function, whose own draws it would have to keep in order")
     return dict(bound.arguments), reading
@@ -57,8 +61,13 @@ def read_inline(target: Any, frame: Any, args: tuple[Value, ...], kwargs: Mappin
 
 def _alone(target: Any, frame: Any) -> bool:
     """Whether the program that is read is one of ours around this derivative, which draws nothing itself."""
+    return _is_ours(target, frame) and frame.depth <= OUR_DEPTH
+
+
+def _is_ours(target: Any, frame: Any) -> bool:
+    """Whether the program that is read is one of ours around this derivative."""
     around = frame.builder.around
-    return around is not None and innermost(around) is innermost(target) and frame.depth <= OUR_DEPTH
+    return around is not None and innermost(around) is innermost(target)
 
 
 def _default(frame: Any, function: Any, name: str, value: Any) -> Value:

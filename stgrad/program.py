@@ -91,6 +91,9 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
     result, aux = _outputs(request, inner)
     wrt = [leaf.name for name in request.wrt for leaf in float_leaves(name, argument_of(inner, name))]
     leaf_list = list(leaves(inner.result))
+    if request.mode not in ("grad", "value_and_grad"):
+        floats = tuple(operand_of(v) for v in leaf_list if any(v is r for r in leaves(result)) and is_float(v))
+        trace.primal = (replace(inner.function, result=Pack(floats)), wrt)
     if request.mode in FURTHER:
         return FURTHER[request.mode](request, inner, trace, wrt)
     chosen = [i for i, v in enumerate(leaf_list) if any(v is r for r in leaves(result)) and is_float(v)]
@@ -103,7 +106,8 @@ def _derive(request: Derivative, inner: Reading, trace: Trace) -> Reading:
         chosen = [i for i, v in enumerate(leaf_list) if v is result][:1] if isinstance(result, Sym) else []
     fn = inner.function
     no_writes_around(inner)
-    trace.primal = (replace(fn, result=Pack(tuple(operand_of(leaf_list[i]) for i in chosen))), wrt) if chosen else None
+    if request.mode != "vjp" and chosen:
+        trace.primal = (replace(fn, result=Pack((operand_of(leaf_list[chosen[0]]),))), wrt)
     with_value = request.mode != "grad" or request.has_aux
     program = differentiate(fn, wrt, splice, trace, seeds=request.mode == "vjp", with_value=with_value, outputs=chosen)
     if request.sweep == "auto" and chosen and (found := lighter(fn, wrt, splice, program, with_value, chosen[0], trace.keep)) is not None:

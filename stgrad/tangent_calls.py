@@ -17,20 +17,18 @@ from stgrad.jacobians import checked_rows, is_complex
 from stgrad.mode_choices import say
 from stgrad.points import along as paired_along
 from stgrad.request import Derivative, signature_of
+from stgrad.stubs import Stub
 from stgrad.transformed import Transformed
 from stgrad.values import Sym, is_number, leaves, map_leaves
 
 WIDTH = 4  # directions in an array that run beside one another
 
 
-class _Read:
+class _Read(Stub):
     """What is called in programs that are read, for a function and the names of some of its arguments."""
 
     def __init__(self, f: Callable[..., Any], names: tuple[str, ...], single: bool = False, has_aux: bool = False) -> None:
         self.f, self.names, self.single, self.has_aux = f, names, single, has_aux
-
-    def __call__(self, *args: Any) -> Any:
-        raise TypeError("it is called in programs that are read")
 
     def arguments(self, args: Any, kwargs: Any) -> list[Any]:
         """The chosen arguments of a call; `args[1]` is one of `*args`."""
@@ -62,13 +60,16 @@ class Pushforward(_Read):
         return self.pushed(frame, positional, keywords, pattern, seeds)
 
     mode = "jvp"
-    once = False  # whether the program around it calls it once
 
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
         from stgrad.nested import call_inline
 
         target = Transformed(Derivative(self.f, self.mode, self.names, False, self.has_aux, pattern))
-        return call_inline(target, frame, tuple(positional), keywords, seeds, self.once)
+        return call_inline(target, frame, tuple(positional), keywords, seeds, self.is_once(positional, keywords))
+
+    def is_once(self, positional: Any, keywords: Any) -> bool:
+        """Whether the program around it calls it once."""
+        return False
 
 
 class Every(_Read):
@@ -134,7 +135,8 @@ class Tangent(Pushforward):
 class Once(Tangent):
     """The same in a program that calls it once."""
 
-    once = True
+    def is_once(self, positional: Any, keywords: Any) -> bool:
+        return True
 
 
 class Series(Pushforward):
@@ -149,10 +151,12 @@ class Gradient(Pushforward):
     def pushed(self, frame: Any, positional: Any, keywords: Any, pattern: Any, seeds: list[Any]) -> Any:
         from stgrad.program import must_be_scalar
 
-        self.once = not any(isinstance(leaf, Sym) and leaf.type.array for a in self.arguments(positional, keywords) for leaf in leaves(a) if _is_float(leaf))
         value, tangents = super().pushed(frame, positional, keywords, pattern, seeds)
         must_be_scalar(value[0] if self.has_aux else value, self.f)
         return value, tangents
+
+    def is_once(self, positional: Any, keywords: Any) -> bool:
+        return not any(isinstance(leaf, Sym) and leaf.type.array for a in self.arguments(positional, keywords) for leaf in leaves(a) if _is_float(leaf))
 
 
 class Point(_Read):
@@ -256,11 +260,8 @@ def _paired(a: Any, d: Any, frame: Any) -> list[tuple[Any, Any]]:
         raise errors.ShapeError(str(problem), frame.builder.loc) from None
 
 
-class Aligned:
+class Aligned(Stub):
     """`aligned(gradients, tangents)` in a program that is read: the pairs of numbers and arrays in which there is a tangent."""
-
-    def __call__(self, gradients: Any, tangents: Any) -> Any:
-        raise TypeError("it is called in programs that are read")
 
     def _stgrad_call_(self, frame: Any, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
         return [pair for pair in _paired(args[0], args[1], frame) if pair[1] is not None and _is_float(pair[0])]

@@ -1,5 +1,7 @@
 """What `check_gradient` says of a gradient that is not the one of differences."""
 
+import warnings
+
 import numba
 import numpy as np
 import pytest
@@ -14,6 +16,17 @@ from stgrad.testing import GradientError, gradients
 def test_kinks_are_told(function):
     with pytest.raises(GradientError, match="there is a kink or a jump at these arguments"):
         check_gradient(function, [np.array([1.0, 0.0, 2.0])])
+
+
+@pytest.mark.parametrize("function", [lambda x: np.sum(np.abs(x)), lambda x: np.sum(np.maximum(x, 0.0)) + x[0] * x[2], lambda x: abs(x[1]) * x[2]])
+def test_a_kink_that_the_gradient_passes_by_is_told(function):
+    with pytest.warns(errors.KinkWarning, match="a kink or a jump is at these arguments, seen as argument `x` moves") as caught:
+        testing.check_gradient(function, (np.array([1.0, 0.0, 2.0]),))
+    assert {w.filename for w in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", errors.KinkWarning)
+        testing.check_gradient(function, (np.array([1.0, 0.5, 2.0]),))
+        testing.check_gradient(lambda x: np.exp(20.0 * np.sum(x)), (np.array([0.3, 0.4]),))
 
 
 def test_smooth_functions_get_no_such_hint():

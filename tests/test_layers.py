@@ -16,7 +16,7 @@ from stgrad.transforms.registry import REGISTRY
 ROOT = Path(stgrad.__file__).parent
 
 LAYERS = [
-    {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types", "renaming"},
+    {"errors", "manual", "names", "line_costs", "progress", "checkpoints", "hooks", "cache", "contents", "implicit", "instances", "types", "renaming", "stubs"},
     {"rules", "budgets", "resolutions", "inner_code", "variable_lifetimes", "kept_stores", "decompiled"},
     {"ir", "lookups", "native", "generated", "stack_slots"},
     {"source", "printer", "runtime", "verify", "values"},

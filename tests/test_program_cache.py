@@ -267,3 +267,35 @@ def test_compiled_ahead_of_time(run, signature):
     program = textwrap.dedent(program)
     run(program + f"stgrad.compile(g, {signature})\n")
     assert run(program + "g(x)" + textwrap.dedent(HITS))[-1] == "[2. 2. 2.] False 0"
+
+
+CALLS = (  # in pairs
+    "hvp(f, (x, y), (x, None))[0]", "hvp(f, (x, y), (None, x))[1]", "hvp(f)(x, y, x)", "hvp(f, 1)(x, y, x)", "jvp(v, (x, y), (x, None))[1]",
+    "jvp(v, (x, y), (None, x))[1]", "jacfwd(v)(x, y)", "jacfwd(v, 1)(x, y)", "jacrev(v)(x, y)", "jacrev(v, 1)(x, y)", "hessian(f)(x, y)", "hessian(f, 1)(x, y)",
+    "vjp(v, x, y)[1](y)[0]", "vjp(v, x, y)[1](y)[1]", "linearize(v, x, y)[1](x, None)", "linearize(v, x, y)[1](None, x)",
+    "vmap(v, (0, None))(np.arange(9.0).reshape(3, 3), y)", "vmap(v, (1, None))(np.arange(9.0).reshape(3, 3), y)",
+    "grad(f, mode='forward')(x, y)", "grad(f, 1, mode='forward')(x, y)", "jet(v, (x, y), ((x,), (y,)))[1][0]", "jet(v, (x, y), ((x, y), (y, x)))[1][1]",
+)  # fmt: skip
+OPERATORS = """
+    scale = 2.0
+    x, y = np.linspace(0.1, 1.0, 3), np.array([2.0, 3.0, 4.0])
+    def f(x, y):
+        return np.sum(np.sin(scale * x) * y * y)
+    def v(x, y):
+        return np.sin(scale * x) * y
+"""
+
+
+def test_the_second_process_runs_no_compiler_for_operators(run):
+    def lines(scale: str, calls: tuple[str, ...] = CALLS) -> tuple[list[list[float]], bool]:
+        shown = "".join(f"    print(*np.ravel(stgrad.{call}))\n" for call in calls)
+        *found, compiled = run(OPERATORS.replace("2.0", scale, 1) + shown + "    print(compiled())")
+        return [[float(n) for n in line.split()] for line in found], compiled == "True"
+
+    first, again, other = lines("2.0"), lines("2.0"), lines("np.float32(0.5)", CALLS[::5])
+    assert (first[1], again[1], other[1]) == (True, False, True)
+    for one, two in zip(first[0], again[0], strict=True):
+        assert one == pytest.approx(two, rel=1e-14)
+    assert not any(one == pytest.approx(two) for one, two in zip(first[0][::5], other[0], strict=True))
+    for one, two in zip(first[0][::2], first[0][1::2], strict=True):  # what differs in names and axes alone is not taken for another
+        assert one != pytest.approx(two)

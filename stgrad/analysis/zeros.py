@@ -13,9 +13,14 @@ from stgrad.errors import ZeroGradientWarning
 from stgrad.ir import Assign, Block, Const, Custom, Function, Stmt, map_blocks, reads, walk
 from stgrad.ir.ops import operation
 
+_told: set[str] = set()
 
-def warn_of_zeros(fn: Function, wrt: Sequence[str], name: str) -> None:
-    """Warn if the result of a program depends on its parameters `wrt`, and its gradient does not; the place is the first line that cuts it off."""
+
+def warn_of_zeros(fn: Function, wrt: Sequence[str], name: str, *, once: bool = False) -> None:
+    """Warn if the result of a program depends on its parameters `wrt`, and its gradient does not; the place is the first line that cuts it off.
+
+    `once`: each function once in a process, as what reads it may do so several times for one program.
+    """
     if result_names(fn) & activity(fn, wrt).varied:
         return
     found = cut(fn, wrt)
@@ -26,6 +31,8 @@ def warn_of_zeros(fn: Function, wrt: Sequence[str], name: str) -> None:
         f"the gradient of `{name}` is zero wherever there is one: `{found.op}` in line {loc.line} ({loc.text.strip()}) is constant between its jumps, "
         "and nothing else leads from the arguments to the result (stgrad.stop_gradient says that this is meant)"
     )
+    if once and (message in _told or _told.add(message)):  # type: ignore[func-returns-value]
+        return
     warnings.warn_explicit(message, ZeroGradientWarning, loc.file, loc.line)
 
 

@@ -13,6 +13,7 @@ import hashlib
 import linecache
 import sys
 import types
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from stgrad.hooks import custom_gradient, custom_jvp, custom_vjp
 from stgrad.lookups import ABSENT, LIBRARIES, root_of
 from stgrad.registered import registration_of
 from stgrad.source import is_dispatcher
+from stgrad.stubs import Stub
 
 _NUMBERS = (bool, int, float, complex, str, bytes, range, type(None), type(Ellipsis))
 _UFUNCS = ("numpy", "scipy.special")  # where ufuncs are looked for by name: they do not say where they are from
@@ -115,6 +117,8 @@ class Identity:
         if request is not None:
             options = [request.mode, list(request.wrt), request.single, request.has_aux, *request_options(request)]
             return ["derivative", options, self.describe(request.function)]
+        if isinstance(value, Stub) or _is_record_of_ours(value):
+            return [*self._placed(value, ["ours", class_name(type(value))]), *([name, self._item(v)] for name, v in sorted(vars(value).items()))]
         if isinstance(value, checkpoint):
             return self._placed(value, ["checkpoint", self.describe(value.fun)])
         if isinstance(value, custom_gradient):
@@ -158,6 +162,12 @@ def _plain_array(value: np.ndarray[Any, Any]) -> list[Any]:
     if type(value) is not np.ndarray or not is_numeric(value):  # no parameter carries what it holds
         raise Unknown(f"a {type(value).__name__} of {value.dtype}")
     return [value.dtype.name, list(form_of(value)[1:])]
+
+
+def _is_record_of_ours(value: Any) -> bool:
+    """Whether a value is one of the compiler's own records that nothing changes."""
+    cls: Any = type(value)
+    return is_dataclass(value) and root_of(cls) == "stgrad" and bool(cls.__dataclass_params__.frozen)
 
 
 def _qualified(value: Any) -> str:

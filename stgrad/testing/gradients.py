@@ -10,19 +10,21 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stgrad import errors, values
 from stgrad import source as sources
-from stgrad import values
 from stgrad.api import grad, parameter_names
 from stgrad.directional import jvp
+from stgrad.errors import KinkWarning
 from stgrad.program import signature_of
 from stgrad.recursion import text_of
-from stgrad.values import Sym, closed, opened, rebuild
+from stgrad.testing.directions import inner, is_float, leaves, map_leaves, moved, noise
+from stgrad.values import Sym, rebuild
 
 STEPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 TINY = 1e-30  # the complex step: no subtraction, so no cancellation
@@ -41,56 +43,6 @@ class Tolerances:
     differences: float = 2e-6
     single: float = 2e-3  # where an argument is float32
     second: float = 2e-5
-
-
-# --------------------------------------------------------------------------- structures of numbers
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """The leaves of a structure; attributes of instances too."""
-    return values.leaves(opened(value))
-
-
-def map_leaves(f: Callable[[Any, str], Any], value: Any) -> Any:
-    return closed(values.map_leaves(f, opened(value)))
-
-
-def is_float(leaf: Any) -> bool:
-    """Whether a leaf of an argument can carry a derivative."""
-    return isinstance(leaf, (float, complex, np.floating, np.complexfloating)) or isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc"
-
-
-def noise(rng: np.random.Generator, leaf: Any) -> Any:
-    """A random direction for a leaf: None for what has no derivative."""
-    if not is_float(leaf):
-        return None
-    v = rng.uniform(0.3, 1.0, np.shape(leaf)) * rng.choice([-1.0, 1.0], np.shape(leaf))
-    if np.iscomplexobj(leaf):
-        v = v + 1j * rng.uniform(0.3, 1.0, np.shape(leaf))
-    return v
-
-
-def moved(value: Any, direction: Any, step: complex) -> Any:
-    """`value + step * direction`, leaf by leaf, in double precision."""
-    steps = iter(list(leaves(direction)))
-
-    def leaf(x: Any, _: str) -> Any:
-        v = next(steps)
-        if v is None:
-            return copy.copy(x)
-        wide = np.asarray(x, np.result_type(x, np.float64)) + step * v
-        return wide if isinstance(x, np.ndarray) else wide[()].item()
-
-    return map_leaves(leaf, value)
-
-
-def inner(a: Any, b: Any) -> float:
-    """The real inner product of a gradient and a direction; leaves that are None in either count nothing."""
-    total = 0.0
-    for u, v in zip(leaves(a), leaves(b), strict=True):
-        if u is not None and v is not None:
-            total += float(np.real(np.sum(np.conj(np.asarray(u, np.result_type(u, np.float64))) * v)))
-    return total
 
 
 # --------------------------------------------------------------------------- the check
@@ -112,7 +64,7 @@ def check_gradient(
 
     Args:
         f: a function of numbers, arrays and structures of them that returns one real number; one under `numba.njit` is held against its Python code.
-        args: its arguments, away from kinks; where a gradient is wrong beside a kink or a jump, the message says so.
+        args: its arguments, away from kinks; where a gradient is wrong beside a kink or a jump, the message says so, and a `KinkWarning` where it is right.
         order: 1, or 2 for the gradient of the gradient program too.
         modes: which derivatives to check: 'reverse', and 'forward', which is held against it by the dot product.
         argnums: the arguments to differentiate in, by position or name, or several of them; all that hold floats by default.
@@ -220,6 +172,7 @@ class _Check:
         for i, g in zip(self.argnums, self.found, strict=True):
             self.same_structure(self.names[i], self.args[i], g)
         self.compare(self.found, "gradient")
+        self.tell_of_kinks()
         again = self.run(self.gradient)
         if any(not _same_again(a, b) for a, b in zip(leaves(self.found), leaves(again), strict=True) if a is not None):
             self.fail("a second call gives another gradient")
@@ -274,14 +227,25 @@ class _Check:
         return out
 
     def kink(self, f: Function, v: tuple[Any, ...]) -> str:
-        """A hint where the function has a kink or a jump at the arguments: there differences do not settle as their steps shrink."""
-        middle, bends, jumps = float(np.real(f(*self.fresh()))), [], []
+        """A hint where the function has a kink or a jump at the arguments."""
+        return "; there is a kink or a jump at these arguments: check at others, away from it" if self.bent(f, v, f(*self.fresh())) else ""
+
+    def bent(self, f: Function, v: tuple[Any, ...], value: Any) -> bool:
+        """Whether differences do not settle as their steps shrink, around arguments where the function has this value."""
+        middle, bends, jumps = float(np.real(value)), [], []
         for h in (1e-4, 1e-5):
             plus, minus = (float(np.real(f(*moved(self.args, v, s)))) for s in (h, -h))
             bends.append(abs(plus - 2 * middle + minus) / h)
             jumps.append(abs(plus - minus))
-        settles = all(not fine > max(0.5 * coarse, 1e-6 * max(1.0, abs(middle))) for coarse, fine in (bends, jumps))
-        return "" if settles or self.single else "; there is a kink or a jump at these arguments: check at others, away from it"
+        return not self.single and any(fine > max(0.5 * coarse, 1e-6 * max(1.0, abs(middle))) for coarse, fine in (bends, jumps))
+
+    def tell_of_kinks(self) -> None:
+        """Warn of kinks that the gradient passed by: differences to both sides tell their mean, which is one of several derivatives."""
+        for i in self.argnums:
+            if self.bent(self.f, self.direction(i), self.value):
+                said = f"{getattr(self.f, '__name__', 'f')}: a kink or a jump is at these arguments, seen as argument `{self.names[i]}` moves"
+                message = f"{said}; differences tell the mean of its two sides, and that is what the gradient was compared with: check at others, away from it"
+                warnings.warn(message, KinkWarning, stacklevel=errors.users_level())
 
     def complex_step(self, v: tuple[Any, ...]) -> float | None:
         """None where the function does not take complex numbers, whatever it raises then: Numba's functions have errors of their own for it."""

@@ -16,7 +16,8 @@ from stgrad.jacobians import Pullback, product
 from stgrad.points import floats
 from stgrad.request import Derivative, Options, signature_of
 from stgrad.stage_texts import texts_of
-from stgrad.testing.gradients import GradientError, Tolerances, inner, is_float, leaves, map_leaves, moved, noise
+from stgrad.testing.directions import inner, is_float, leaves, map_leaves, moved, noise
+from stgrad.testing.gradients import GradientError, Tolerances
 from stgrad.transformed import Transformed
 from stgrad.values import Sym
 

@@ -13,6 +13,7 @@ import pytest
 from programs.registry import EXAMPLES
 
 import stgrad
+from stgrad.analysis import zeros
 from stgrad.analysis.activity import activity
 from stgrad.analysis.liveness import result_names
 from stgrad.analysis.zeros import cut
@@ -131,6 +132,31 @@ def test_says_nothing_of_the_corpus():
         if not result_names(reading.function) & activity(reading.function, wrt).varied and cut(reading.function, wrt) is not None:
             told.append(example.name)
     assert not told
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: stgrad.jvp(f, (X,), (X,))[1],
+        lambda f: stgrad.linearize(f, X)[1](X),
+        lambda f: stgrad.jacfwd(f)(X),
+        lambda f: stgrad.jacrev(f, jit=False)(X),
+        lambda f: stgrad.jacobian(f, jit=False)(X),
+        lambda f: stgrad.jvp(f, jit=False)((X,), (X,))[1],
+        lambda f: stgrad.grad(lambda x: np.sum(f(x)), mode="forward")(X),
+    ],
+)
+def test_other_derivatives_tell_once(derivative):
+    def steps(x):
+        return np.floor(x) * 2.0
+
+    zeros._told.clear()
+    with pytest.warns(ZeroGradientWarning, match=r"np\.floor") as caught:
+        assert np.all(derivative(steps) == 0.0)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ZeroGradientWarning)
+        derivative(lambda x: np.floor(x) * x)
 
 
 @pytest.mark.parametrize("jit", [False, True])
