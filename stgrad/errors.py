@@ -23,6 +23,7 @@ LIMITS_PAGE = "docs/limits.md"
 NO_TRIP = "a loop makes no trip"
 NO_COMMON_SHAPE = "operands could not be broadcast together (line"
 SQUEEZED = "np.squeeze drops other axes as the program runs"
+FEWER = "zip: an array has fewer items than what stands beside it"
 RAGGED = "the arrays in a list have different shapes"
 NOT_COMPILED = "the program comes to a path that is not compiled: "  # what is refused there follows
 

@@ -395,7 +395,7 @@ class Transformed(Programs):
         try:
             return call(self._other())
         except errors.StgradError as other:
-            if str(problem).startswith(errors.SQUEEZED):  # NumPy raises nothing there
+            if str(problem).startswith((errors.SQUEEZED, errors.FEWER)):  # Python raises nothing there
                 return plainly(self._last_resort(other), other)
             problem.add_note(f"Nor can stgrad broadcast here as the program runs: {other}")
             raise problem from None

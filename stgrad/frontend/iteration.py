@@ -11,6 +11,7 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.cursors import is_cursor, refuse_spent
+from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame
 from stgrad.frontend.heap import current
 from stgrad.frontend.indexing import above, load
@@ -214,12 +215,20 @@ def gives_one_more(frame: Frame, node: Any) -> errors.StgradError:
 
 
 def first_items(frame: Frame, value: Value, count: int, node: Any) -> list[Value]:
-    """So many items of a value of unknown length, which the program tests to be there."""
+    """So many items of a value of unknown length, which the program tests to be there; where the test has failed, the length must be known."""
     counted = count_items(frame, value, node)
     if is_static(counted.length):
         return [counted.item(k) for k in range(count if counted.length is None else min(count, counted.length))]
+    if ASSUMPTION.get().run_time:
+        raise errors.NeedStaticError(
+            f"an array that a `zip` pairs with {count} items may be shorter",
+            frame.loc(node) if node is not None else frame.builder.loc,
+            reason="how many items it has must be known when the program is made",
+            hint="loop over the positions: for k in range(min(len(items), len(x)))",
+        )
+    ASSUMPTION.get().note(inside=True)
     short = binary(frame, gast.Lt, counted.length, count)
-    message = Effect("raise", (Const("ValueError"), Const(f"zip: {count} items are paired with an array of fewer")), (), frame.builder.loc)
+    message = Effect("raise", (Const("ValueError"), Const(errors.with_line(errors.FEWER, frame.builder.loc))), (), frame.builder.loc)
     frame.builder.emit(If(short.operand, (message,), (), frame.builder.loc))
     return [counted.item(k) for k in range(count)]
 
