@@ -51,7 +51,9 @@ def users_level() -> int:
     return level
 
 
-def render(message: str, loc: Location | None = None, reason: str = "", hint: str = "", anchor: str = "") -> str:
+def render(
+    message: str, loc: Location | None = None, reason: str = "", hint: str = "", anchor: str = "", within: tuple[str, Location] | None = None
+) -> str:
     """The text of an error.
 
     >>> print(render("`async` is not supported", reason="it has no order", hint="write a function", anchor="async"))
@@ -63,6 +65,8 @@ def render(message: str, loc: Location | None = None, reason: str = "", hint: st
     parts = [message]
     if loc is not None:
         parts.append(_place(loc))
+    if within is not None and loc is not None and loc.file != within[1].file:
+        parts.append(_place(within[1], f"  in `{within[0]}`, called at "))
     for label, text in (("why", reason), ("instead", hint)):
         if text:
             parts.append(f"  {label + ':':<8} " + text.replace("\n", "\n" + " " * 11))
@@ -71,9 +75,9 @@ def render(message: str, loc: Location | None = None, reason: str = "", hint: st
     return "\n".join(parts)
 
 
-def _place(loc: Location) -> str:
+def _place(loc: Location, lead: str = "  at ") -> str:
     """`file:line` and, where the source line is known, the line with carets below the columns."""
-    place = f"  at {loc.file}:{loc.line}"
+    place = f"{lead}{loc.file}:{loc.line}"
     text = loc.text.rstrip()
     code = text.lstrip()
     if not code:
@@ -83,6 +87,10 @@ def _place(loc: Location) -> str:
     end = loc.end_col - indent if loc.end_col > loc.col else len(code)
     carets = "^" * max(min(end, len(code)) - start, 1)
     return f"{place}\n    {code}\n    {' ' * start}{carets}"
+
+
+class Signal(BaseException):
+    """What the compiler tells itself while it reads a program: no `except` of that program, whatever it catches, is meant."""
 
 
 class StgradError(Exception):
@@ -110,11 +118,12 @@ class StgradError(Exception):
         self.plainly = True  # whether a run in plain Python, of copies of the arguments, is what the program means
         self.left = True  # whether a side of a branch that it stands on may end the program in its place
         self.passes = False  # whether it is no refusal, but for who asked for the program
+        self.within: tuple[str, Location] | None = None  # the function of another file that it is in, and where that is called
         self.once = False  # whether it is about a constant that is kept outside, which a run in plain Python leaves there
         super().__init__(message)
 
     def __str__(self) -> str:
-        return render(self.message, self.loc, self.reason, self.hint, self.anchor)
+        return render(self.message, self.loc, self.reason, self.hint, self.anchor, self.within)
 
     def at(self, loc: Location | None) -> StgradError:
         """The error itself, now with a location where it had none."""

@@ -304,7 +304,7 @@ class Programs:
                 try:
                     program = compiled(fixed) if known or leaving else self._selecting(lambda: compiled(specs), *problems)
                 except errors.StgradError as left:  # what is left where all that can be known is
-                    problems.append(left)
+                    problems += [] if leaving and isinstance(left, errors.UndefinedNameError) else [left]  # what a side exit leaves out binds no names
                     tried.append(fixed)
                     continue
                 self._known_of = max(self._known_of, known)

@@ -26,7 +26,7 @@ from stgrad.frontend.departures import Leaves
 from stgrad.frontend.escapes import Escapes, exception_of, raises, refused, tested, untested
 from stgrad.frontend.extents import ASSUMPTION
 from stgrad.frontend.frame import Frame, executes, same_type
-from stgrad.frontend.heap import Grows, State, contents, put, reachable
+from stgrad.frontend.heap import State, contents, put, reachable
 from stgrad.frontend.operations import binary
 from stgrad.frontend.text import UNKNOWN, RunTimeText
 from stgrad.frontend.values import Known, Maybe, Sym, Value, is_plain_number
@@ -49,8 +49,6 @@ def try_statement(frame: Frame, node: Any) -> None:
     ASSUMPTION.get().around += takes_tests
     try:
         _guarded(frame, node, handlers)
-    except Grows:
-        raise
     except Leaves as leaves:
         if leaves.kind is not None:  # what is certain to raise is the last statement
             raised = frame.builder.out.pop()
@@ -118,12 +116,12 @@ def _run(frame: Frame, body: list[Any], caught: tuple[Any, ...]) -> BaseExceptio
     """Read the body; the exception that it is certain to raise, if one of `caught`."""
     try:
         frame.execute(body)
-    except Grows:
-        raise
     except Leaves as leaves:
         if leaves.kind is None or not issubclass(leaves.kind, caught):
             raise
         return exception_of(frame.builder.out.pop(), frame.builder)
+    except errors.Signal:  # a handler may catch BaseException
+        raise
     except errors.StgradError as error:
         cause = raised_by_python(error)
         if cause is None or not isinstance(cause, caught):
@@ -196,8 +194,6 @@ class _Attempt:
         self.behind = {}
         try:
             frame.execute([stmt])
-        except Grows:
-            raise
         except (Leaves, Exception):  # noqa: BLE001  (what a certain `raise` raises; it is met again)
             state.restore()
             return False
@@ -218,8 +214,9 @@ class _Attempt:
         block, _, _ = escapes.block(tested(read.block, builder, self.caught))
         self.no_change_before(read)
         after = dict(frame.env)
-        builder.copy_to(failed, False)
-        builder.copy_to(which, 0)
+        if escapes.caught:
+            builder.copy_to(failed, False)
+            builder.copy_to(which, 0)
         builder.out.extend(block)
 
         def handle() -> None:
@@ -234,7 +231,10 @@ class _Attempt:
                 raise read.leaves
             self.statements(rest)
 
-        branch(frame, failed, handle, go_on, "_t")
+        if escapes.caught:
+            branch(frame, failed, handle, go_on, "_t")
+        else:  # read again, with a list that grows, it may not fail
+            go_on()
 
     def hold_numbers(self) -> None:
         """Known numbers that the statement changes get the variables that it changes: a handler finds in them how far a loop or branch came."""

@@ -28,7 +28,7 @@ ITEMS = "[]"  # said of the buffer of a list whose items are such numbers
 MAKERS: tuple[Any, ...] = (np.select,)  # written as rules, which give numbers
 
 
-class ChangedInPlace(BaseException):
+class ChangedInPlace(errors.Signal):
     """A number that stands for an array without axes is changed: the program is to be read again, with arrays."""
 
 

@@ -35,7 +35,7 @@ def refuse_own_class(builder: Builder, array: np.ndarray[Any, Any], name: str) -
         raise errors.TypeInferenceError(what, builder.loc, hint=f"make an array of it outside of the function: np.asarray({name})")
 
 
-class Borrows(Exception):
+class Borrows(errors.Signal):
     """A container from outside changes: to be read again with a copy of it."""
 
     def __init__(self, name: str, container: Any) -> None:

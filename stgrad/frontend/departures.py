@@ -9,7 +9,7 @@ from stgrad import errors
 from stgrad.frontend.values import Chosen
 
 
-class Leaves(BaseException):
+class Leaves(errors.Signal):
     """This side of a branch ends by raising an exception: nothing behind it runs, and what it bound is never read.
 
     `kind` is the class of the exception, None where it is one of several.
@@ -43,5 +43,5 @@ class Unreached(errors.UndefinedNameError):
         return self if self.earlier() else errors.UndefinedNameError(self.message, self.loc, reason=self.reason, hint=self.hint)
 
 
-class TestChanges(Exception):
+class TestChanges(errors.Signal):
     """The condition of a `while` changes what is there before it: it is evaluated once more than the body runs."""

@@ -27,7 +27,7 @@ from stgrad.frontend.indexing import load, table_for
 from stgrad.frontend.iteration import Range, used_once
 from stgrad.frontend.local_classes import local_class
 from stgrad.frontend.operations import BINARY, COMPARE, binary, flag, truth, unary
-from stgrad.frontend.optionals import knowing, parts, unwrapped
+from stgrad.frontend.optionals import bound_or_end, knowing, parts, unwrapped
 from stgrad.frontend.searching import in_range
 from stgrad.frontend.text import UNKNOWN, RunTimeText, holds, known_text, known_texts
 from stgrad.frontend.truth_values import may_be_either
@@ -315,7 +315,12 @@ def walrus(frame: Frame, node: Any) -> Value:
 
 @evaluates(gast.Slice)
 def slice_display(frame: Frame, node: Any) -> Value:
-    return slice(*(frame.evaluate(part) if part is not None else None for part in (node.lower, node.upper, node.step)))
+    lower, upper = (frame.evaluate_raw(part) if part is not None else None for part in (node.lower, node.upper))
+    for part, bound in ((node.lower, lower), (node.upper, upper)):
+        if isinstance(bound, Chosen):
+            raise Chooses(part, bound)
+    step = frame.evaluate(node.step) if node.step is not None else None
+    return slice(bound_or_end(frame, lower, step, last=False), bound_or_end(frame, upper, step, last=True), step)
 
 
 @evaluates(gast.Subscript)

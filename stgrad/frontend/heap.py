@@ -33,7 +33,7 @@ class Region:
     changed_at: dict[int, int] = field(default_factory=dict)  # how many of those there were at the first change of each
 
 
-class Grows(Exception):
+class Grows(errors.Signal):
     """A list gets an item in a region outside of which it exists: to be read again from the `depth`-th region with a list that grows.
 
     A dict that is asked for a key of the running program is a table from there on (see `stgrad.frontend.tables`).

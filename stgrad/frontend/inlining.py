@@ -42,8 +42,12 @@ def inline_function(frame: Frame, function: Any, args: tuple[Value, ...], kwargs
     try:
         return _function(frame, function, args, kwargs, frame.unroll if unroll is None else unroll)
     except errors.StgradError as problem:
-        if here is not None and problem.loc is not None and ours(function) and problem.loc.file == function.__code__.co_filename:
+        file = function.__code__.co_filename
+        if here is not None and problem.loc is not None and ours(function) and problem.loc.file == file:
             problem.loc = here
+        elif here is not None and here.file != file and not ours(function):
+            public = [part for part in function.__module__.split(".") if not part.startswith("_")]
+            problem.within = (".".join([*public, function.__qualname__]), here)
         raise
 
 

@@ -19,10 +19,11 @@ import numpy as np
 
 from stgrad import errors
 from stgrad.frontend.frame import UNWRAP, Frame
-from stgrad.frontend.values import Optional, Sym, Value, is_number, map_leaves, rebuild
+from stgrad.frontend.values import Optional, Sym, Value, is_number, map_leaves, rebuild, static_of
 from stgrad.ir import Const, Effect, If
 
 _NONE, _SOME = "none", "some"
+BEYOND = 1 << 40  # more items than an array has
 
 
 def can_be_optional(value: Value) -> bool:
@@ -64,6 +65,21 @@ def numbers_in(frame: Frame, value: Value) -> Value:
         items = [numbers_in(frame, v) for v in value]
         return rebuild(value, items) if any(a is not b for a, b in zip(items, value, strict=True)) else value
     return unwrapped(frame, value)
+
+
+def bound_or_end(frame: Frame, bound: Value, step: Value, *, last: bool) -> Value:
+    """A bound of a slice; where it may be None, a number that lies beyond the end which None stands for."""
+    known = static_of(step)
+    if not isinstance(bound, Optional) or not (known is None or is_number(known)):
+        return unwrapped(frame, bound)
+    forward = known is None or known > 0
+    beyond = 0 if forward and not last else BEYOND if forward or not last else -BEYOND
+    return frame.call(_one_of, (bound.none, beyond, bound.value), {})
+
+
+def _one_of(first: Any, one: Any, other: Any) -> Any:
+    """This function is read."""
+    return one if first else other
 
 
 UNWRAP.append(unwrapped)

@@ -17,7 +17,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,7 @@ def by_text(f: Any) -> Callable[..., Any] | None:
 
 def _python(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     module = f.__globals__.get("__name__", "") or ""
-    if module.startswith("stgrad.plain."):
+    if module.startswith("stgrad.plain.") or module.partition(".")[0] == "logging":  # which only says what it is given
         return f(*args, **kwargs)
     if module.startswith("stgrad.") and CALL not in f.__code__.co_freevars:
         return apply(f, args, kwargs)
@@ -198,7 +198,7 @@ def _module(f: Any) -> str:
 
 def _handed(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of native code: functions that it calls are part of the program, those that it keeps or compares are what they are."""
-    if f in _CALLING or isinstance(getattr(f, "__self__", None), list) and f.__name__ == "sort":
+    if isinstance(f, Hashable) and f in _CALLING or isinstance(getattr(f, "__self__", None), list) and f.__name__ == "sort":
         return f(*map(_ready, args), **{k: _ready(v) for k, v in kwargs.items()})
     return f(*args, **kwargs)
 

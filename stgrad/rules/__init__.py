@@ -51,7 +51,7 @@ __all__ = [
 # SciPy module -> the files with its rules
 _SCIPY = {
     "scipy.special": ("special", "gamma", "bessel", "orthogonal", "rarer"),
-    "scipy.linalg": ("scipy_linalg", "scipy_lu", "scipy_matrices", "scipy_factors"),
+    "scipy.linalg": ("scipy_linalg", "scipy_lu", "scipy_matrices", "scipy_factors", "scipy_equations"),
     "scipy.signal": ("signal", "resampling"),
     "scipy.fft": ("scipy_fft", "cosines"),
     "scipy.fftpack": ("fftpack",),

@@ -209,10 +209,19 @@ def _(rng):
 # ------------------------------------------------------------------ eigenvectors
 
 
+def values_alone(w_bar, pairs, a, b, lower):
+    w, v = pairs
+    a_bar = np.matmul(times_columns(v, w_bar), hermitian(v))
+    if b is None:
+        return on_the_half_read(a, a_bar, lower)
+    return on_the_half_read(a, a_bar, lower), on_the_half_read(b, -np.matmul(times_columns(v, w_bar * w), hermitian(v)), lower)
+
+
 @adjoint(sl.eigh)
 def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
     """a v = w b v with v^H b v = 1; see np.linalg.eigh."""
-    refuse(eigvals_only, "scipy.linalg.eigh with eigvals_only=True is not supported", "call scipy.linalg.eigvalsh")
+    if eigvals_only:
+        return values_alone(y_bar, sl.eigh(a, b, lower=lower), a, b, lower)
     w, v = y[0], y[1]
     turned = np.matmul(hermitian(v), y_bar[1])
     middle = over_gaps(w, turned) + np.diag(y_bar[0]) + undetermined_phases(turned, y_bar[1])
@@ -226,8 +235,11 @@ def eigh(y, y_bar, a, b=None, *, lower=True, eigvals_only=False):
 
 @tangent(sl.eigh)
 def eigh_dot(y, a, b=None, a_dot=0.0, b_dot=0.0, *, lower=True, eigvals_only=False):
-    w, v = y[0], y[1]
+    w, v = sl.eigh(a, b, lower=lower) if eigvals_only else y
     inner = np.matmul(hermitian(v), np.matmul(of_the_half_read(a, a_dot, lower), v))
+    if eigvals_only:
+        turned = 0.0 if b is None else w * real_part(diagonal_of(np.matmul(hermitian(v), np.matmul(of_the_half_read(b, b_dot, lower), v))))
+        return real_part(diagonal_of(inner)) - turned
     if b is None:
         return real_part(diagonal_of(inner)), np.matmul(v, over_gaps(w, inner))
     turned = np.matmul(hermitian(v), np.matmul(of_the_half_read(b, b_dot, lower), v))
@@ -241,6 +253,8 @@ def _(rng):
     yield (positive(rng, 3, 3),), {}
     yield (positive(rng, 3, 3), positive(rng, 3, 3)), {}
     yield (np.diag([1.0, 2.0, 4.0]) + 0.5 * rng.normal(size=(3, 3)), positive(rng, 3, 3) + np.tril(rng.normal(size=(3, 3)), -1) * 0.1), {"lower": False}
+    yield (positive(rng, 3, 3),), {"eigvals_only": True}
+    yield (positive(rng, 3, 3), positive(rng, 3, 3)), {"eigvals_only": True, "lower": False}
 
 
 # ------------------------------------------------------------------ functions of matrices

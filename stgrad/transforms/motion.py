@@ -6,11 +6,11 @@
                                               for t in range(n):
                                                   h = np.tanh(W @ h + z)
 
-What moves is an anchor: a product, a solution, a reduction, a function or quotient of numbers such as `math.lgamma(nu)`; or what an anchor is computed
-from. It stands in every trip (in no branch), is bound once, reads nothing that the loop binds or writes to, and no store anywhere reaches its memory, since
-all trips share it then. An elementwise operation moves for an anchor alone: by itself it fuses with the loop, and costs less than memory. A loop that may
-have no trip gets a test: what moves runs if the loop does, so that it raises what the loop would raise, and a derivative of it is asked for only where the
-loop has one.
+What moves is an anchor: a product, a solution, a reduction, a function or quotient of numbers such as `math.lgamma(nu)` or `w[j] / z`; or what an
+anchor is computed from. It stands in every trip (in no branch), is bound once, reads nothing that the loop binds or writes to, and no store anywhere
+reaches its memory, since all trips share it then. An elementwise operation moves for an anchor alone: by itself it fuses with the loop, and costs less
+than memory. A loop that may have no trip gets a test: what moves runs if the loop does, so that it raises what the loop would raise, and a derivative
+of it is asked for only where the loop has one.
 
 It runs before differentiation, so that the adjoint of `z` is summed up in the loop, and the product has its adjoint once, behind it; and as a pass, for
 functions that are not differentiated and for what derivatives add. `lower.invariants` does the same for numbers, once elements have positions.
@@ -263,7 +263,8 @@ class _Motion:
 
     def legal(self, stmt: Assign, written: Set[str]) -> bool:
         """Whether a statement is pure, reads no array that the loop writes to, and gives one that nobody writes to."""
-        if len(stmt.targets) != 1 or operation(stmt.op).kind not in PURE or "out" in dict(stmt.kwargs):
+        element = operation(stmt.op).kind == "element" and len(stmt.targets) == 1 and not self.types[stmt.target.name].array
+        if len(stmt.targets) != 1 or not element and operation(stmt.op).kind not in PURE or "out" in dict(stmt.kwargs):
             return False
         arrays = [n for n in reads(stmt) if n in self.types and self.types[n].array]
         own = self.types[stmt.target.name].array and self.classes.find(stmt.target.name) in self.written
