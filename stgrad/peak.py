@@ -230,6 +230,8 @@ class _Walk:
 
     def bytes(self, stmt: Assign, type_: Type) -> int:
         """The size of a new array; 0, and no exact answer, where it is not known."""
+        if stmt.op in ("runtime.span", "runtime.unspan"):
+            return self.spanned(stmt)
         if operation(stmt.op).shape == 0:
             shape = entries_of(stmt.args[0])
             known = [self.number(o) for o in shape]
@@ -264,6 +266,15 @@ class _Walk:
         self.state.numbers.pop(target.name, None)
         if type_.array:
             self.hold(target.name, size)
+
+    def spanned(self, stmt: Assign) -> int:
+        """Items on a stack, which are no memory of their own."""
+        stack, count = _name(stmt.args[0]), self.number(stmt.args[1])
+        size = max(count or 0, 0) * np.dtype(self.types[stack].dtype).itemsize
+        self.exact &= count is not None
+        self.state.lists[stack] = max(self.state.lists.get(stack, 0) + (size if stmt.op == "runtime.span" else -size), 0)
+        self.peak = max(self.peak, math.ceil(self.state.total()))
+        return 0
 
     def branch(self, stmt: If) -> None:
         cond = self.number(stmt.cond)

@@ -52,7 +52,7 @@ from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.sorting import argsort, isin, sort
 from stgrad.runtime.sparse_places import diagonal_places, entry_lines, last_places, paired_places, united_places
-from stgrad.runtime.stack import new_stack, pop, push
+from stgrad.runtime.stack import new_stack, pop, push, span, unspan
 from stgrad.runtime.threads import chunks, strips
 from stgrad.runtime.units import unit
 from stgrad.runtime.vecmath import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tan, tanh  # noqa: A004
@@ -138,6 +138,7 @@ __all__ = [
     "solve",
     "solve_few",
     "sort",
+    "span",
     "stretch",
     "strips",
     "take_where",
@@ -148,6 +149,7 @@ __all__ = [
     "unit",
     "united_places",
     "unsigned",
+    "unspan",
     "vmax",
     "vmin",
     "with_room",

@@ -2,28 +2,41 @@
 
 In plain Python it is a list. In compiled code it is one block of memory that doubles when it is full: `push` is a compare and a store. The
 block belongs to Numba's run-time, which frees it with the last reference. Layout: top, capacity, items.
+
+A loop whose trips are counted before it pushes a `span`, an array of as many items that lies on the stack, and fills it. It is valid until
+the next span or push.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir as llvm
 from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.np.arrayobj import make_array, populate_array
 
 from stgrad.runtime.memory import WATCHES
 
-__all__ = ["new_stack", "pop", "push"]
+__all__ = ["new_stack", "pop", "push", "span", "unspan"]
 
 FIRST = 64  # items of a new block
 HEADER = 16  # bytes
 
 
+class _Items(list[Any]):
+    """A stack in plain Python, with the dtype of its items; a span is one of them."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+
 def new_stack(like: Any) -> list[Any]:
     """An empty stack for values of the type of `like`."""
-    return []
+    return _Items(np.asarray(like).dtype)
 
 
 def push(stack: list[Any], value: Any) -> None:
@@ -34,6 +47,17 @@ def push(stack: list[Any], value: Any) -> None:
 def pop(stack: list[Any]) -> Any:
     """Take the value on top."""
     return stack.pop()
+
+
+def span(stack: Any, count: int) -> np.ndarray[Any, Any]:
+    """So many new items on top, to be filled; none where the count is negative."""
+    stack.append(np.empty(max(count, 0), stack.dtype))
+    return stack[-1]  # type: ignore[no-any-return]
+
+
+def unspan(stack: Any, count: int) -> np.ndarray[Any, Any]:
+    """The items of the span on top, which are taken off."""
+    return stack.pop()  # type: ignore[no-any-return]
 
 
 class StackType(types.Type):
@@ -67,6 +91,12 @@ def _type_pop(context: Any) -> Any:
     return lambda stack: stack.dtype if isinstance(stack, StackType) else None
 
 
+@type_callable(span)
+@type_callable(unspan)
+def _type_span(context: Any) -> Any:
+    return lambda stack, count: types.Array(stack.dtype, 1, "C") if isinstance(stack, StackType) and isinstance(count, types.Integer) else None
+
+
 class _Block:
     """The memory of one stack, while code for it is built."""
 
@@ -90,6 +120,19 @@ class _Block:
     def bytes(self, capacity: Any) -> Any:
         return self.builder.add(self.builder.mul(capacity, cgutils.intp_t(self.size)), cgutils.intp_t(HEADER))
 
+    def grow(self, capacity: Any, larger: Any) -> None:
+        for watch in WATCHES:
+            watch.lower_ask(self.context, self.builder, self.bytes(self.builder.sub(larger, capacity)))
+        self.context.nrt.meminfo_varsize_realloc(self.builder, self.meminfo, self.bytes(larger))
+        self.builder.store(larger, self.field(1))
+
+    def items(self, array_type: Any, first: Any, count: Any) -> Any:
+        """Items as an array, which holds on to the memory."""
+        array, size = make_array(array_type)(self.context, self.builder), cgutils.intp_t(self.size)
+        populate_array(array, data=self.item(first), shape=[count], strides=[size], itemsize=size, meminfo=self.meminfo)
+        self.context.nrt.incref(self.builder, array_type, array._getvalue())
+        return array._getvalue()
+
 
 @lower_builtin(new_stack, types.Any)
 def _lower_new(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -108,11 +151,7 @@ def _lower_push(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     block = _Block(context, builder, signature.args[0], args[0])
     top, capacity = builder.load(block.field(0)), builder.load(block.field(1))
     with builder.if_then(builder.icmp_signed("==", top, capacity), likely=False):
-        larger = builder.mul(capacity, cgutils.intp_t(2))
-        for watch in WATCHES:
-            watch.lower_ask(context, builder, block.bytes(capacity))  # as much as it grows by
-        context.nrt.meminfo_varsize_realloc(builder, block.meminfo, block.bytes(larger))
-        builder.store(larger, block.field(1))
+        block.grow(capacity, builder.mul(capacity, cgutils.intp_t(2)))
     context.pack_value(builder, signature.args[1], args[1], block.item(top))
     builder.store(builder.add(top, cgutils.intp_t(1)), block.field(0))
     return context.get_dummy_value()
@@ -124,3 +163,28 @@ def _lower_pop(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     top = builder.sub(builder.load(block.field(0)), cgutils.intp_t(1))
     builder.store(top, block.field(0))
     return context.unpack_value(builder, signature.return_type, block.item(top))
+
+
+def _count(context: Any, builder: Any, type_: Any, value: Any) -> Any:
+    """A number of items."""
+    count = context.cast(builder, value, type_, types.intp)
+    return builder.select(builder.icmp_signed("<", count, cgutils.intp_t(0)), cgutils.intp_t(0), count)
+
+
+@lower_builtin(span, StackType, types.Integer)
+def _lower_span(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    block, count = _Block(context, builder, signature.args[0], args[0]), _count(context, builder, signature.args[1], args[1])
+    top, capacity = builder.load(block.field(0)), builder.load(block.field(1))
+    end = builder.add(top, count)
+    with builder.if_then(builder.icmp_signed(">", end, capacity), likely=False):
+        block.grow(capacity, builder.add(end, capacity))
+    builder.store(end, block.field(0))
+    return block.items(signature.return_type, top, count)
+
+
+@lower_builtin(unspan, StackType, types.Integer)
+def _lower_unspan(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    block, count = _Block(context, builder, signature.args[0], args[0]), _count(context, builder, signature.args[1], args[1])
+    top = builder.sub(builder.load(block.field(0)), count)
+    builder.store(top, block.field(0))
+    return block.items(signature.return_type, top, count)

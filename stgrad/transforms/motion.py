@@ -87,11 +87,14 @@ def bindings(block: Block) -> Counter[str]:
     return Counter(n for s in walk(block) for n in assigns(s))
 
 
-def move_invariants(fn: Function) -> Function:
-    """The program with the invariant array operations of its loops before them."""
+def move_invariants(fn: Function, *, elements: bool = False) -> Function:
+    """The program with the invariant operations of its loops before them; `elements`: functions and quotients of elements of arrays, too.
+
+    Those move before differentiation alone, so that what they give is kept once, not in each trip: later `lower.invariants` moves them without a test.
+    """
     if not any(isinstance(s, For) for s in walk(fn.body)):
         return fn
-    state = _Motion(fn)
+    state = _Motion(fn, elements)
     body = state.block(fn.body)
     return replace(fn, body=body, types=state.types) if state.moved else fn
 
@@ -156,6 +159,7 @@ def _whole(stmt: Assign, types: Mapping[str, Type]) -> bool:
 @dataclass
 class _Motion:
     fn: Function
+    elements: bool = False
     types: dict[str, Type] = field(init=False)
     moved: bool = False
 
@@ -263,7 +267,7 @@ class _Motion:
 
     def legal(self, stmt: Assign, written: Set[str]) -> bool:
         """Whether a statement is pure, reads no array that the loop writes to, and gives one that nobody writes to."""
-        element = operation(stmt.op).kind == "element" and len(stmt.targets) == 1 and not self.types[stmt.target.name].array
+        element = self.elements and operation(stmt.op).kind == "element" and len(stmt.targets) == 1 and not self.types[stmt.target.name].array
         if len(stmt.targets) != 1 or not element and operation(stmt.op).kind not in PURE or "out" in dict(stmt.kwargs):
             return False
         arrays = [n for n in reads(stmt) if n in self.types and self.types[n].array]

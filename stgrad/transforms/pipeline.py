@@ -17,6 +17,7 @@ from stgrad.transforms.accumulate import accumulate
 from stgrad.transforms.budget import BUDGET, at_fault, within
 from stgrad.transforms.buffers import buffered
 from stgrad.transforms.checkpoints import marked, unmarked
+from stgrad.transforms.countdown import countdown
 from stgrad.transforms.counters import counted
 from stgrad.transforms.expand import expand
 from stgrad.transforms.foreign import foreign
@@ -128,7 +129,7 @@ def keeps(fn: Function) -> list[Pushed]:
 
 def prepared(fn: Function) -> Function:
     """A program just read, as it is differentiated."""
-    return move_invariants(small_arrays(sink(inverses(simplify(fn)))))
+    return move_invariants(small_arrays(sink(inverses(simplify(fn)))), elements=True)
 
 
 def push_forward(fn: Function, directions: Sequence[Sequence[str]], splice: Any, trace: Trace, **options: Any) -> Function:
@@ -192,6 +193,7 @@ def _bound(without: frozenset[str]) -> dict[str, Pass]:
     return {
         **lowering(without),
         "expand": lambda fn: simplify(expand(fn)),
+        "countdown": countdown,
         "records": lambda fn: simplify(records(fn)),
         "sweeps": lambda fn: simplify(unite_sweeps(fn)),
         "small": partial(small_arrays, last=True),

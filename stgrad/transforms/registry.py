@@ -55,6 +55,7 @@ class PassInfo:
 
 REGISTRY = (
     PassInfo("expand", "operations that Numba lacks are written with others", "arrays"),
+    PassInfo("countdown", "what a `while` loop counts is counted down in its reversal, and not kept", "lists"),
     PassInfo("records", "of a running maximum and its kin, the trip that made it is kept instead of all earlier values", "lists"),
     PassInfo("sweeps", "unites a loop of independent trips with its own reversal, so that nothing is stored", "lists fresh"),
     PassInfo("small", "small local arrays become scalars", "arrays"),

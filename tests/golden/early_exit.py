@@ -4,7 +4,6 @@ from stgrad import runtime
 def early_exit_grad(x, limit):
     """Value and gradient of early_exit with respect to x."""
     n = x.shape[0]
-    v_k_1_stack = runtime.new_stack(0)
     t_5_stack = runtime.new_stack(False)
     s = 0.0
     break_2 = False
@@ -12,7 +11,6 @@ def early_exit_grad(x, limit):
     v_k = 0
     trips = 0
     while v_k < n_x and not break_2:
-        runtime.push(v_k_1_stack, v_k)
         if not x[v_k] < 0.0:
             t = s > limit
             runtime.push(t_5_stack, t)
@@ -26,8 +24,9 @@ def early_exit_grad(x, limit):
     x_bar = runtime.empty(n)
     for i in range(n):
         x_bar[i] = 0.0
+    t2 = trips - 1
     for k in range(trips):
-        v_k = runtime.pop(v_k_1_stack)
+        v_k = t2 - k
         if not x[v_k] < 0.0:
             if not runtime.pop(t_5_stack):
                 # grad of line 44: s += x[i] ** 2

@@ -54,6 +54,7 @@ define("runtime.new_stack", "stack")
 
 # Calls of `stgrad.runtime` that make what they return: an array that comes back from Python never shares memory with an argument.
 define("runtime.pop", "call", takes=True)
+define("runtime.span runtime.unspan", "call", views=0, sharing="always", takes=True)
 define("runtime.call_python runtime.call_kept runtime.kept runtime.push runtime.take_where runtime.put_where runtime.add_where", "call")
 define("runtime.any_nan runtime.raise_nan runtime.unit runtime.chunks runtime.strips runtime.outside"
        " runtime.segment runtime.next_snapshot", "call")
