@@ -37,7 +37,7 @@ from stgrad.runtime.draws import (
 )
 from stgrad.runtime.exponentials import logsumexp, logsumexp_columns, logsumexp_rows
 from stgrad.runtime.factors import cholesky_bar
-from stgrad.runtime.few import solve_few
+from stgrad.runtime.few import cholesky_bar_few, cholesky_few, solve_few
 from stgrad.runtime.growing import with_room
 from stgrad.runtime.indices import clipped, outside
 from stgrad.runtime.keeping import call_kept, kept
@@ -47,7 +47,7 @@ from stgrad.runtime.nans import any_nan, raise_nan
 from stgrad.runtime.products import add_matmul, matmul
 from stgrad.runtime.refusals import indefinite, singular, unbounded
 from stgrad.runtime.reshaping import reshape
-from stgrad.runtime.scalars import divide, expit, opaque, radd, safe_product, unsigned, vmax, vmin
+from stgrad.runtime.scalars import divide, expit, opaque, radd, safe_product, unsigned, vmax, vmin, wrapped
 from stgrad.runtime.snapshots import next_snapshot, segment
 from stgrad.runtime.solving import det, inv, solve
 from stgrad.runtime.sorting import argsort, isin, sort
@@ -73,6 +73,8 @@ __all__ = [
     "call_kept",
     "call_python",
     "cholesky_bar",
+    "cholesky_bar_few",
+    "cholesky_few",
     "chunks",
     "clipped",
     "convolve",
@@ -153,4 +155,5 @@ __all__ = [
     "vmax",
     "vmin",
     "with_room",
+    "wrapped",
 ]

@@ -16,7 +16,7 @@ from numba.extending import intrinsic, overload
 
 from stgrad.runtime.vecmath import sigmoid
 
-__all__ = ["divide", "expit", "opaque", "radd", "safe_product", "unsigned", "vmax", "vmin"]
+__all__ = ["divide", "expit", "opaque", "radd", "safe_product", "unsigned", "vmax", "vmin", "wrapped"]
 
 
 def radd(total: Any, value: Any) -> Any:
@@ -44,6 +44,26 @@ def _radd_overload(total: Any, value: Any) -> Any:
     if isinstance(total, types.Float) and isinstance(value, types.Float):
         return lambda total, value: _radd(total, value)
     return lambda total, value: total + value
+
+
+def wrapped(k: Any, n: Any) -> Any:
+    """`k % n` of integers, where `k` mostly is a place among `n`, or close by, as in `(i - 1) % n`: then without a division, which takes 20 to 40 cycles.
+
+    >>> [wrapped(k, 3) for k in (-4, -1, 0, 2, 3, 8)]
+    [2, 2, 0, 2, 0, 2]
+    """
+    return k % n
+
+
+@overload(wrapped, strict=False)
+def _wrapped(k: Any, n: Any) -> Any:
+    def place(k: Any, n: Any) -> Any:
+        if 0 <= k < n:
+            return k
+        near = k + n if k < 0 else k - n
+        return near if 0 <= near < n else k % n
+
+    return place
 
 
 def safe_product(g: Any, p: Any) -> Any:

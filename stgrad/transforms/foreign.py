@@ -93,7 +93,7 @@ class _Foreign:
 
     def native(self, stmt: Assign) -> Assign:
         """What Numba has, by a function of ours where that does more, or is faster."""
-        for other in (solved, convolved, searched, divided):
+        for other in (solved, convolved, searched, divided, wrapped):
             stmt = other(stmt, self.types)
         return self.by_triangle(stmt)
 
@@ -229,6 +229,14 @@ def divided(stmt: Assign, types: Mapping[str, Type]) -> Assign:
     if stmt.op not in ("np.divide", "np.true_divide") or not type_.dtype.startswith("complex") or type_.array or type_.weak:
         return stmt
     return replace(stmt, op="runtime.divide")
+
+
+def wrapped(stmt: Assign, types: Mapping[str, Type]) -> Assign:
+    """`runtime.wrapped(k, n)` of Python's integers, where the divisor is known as the program runs."""
+    numbers = [types[n] for n in (*operand_vars(Pack(stmt.args)), stmt.target.name)] if len(stmt.targets) == 1 else []
+    if stmt.op != "np.remainder" or not isinstance(stmt.args[1], Var) or any(t.array or t.dtype != "int64" or not t.weak for t in numbers):
+        return stmt
+    return replace(stmt, op=operation(stmt.op).tuned)
 
 
 def reshaped(stmt: Assign, types: Mapping[str, Type]) -> Assign | None:

@@ -54,7 +54,7 @@ def value_of(state: State, stmt: Assign) -> Cells:
     known, t = operation(stmt.op), state.types[stmt.target.name]
     if known.kind == "reduction":
         return _reduction(state, stmt)
-    if known.kind == "solver":
+    if known.kind == "solver" or known.few:
         return _solution(state, stmt)
     shape = state.shape(stmt.target.name)
     if stmt.op == "np.multiply" and not state.choices.isdisjoint(operand_vars(Pack(stmt.args))):

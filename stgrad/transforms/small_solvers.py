@@ -1,4 +1,4 @@
-"""Linear systems, inverses and determinants of a few rows over single elements, as `stgrad.transforms.small_forms` has other operations.
+"""Linear systems, inverses, determinants and Cholesky factors of a few rows over single elements, as `stgrad.transforms.small_forms` has other operations.
 
 A determinant is the polynomial that it is, and so is its derivative: right for matrices without an inverse, too. Systems are solved by elimination with
 pivots, in a function over numbers that the compiler inlines (`runtime.solve_few`); in programs of which no derivative is taken any more, as it has no rule.
@@ -34,9 +34,9 @@ class State(Protocol):
 
 
 def solves(stmt: Assign, last: bool) -> bool:
-    """Whether a statement is a solver with a form: any but determinants in the `last` program alone."""
+    """Whether a statement has such a form: any but determinants in the `last` program alone."""
     known = operation(stmt.op)
-    return known.kind == "solver" and (last or not known.inverts)
+    return last if known.few else known.kind == "solver" and (last or not known.inverts)
 
 
 def solution(state: State, stmt: Assign) -> Cells | None:
@@ -46,6 +46,8 @@ def solution(state: State, stmt: Assign) -> Cells | None:
     a, *others = (state.read(arg) for arg in stmt.args)
     if a.ndim != 2 or a.shape[0] != a.shape[1] or a.shape[0] > MOST_ROWS:
         return None
+    if function := operation(stmt.op).few:
+        return _factor(state, stmt, function, [a, *others])
     if not operation(stmt.op).inverts:
         result = np.empty((), object)
         result[()] = _determinant(state.emit, a)
@@ -55,6 +57,15 @@ def solution(state: State, stmt: Assign) -> Cells | None:
         return None
     sides = tuple(Pack(tuple(state.number(v, stored=True) for v in part.flat)) for part in (a, b))
     return np.array([*state.emit_all("runtime.solve_few", sides, b.size), None], object)[:-1].reshape(b.shape)
+
+
+def _factor(state: State, stmt: Assign, function: str, parts: list[Cells]) -> Cells | None:
+    """A square matrix that a function makes of the elements of others of its size."""
+    shape = parts[0].shape
+    if shape == (1, 1) or any(part.shape != shape for part in parts):  # a function with one result gives a tuple all the same
+        return None
+    given = tuple(Pack(tuple(state.number(v, stored=True) for v in part.flat)) for part in parts)
+    return np.array([*state.emit_all(function, given, parts[0].size), None], object)[:-1].reshape(shape)
 
 
 def _real(t: Type) -> bool:

@@ -43,3 +43,34 @@ def test_no_inverse(run):
 
 def test_nan_is_passed_on():
     assert np.isnan(compiled((np.nan, 1.0, 1.0, 2.0), (1.0, 1.0))).all()
+
+
+@numba.njit(error_model="numpy")
+def compiled_factor(a):
+    return runtime.cholesky_few(a)
+
+
+@numba.njit(error_model="numpy")
+def compiled_factor_bar(low, low_bar):
+    return runtime.cholesky_bar_few(low, low_bar)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_factors_are_those_of_lapack(n):
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        root = rng.standard_normal((n, n))
+        a, low_bar = root @ root.T + 0.1 * np.eye(n), rng.standard_normal((n, n))
+        low = np.linalg.cholesky(a)
+        np.testing.assert_allclose(np.reshape(compiled_factor(tuple((a + np.triu(root, 1)).ravel())), (n, n)), low, rtol=1e-12, atol=1e-14)
+        wanted = runtime.cholesky_bar(low, low_bar)
+        found = np.reshape(compiled_factor_bar(tuple(low.ravel()), tuple(low_bar.ravel())), (n, n))
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * np.abs(wanted).max())
+        np.testing.assert_allclose(found, np.reshape(runtime.cholesky_bar_few(tuple(low.ravel()), tuple(low_bar.ravel())), (n, n)))
+
+
+@pytest.mark.parametrize("run", [compiled_factor, runtime.cholesky_few])
+def test_no_factor(run):
+    for a in ((-1.0,), (0.0,), (1.0, 2.0, 2.0, 4.0), (1.0, 2.0, 2.0, 3.0), (1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 0.0, 2.0, 1.0)):
+        with pytest.raises(np.linalg.LinAlgError, match="Matrix is not positive definite"):
+            run(a)

@@ -124,3 +124,42 @@ def test_kept_arrays_that_are_written_after_they_were_pushed():
         return total
 
     check_gradient(lambda k: f(k, 4), (POINT,))
+
+
+def sampled(k, n):
+    """Sigma points of a covariance, and a likelihood by its factor."""
+    x, p = np.array([0.3, 0.1]), np.array([[1.0, 0.2], [0.2, 2.0]])
+    total = 0.0
+    for t in range(n):
+        low = np.linalg.cholesky(p + k[0] * np.eye(2))
+        points = np.stack([x, x + low[:, 0], x + low[:, 1], x - low[:, 0], x - low[:, 1]])
+        moved = np.sin(points * k[1]) + 0.1 * t
+        x = moved.mean(axis=0)
+        p = (moved - x).T @ (moved - x) / 5.0 + np.array([[0.5, 0.1], [0.1, 0.4]])
+        factor = np.linalg.cholesky(p)
+        total += np.log(factor[0, 0] * factor[1, 1]) + x @ x * k[2]
+    return total
+
+
+def sampled_of_three(k, n):
+    p = np.array([[2.0, 0.1, 0.3], [0.1, 1.5, 0.2], [0.3, 0.2, 1.0]])
+    total = 0.0
+    for _ in range(n):
+        low = np.linalg.cholesky(p * k[0] + k[1] * np.eye(3))
+        p = low @ low.T * 0.5 + np.eye(3) * k[2]
+        total += low[2, 0] * low[1, 1] + low[2, 2]
+    return total
+
+
+@pytest.mark.parametrize("function", [sampled, sampled_of_three])
+def test_factors_of_a_few_rows(function):
+    k = np.array([0.4, 0.9, 0.7])
+    check_gradient(function, (k, 3), order=2)
+    text = stgrad.grad(function).lowered(k, 3)
+    assert "runtime.cholesky_few(" in text and "runtime.cholesky_bar_few(" in text
+
+
+def test_a_matrix_that_has_no_factor():
+    for jit in (True, False):
+        with pytest.raises(np.linalg.LinAlgError, match="Matrix is not positive definite"):
+            stgrad.grad(sampled, jit=jit)(np.array([-3.0, 0.9, 0.7]), 2)

@@ -70,7 +70,8 @@ define("runtime.entry_lines runtime.united_places runtime.diagonal_places runtim
        differentiable=False)  # of sparse matrices
 define("runtime.in_state runtime.of_module runtime.seeded", "call", differentiable=False)  # as text writes them
 define("runtime.page_in runtime.page_out runtime.room_on_disk", "call")
-define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det runtime.solve_few", "call")
+define("runtime.logsumexp runtime.logsumexp_columns runtime.logsumexp_rows runtime.solve runtime.inv runtime.det runtime.solve_few"
+       " runtime.cholesky_few runtime.cholesky_bar_few", "call")
 define("runtime.singular runtime.indefinite runtime.unbounded", "call", differentiable=False)  # whether LAPACK refuses a matrix
 define("runtime.joint runtime.stretch runtime.shrink runtime.unbroadcast runtime.with_room", "call")  # as text writes them
 
@@ -96,8 +97,8 @@ define("np.matmul", "product", made="follows", symbol="@")
 define("np.dot", "product", made="follows")
 define("np.outer", "rule", made="follows")
 define("np.linalg.solve", "solver", tuned="runtime.solve", inverts=True)
-define("np.linalg.cholesky", "rule", triangle="lower")
-define("cholesky_bar", "rule", call="runtime.cholesky_bar")
+define("np.linalg.cholesky", "rule", triangle="lower", few="runtime.cholesky_few")
+define("cholesky_bar", "rule", call="runtime.cholesky_bar", few="runtime.cholesky_bar_few")
 define("runtime.cholesky_bar", "call")  # as text writes it
 define("np.linalg.inv", "solver", tuned="runtime.inv", inverts=True)
 define("np.linalg.eigh", "rule", unitary=(1,))

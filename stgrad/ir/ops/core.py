@@ -76,6 +76,7 @@ class Operation:
         python: the same on Python's own values.
         draws: whether it changes the state of a generator of random numbers, so that a second run gives others.
         takes: whether it takes an item off the stack that it is given: it runs where it stands, and once.
+        few: the same on the elements of a few rows, which are numbers (see `stgrad.runtime.few`).
         exponent: the argument that is an exponent, of which a known one is written out as products.
         picks: whether it leaves out elements of an operand by their values, or by a mask, so that nothing depends on these.
         omits: whether it leaves out elements of its first operand by their places.
@@ -136,6 +137,7 @@ class Operation:
     draws: bool = False
     takes: bool = False
     exponent: int | None = None
+    few: str = ""
 
     @property
     def known(self) -> bool:

@@ -29,7 +29,7 @@ define("np.divide", "arithmetic", linear=FIRST, natural="kept", symbol="/", pyth
        poles=True)
 define("np.true_divide", "arithmetic", linear=FIRST, symbol="/", python=operator.truediv, cost=10, fused=True, poles=True)
 define("np.floor_divide", "arithmetic", symbol="//", python=operator.floordiv, cost=4, fused=True)
-define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True)
+define("np.remainder", "arithmetic", symbol="%", python=operator.mod, cost=4, fused=True, tuned="runtime.wrapped")
 define("np.mod", "arithmetic", symbol="%", python=operator.mod, fused=True)
 define("np.power", "arithmetic", symbol="**", python=operator.pow, integers="grows", cost=FUNCTION, fused=True, unrolled=True, vector="runtime.pow",
        exponent=1, poles=True)
@@ -130,6 +130,7 @@ define("runtime.expit", "function", cost=FUNCTION)
 define("runtime.radd", "arithmetic", signs=(1, 1), vector=True)  # an addition of floats in any order
 define("runtime.vmax runtime.vmin", "arithmetic")
 define("runtime.divide", "arithmetic", arity=2)  # of complex numbers
+define("runtime.wrapped", "arithmetic", arity=2)  # remainders of integers
 define("runtime.safe_product", "arithmetic", arity=2, total=True)  # as people read what `picked` guards
 define("runtime.opaque", "identity", total=True)  # hides a number from LLVM
 define("runtime.clipped", "arithmetic", arity=2, differentiable=False, natural="always", cost=3, total=True)  # the position that a bound of a slice means
