@@ -31,6 +31,7 @@ from stgrad.ir import (
 )
 from stgrad.ir.ops import operation
 from stgrad.peak import predicted
+from stgrad.transforms.countdown import countdown
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def memory_report(fn: Function, lowered: Function, arguments: Sequence[Any] | No
         arguments: numbers and arrays that it takes, in order; without them no peak is told.
         budget: the bytes that it may take.
     """
-    report = MemoryReport(_everything(fn, lowered))
+    report = MemoryReport(_everything(countdown(fn), lowered))
     if arguments is None:
         return report
     peak = predicted(lowered, arguments)

@@ -167,7 +167,7 @@ def _plain_array(value: np.ndarray[Any, Any]) -> list[Any]:
 def _is_record_of_ours(value: Any) -> bool:
     """Whether a value is one of the compiler's own records that nothing changes."""
     cls: Any = type(value)
-    return is_dataclass(value) and root_of(cls) == "stgrad" and bool(cls.__dataclass_params__.frozen)
+    return is_dataclass(value) and hasattr(value, "__dict__") and root_of(cls) == "stgrad" and bool(cls.__dataclass_params__.frozen)
 
 
 def _qualified(value: Any) -> str:

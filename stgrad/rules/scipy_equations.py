@@ -1,4 +1,4 @@
-"""Riccati equations, further functions of matrices, and tridiagonal and banded Hermitian matrices of scipy.linalg.
+"""Riccati equations, further functions of matrices, and eigenvalues of scipy.linalg.
 
 Sources: Kao & Hennequin (2020), "Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations"; Higham (2008), Functions of
 Matrices, for derivatives in the upper right block of a function of [[a, direction], [0, a]]; Giles (2008) for eigenvectors.
@@ -11,9 +11,9 @@ import scipy.linalg as sl
 
 from .core import adjoint, composite, refuse, samples, tangent
 from .decompositions import diagonal_of, mirrored, over_gaps, positive, real_part, symmetrised, times_columns
-from .linalg import epsilon, spread
+from .linalg import epsilon
 from .products import conj, hermitian
-from .scipy_linalg import column, must_be_square
+from .scipy_linalg import must_be_square
 
 # ------------------------------------------------------------------ algebraic Riccati equations
 
@@ -110,6 +110,7 @@ def above(whole, a):
 
 @adjoint(sl.logm)
 def logm(y, y_bar, A, disp=True):  # noqa: N803  (SciPy's name)
+    refuse(not disp, "scipy.linalg.logm with disp=False has no derivative", "leave out `disp`")
     return above(sl.logm(beside(hermitian(A), y_bar)), A)
 
 
@@ -223,56 +224,3 @@ def _(rng):
 @samples(sl.eigh_tridiagonal)
 def _(rng):
     yield (np.array([1.0, 2.5, 4.0, 7.0]), rng.uniform(0.3, 0.6, 3)), {"eigvals_only": True}
-
-
-# ------------------------------------------------------------------ banded Hermitian systems
-
-
-def band(matrix, ab, lower):
-    """The diagonals of a matrix where `ab` has them, those of both triangles together."""
-    u, n = np.shape(ab)[0] - 1, np.shape(ab)[1]
-    found = np.zeros_like(ab)
-    for k in range(u + 1):
-        both = np.diag(matrix, -k) + conj(np.diag(matrix, k))
-        if lower:
-            found[k, : n - k] = both if k > 0 else 0.5 * both
-        else:
-            found[u - k, k:] = conj(both) if k > 0 else 0.5 * both
-    return found
-
-
-def times_band(ab, x, lower):
-    """The Hermitian matrix with these diagonals, times the columns of x."""
-    u, n = np.shape(ab)[0] - 1, np.shape(ab)[1]
-    found = np.zeros_like(x)
-    for k in range(u + 1):
-        weights = np.expand_dims(ab[k, : n - k] if lower else conj(ab[u - k, k:]), 1)  # those below the diagonal
-        if k == 0:
-            found += weights * x
-        else:
-            found[k:] += weights * x[: n - k]
-            found[: n - k] += conj(weights) * x[k:]
-    return found
-
-
-@adjoint(sl.solveh_banded)
-def solveh_banded(y, y_bar, ab, b, lower=False):
-    """A Hermitian matrix is its own adjoint."""
-    b_bar = sl.solveh_banded(ab, y_bar, lower=lower)
-    return band(-np.matmul(column(b_bar), hermitian(column(y))), ab, lower), b_bar
-
-
-@tangent(sl.solveh_banded)
-def solveh_banded_dot(y, ab, b, ab_dot, b_dot, lower=False):
-    moved = np.reshape(times_band(ab_dot, column(y), lower), np.shape(y))
-    return sl.solveh_banded(ab, b_dot - moved, lower=lower)
-
-
-@samples(sl.solveh_banded)
-def _(rng):
-    for lower in (False, True):
-        ab = rng.normal(size=(3, 5))
-        ab[0 if lower else 2] += 6.0
-        yield (ab, rng.normal(size=5)), {"lower": lower}
-        yield (ab, rng.normal(size=(5, 2))), {"lower": lower}
-    yield (np.array([[0.0, 0.3, 0.2], [2.0, 3.0, 4.0]]), spread(rng, 3, 3)), {}

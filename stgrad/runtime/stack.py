@@ -24,19 +24,12 @@ __all__ = ["new_stack", "pop", "push", "span", "unspan"]
 
 FIRST = 64  # items of a new block
 HEADER = 16  # bytes
-
-
-class _Items(list[Any]):
-    """A stack in plain Python, with the dtype of its items; a span is one of them."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        super().__init__()
-        self.dtype = dtype
+MOST = 1 << 40  # items of a span
 
 
 def new_stack(like: Any) -> list[Any]:
     """An empty stack for values of the type of `like`."""
-    return _Items(np.asarray(like).dtype)
+    return []
 
 
 def push(stack: list[Any], value: Any) -> None:
@@ -51,7 +44,7 @@ def pop(stack: list[Any]) -> Any:
 
 def span(stack: Any, count: int) -> np.ndarray[Any, Any]:
     """So many new items on top, to be filled; none where the count is negative."""
-    stack.append(np.empty(max(count, 0), stack.dtype))
+    stack.append(np.empty(max(count, 0), object))  # in plain Python items stay what they are
     return stack[-1]  # type: ignore[no-any-return]
 
 
@@ -175,6 +168,8 @@ def _count(context: Any, builder: Any, type_: Any, value: Any) -> Any:
 def _lower_span(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     block, count = _Block(context, builder, signature.args[0], args[0]), _count(context, builder, signature.args[1], args[1])
     top, capacity = builder.load(block.field(0)), builder.load(block.field(1))
+    with builder.if_then(builder.icmp_signed(">", count, cgutils.intp_t(MOST)), likely=False):  # their bytes may be no 64-bit number
+        context.call_conv.return_user_exc(builder, MemoryError, (f"{MOST} numbers and more are to be kept for the sweep back",))
     end = builder.add(top, count)
     with builder.if_then(builder.icmp_signed(">", end, capacity), likely=False):
         block.grow(capacity, builder.add(end, capacity))

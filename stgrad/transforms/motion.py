@@ -10,7 +10,7 @@ What moves is an anchor: a product, a solution, a reduction, a function or quoti
 anchor is computed from. It stands in every trip (in no branch), is bound once, reads nothing that the loop binds or writes to, and no store anywhere
 reaches its memory, since all trips share it then. An elementwise operation moves for an anchor alone: by itself it fuses with the loop, and costs less
 than memory. A loop that may have no trip gets a test: what moves runs if the loop does, so that it raises what the loop would raise, and a derivative
-of it is asked for only where the loop has one.
+of it is asked for only where the loop has one. Nothing that may raise, and no element, moves in front of what raises by itself.
 
 It runs before differentiation, so that the adjoint of `z` is summed up in the loop, and the product has its adjoint once, behind it; and as a pass, for
 functions that are not differentiated and for what derivatives add. `lower.invariants` does the same for numbers, once elements have positions.
@@ -225,11 +225,22 @@ class _Motion:
         moving = assigned((loop,))
         written = {self.classes.find(n) for n in stored(loop.body)}
         free: list[Stmt] = []
+        raised = False
         for stmt in loop.body:
-            if self.free(stmt, moving, written):
+            if self.free(stmt, moving, written) and not (raised and self.may_raise(stmt)):
                 free.append(stmt)
                 moving -= assigned((stmt,))
+            raised |= any(isinstance(s, Effect) and s.op == "raise" for s in walk((stmt,)))
         return self.wanted(free)
+
+    def may_raise(self, stmt: Stmt) -> bool:
+        """Whether a statement may raise, or read outside of an array, where a test in front of it has ended the program."""
+        for s in walk((stmt,)):
+            if isinstance(s, Assign) and operation(s.op).kind in ("element", "solver"):
+                return True
+            if isinstance(s, Assign) and any(self.types[n].weak and not self.types[n].array for n in assigns(s)) and not never_fails(s, self.types):
+                return True
+        return False
 
     def free(self, stmt: Stmt, moving: set[str], written: Set[str]) -> bool:
         """Whether a statement may move: an operation, a test of extents, or a branch of these, such as this pass makes of an inner loop."""

@@ -119,7 +119,7 @@ def check(order: Iterable[PassInfo]) -> None:
 
     >>> check(REGISTRY[:2])
     Traceback (most recent call last):
-    stgrad.errors.InternalError: no pass of expand, records establishes `loops`: array statements are loops over elements
+    stgrad.errors.InternalError: no pass of expand, countdown establishes `loops`: array statements are loops over elements
     ...
     """
     known = START

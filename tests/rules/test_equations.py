@@ -55,7 +55,6 @@ def test_riccati_equations(function):
         lambda a: np.sum(np.abs(sl.eig(a @ a.T + 0.1 * a)[0]) ** 3),
         lambda a: np.sum(sl.eigh(a @ a.T, eigvals_only=True) * np.arange(3.0)),
         lambda a: np.sum(sl.eigh_tridiagonal(a[0] + np.arange(0.0, 9.0, 3.0), a[1, :2])[1] ** 3 * WEIGHTS),
-        lambda a: np.sum(sl.solveh_banded(np.stack([0.1 * a[0], 3.0 + a[1] ** 2]), a[2]) ** 2),
     ],
 )
 def test_functions_of_matrices(function):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
+import numba
 import numpy as np
 import pytest
 from thorough import check_gradient
 
 import stgrad
+from stgrad import runtime
 
 RNG = np.random.default_rng(7)
 
@@ -129,13 +133,13 @@ def bound_anew(x, n):
 
 
 def truths(x):
-    """A stack of bools, and one of integers, and loops without trips."""
-    total, n = 0.0, x.shape[0]
+    """A stack of bools, and loops without trips."""
+    total, n = 0.1, x.shape[0]
     while n > 0:
         for k in range(n - 3):
             if x[k] * total < 0.3:
                 total = total + np.sin(x[k + 1]) * total + 0.1
-            total = total * x[int(total) % 3]
+            total = total * x[k]
         n -= 2
     return total
 
@@ -171,3 +175,32 @@ def test_spans_grow_the_stack():
     x = RNG.uniform(0.5, 1.5, 5)
     check_gradient(grows, (x, 500), order=1)
     check_gradient(grows, (x, 40), order=1)
+
+
+def raises_early(x, n, rounds):
+    total = 0.0
+    while rounds > 0:
+        for k in range(n):
+            total = np.sin(total) + x[k % 3]
+            if k > 20:
+                raise ValueError("enough")
+        rounds -= 1
+    return total
+
+
+def test_a_loop_that_an_exception_ends_asks_for_no_memory_ahead():
+    with pytest.raises(ValueError, match="enough"):
+        stgrad.grad(raises_early)(np.ones(3), sys.maxsize, 2)
+
+
+def test_more_items_than_any_memory_has():
+    @numba.njit
+    def keeps(n):
+        stack = runtime.new_stack(0.0)
+        return runtime.span(stack, n).shape[0]
+
+    assert keeps(1000) == 1000
+    assert keeps(-1) == 0
+    for n in (2**41, 2**61, sys.maxsize):
+        with pytest.raises(MemoryError, match="are to be kept for the sweep back"):
+            keeps(n)

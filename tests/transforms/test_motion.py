@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 
 import numpy as np
 import pytest
@@ -188,3 +189,67 @@ def f(x: float64['n'], y: float64['n'], k: int):
     return y
 """.strip()
     assert run_pass("motion", program) == program
+
+
+def raises_first(x, w):
+    total = 0.0
+    for i in range(3):
+        if x[i] < 0.05:
+            raise KeyError("small")
+        total += math.sqrt(w[0]) * x[i]
+    return total
+
+
+def asserts_first(x, w):
+    total = 0.0
+    for i in range(3):
+        assert x[i] > 0.05, "small"
+        total += math.log(w[0]) / w[0] * x[i]
+    return total
+
+
+def short_ones_first(x, w):
+    total = 0.0
+    for i in range(3):
+        if w.shape[0] < 2:
+            raise KeyError("short")
+        total += np.exp(w[1]) * x[i]
+    return total
+
+
+@pytest.mark.parametrize("jit", [True, False])
+@pytest.mark.parametrize(
+    ("function", "w", "kind"),
+    [(raises_first, [-1.0], KeyError), (asserts_first, [-1.0], AssertionError), (short_ones_first, [1.0], KeyError), (short_ones_first, [], KeyError)],
+)
+def test_what_moves_raises_nothing_in_front_of_what_raises(function, w, kind, jit):
+    x = np.array([0.01, 1.0, 2.0])
+    with pytest.raises(kind):
+        stgrad.grad(function, jit=jit)(x, np.array(w))
+    if function is raises_first and not jit:  # compiled code tests domains with checked=True
+        with pytest.raises(ValueError, match="math domain error"):
+            stgrad.grad(function, jit=jit)(x + 0.1, np.array(w))  # the first element is no longer small
+
+
+def attended(q, v):
+    """A quotient of elements in the loop over columns: kept once for each row."""
+    out, w = np.zeros(v.shape), np.zeros(v.shape[0])
+    for i in range(v.shape[0]):
+        z = 0.0
+        for j in range(i + 1):
+            w[j] = np.exp(q[i] * q[j])
+            z += w[j]
+        for j in range(i + 1):
+            for k in range(v.shape[1]):
+                out[i, k] += w[j] / z * v[j, k]
+    return np.sum(out * out)
+
+
+def test_quotients_of_elements_leave_inner_loops():
+    rng = np.random.default_rng(1)
+    args = rng.standard_normal(4), rng.standard_normal((4, 3))
+    check_gradient(attended, args, order=2)
+    check_gradient(attended, (args[0], np.ones((4, 0))))
+    lines = stgrad.grad(attended).source(*args).splitlines()
+    inner = next(i for i, line in enumerate(lines) if "for k in" in line)
+    assert not any(" / z" in line for line in lines[inner : inner + 4] if "#" not in line)

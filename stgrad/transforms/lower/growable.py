@@ -80,6 +80,8 @@ from stgrad.ir import (
 from stgrad.names import Names
 from stgrad.transforms.lower.pieces import zero
 
+_OURS = tuple(map(Const, ("IndexError", "OverflowError", "ZeroDivisionError")))  # what tests of the compiler raise
+
 
 def growable(fn: Function) -> Function:
     """Give the stacks of scalars that are left growable memory, and lists of arrays a type."""
@@ -128,7 +130,7 @@ def _spanned(fn: Function) -> frozenset[str]:
     pushes, pops = (Counter(s.stack for s in walk(fn.body) if isinstance(s, kind)) for kind in (Push, Pop))
     at: dict[type, set[str]] = {Push: set(), Pop: set()}
     for loop in walk(fn.body):
-        if isinstance(loop, For) and loop.step in (Const(1), Const(-1)) and not {loop.start, loop.stop} & set(map(Var, assigned(loop.body))):
+        if isinstance(loop, For) and _comes_to_its_end(loop):
             for stmt in loop.body:
                 if isinstance(stmt, (Push, Pop)):
                     at[type(stmt)].add(stmt.stack)
@@ -163,6 +165,13 @@ class _Arithmetic:
         if loop.step == Const(1):
             return self.difference(self.difference(loop.stop, Const(1), ahead), loop.var, out)
         return loop.var if loop.stop == Const(-1) else self.difference(self.difference(loop.var, loop.stop, out), Const(1), out)
+
+
+def _comes_to_its_end(loop: For) -> bool:
+    """Whether memory for all trips may be asked for ahead: they are counted, and the program's own exceptions do not end the loop early."""
+    raised = (s for s in walk(loop.body) if isinstance(s, Effect) and s.op == "raise" and s.args[0] not in _OURS)
+    still = not {loop.start, loop.stop} & set(map(Var, assigned(loop.body)))
+    return loop.step in (Const(1), Const(-1)) and still and next(raised, None) is None
 
 
 def _by_spans(loop: For, own: list[Push | Pop], types: dict[str, Type], names: Names) -> tuple[list[Stmt], dict[int, Block]]:
