@@ -1,7 +1,7 @@
 """Riccati equations, further functions of matrices, and eigenvalues of scipy.linalg.
 
 Sources: Kao & Hennequin (2020), "Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati equations"; Higham (2008), Functions of
-Matrices, for derivatives in the upper right block of a function of [[a, direction], [0, a]]; Giles (2008) for eigenvectors.
+Matrices, for the sign and the logarithm; Giles (2008) for eigenvectors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .core import adjoint, composite, refuse, samples, tangent
 from .decompositions import diagonal_of, mirrored, over_gaps, positive, real_part, symmetrised, times_columns
 from .linalg import epsilon
 from .products import conj, hermitian
-from .scipy_linalg import must_be_square
+from .scipy_linalg import expm_change, must_be_square
 
 # ------------------------------------------------------------------ algebraic Riccati equations
 
@@ -96,48 +96,66 @@ def _(rng):
 # ------------------------------------------------------------------ functions of matrices
 
 
-def beside(a, direction):
-    """[[a, direction], [0, a]]: a function of it has that of `a` on the diagonal, and its derivative in the direction above."""
-    must_be_square(a)
-    top, bottom = np.concatenate((a, direction), axis=1), np.concatenate((np.zeros_like(a), a), axis=1)
-    return np.concatenate((top, bottom), axis=0)
+def change_of_expm(y):
+    """The matrix of the derivative of expm at y, which takes the elements of a direction, row by row, to those of the change."""
+    n = np.shape(y)[0]
+    units = np.reshape(np.eye(n * n, dtype=y.dtype), (n * n, n, n))
+    return np.transpose(np.reshape(expm_change(np.zeros_like(units) + y, units), (n * n, n * n)))
 
 
-def above(whole, a):
-    n = np.shape(a)[0]
-    return whole[:n, n:]
+def log_bar(y, y_bar):
+    """y = log a, so a = exp y, and the change of y solves for that of a."""
+    return np.reshape(np.linalg.solve(hermitian(change_of_expm(y)), np.ravel(y_bar)), np.shape(y))
+
+
+def log_dot(y, a_dot):
+    return np.reshape(np.linalg.solve(change_of_expm(y), np.ravel(a_dot)), np.shape(y))
 
 
 @adjoint(sl.logm)
 def logm(y, y_bar, A, disp=True):  # noqa: N803  (SciPy's name)
+    must_be_square(A)
     refuse(not disp, "scipy.linalg.logm with disp=False has no derivative", "leave out `disp`")
-    return above(sl.logm(beside(hermitian(A), y_bar)), A)
+    return log_bar(y, y_bar)
 
 
 @tangent(sl.logm)
 def logm_dot(y, A, A_dot, disp=True):  # noqa: N803
-    return above(sl.logm(beside(A, A_dot)), A)
+    must_be_square(A)
+    refuse(not disp, "scipy.linalg.logm with disp=False has no derivative", "leave out `disp`")
+    return log_dot(y, A_dot)
 
 
 @adjoint(sl.signm)
 def signm(y, y_bar, A, disp=True):  # noqa: N803
-    return above(sl.signm(beside(hermitian(A), y_bar)), A).astype(A.dtype)
+    """With n = a y, the root of a^2: n y' + y' n = a' - y a' y."""
+    must_be_square(A)
+    root = hermitian(np.matmul(A, y))
+    found = sl.solve_sylvester(root, root, y_bar)
+    return (found - np.matmul(hermitian(y), np.matmul(found, hermitian(y)))).astype(A.dtype)
 
 
 @tangent(sl.signm)
 def signm_dot(y, A, A_dot, disp=True):  # noqa: N803
-    return above(sl.signm(beside(A, A_dot)), A).astype(A.dtype)
+    must_be_square(A)
+    root = np.matmul(A, y)
+    return sl.solve_sylvester(root, root, A_dot - np.matmul(y, np.matmul(A_dot, y))).astype(y.dtype)
 
 
 @adjoint(sl.fractional_matrix_power)
 def fractional_matrix_power(y, y_bar, A, t):  # noqa: N803
-    t_bar = np.sum(np.real(conj(np.matmul(sl.logm(A), y)) * y_bar))
-    return above(sl.fractional_matrix_power(beside(hermitian(A), y_bar), t), A), t_bar
+    """exp(t log a)."""
+    must_be_square(A)
+    log = sl.logm(A)
+    inner_bar = expm_change(hermitian(t * log), y_bar)
+    return log_bar(log, t * inner_bar), np.sum(np.real(conj(log) * inner_bar))
 
 
 @tangent(sl.fractional_matrix_power)
 def fractional_matrix_power_dot(y, A, t, A_dot, t_dot):  # noqa: N803
-    return above(sl.fractional_matrix_power(beside(A, A_dot), t), A) + np.matmul(sl.logm(A), y) * t_dot
+    must_be_square(A)
+    log = sl.logm(A)
+    return expm_change(t * log, t * log_dot(log, A_dot) + t_dot * log)
 
 
 @samples(sl.logm, sl.signm)

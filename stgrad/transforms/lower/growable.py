@@ -170,7 +170,7 @@ class _Arithmetic:
 def _comes_to_its_end(loop: For) -> bool:
     """Whether memory for all trips may be asked for ahead: they are counted, and the program's own exceptions do not end the loop early."""
     raised = (s for s in walk(loop.body) if isinstance(s, Effect) and s.op == "raise" and s.args[0] not in _OURS)
-    still = not {loop.start, loop.stop} & set(map(Var, assigned(loop.body)))
+    still = not {loop.var, loop.start, loop.stop} & set(map(Var, assigned(loop.body)))
     return loop.step in (Const(1), Const(-1)) and still and next(raised, None) is None
 
 
