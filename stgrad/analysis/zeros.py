@@ -31,8 +31,9 @@ def warn_of_zeros(fn: Function, wrt: Sequence[str], name: str, *, once: bool = F
         f"the gradient of `{name}` is zero wherever there is one: `{found.op}` in line {loc.line} ({loc.text.strip()}) is constant between its jumps, "
         "and nothing else leads from the arguments to the result (stgrad.stop_gradient says that this is meant)"
     )
-    if once and (message in _told or _told.add(message)):  # type: ignore[func-returns-value]
+    if once and message in _told:
         return
+    _told.add(message)
     warnings.warn_explicit(message, ZeroGradientWarning, loc.file, loc.line)
 
 
